@@ -23,6 +23,7 @@ mod style;
 mod summary;
 mod table;
 mod text;
+mod trace;
 
 pub use comparison::{comparison, comparison_in_full, comparison_verdict};
 pub use cuts::power_cuts;
@@ -35,3 +36,4 @@ pub use scenarios::{scenario, scenarios};
 pub use style::Style;
 pub use summary::{files, summary, summary_in_full, trust, verdict};
 pub use text::wrapped;
+pub use trace::trace;

@@ -9,8 +9,12 @@
 mod bounds;
 mod builder;
 mod import;
+mod ledger;
+mod sqlite;
 mod stored;
 
 pub use builder::Builder;
 pub use import::{ImportError, Imported, InputFormat, MOST_EVENTS, import, import_at_most};
+pub use ledger::add_up;
+pub use sqlite::recognize;
 pub use stored::{StoredError, TraceWriter, read_trace, write_trace};

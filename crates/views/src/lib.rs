@@ -28,6 +28,7 @@ mod repeats;
 mod standing;
 mod strip;
 mod table;
+mod trace;
 mod verdict;
 mod waits;
 mod worst;
@@ -66,6 +67,9 @@ pub use table::{
     Cell, Column, LagLimit, Missing, Table, TableGroup, TableRow, comparison_table,
     durable_writes_table, figure_cell, fill_table, has_stages, late_saves_table, phases_table,
     saves_table, stalls_table, tests_table, verdicts_table,
+};
+pub use trace::{
+    TraceColumn, TraceSummary, TraceTable, source_name, trace_stalls_heading, trace_summary,
 };
 pub use verdict::{Judgement, RULES};
 pub use waits::{WaitGroup, WaitPart, WaitSection, waits};

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use flashlag_runner::OutputKind;
 use flashlag_schema::trace::Trace;
-use flashlag_trace::{import, write_trace};
+use flashlag_trace::{add_up, import, write_trace};
 
 use super::compare::place_of;
 use super::live::{self, Recorded};
@@ -61,9 +61,10 @@ fn written(trace: &Trace, format: TraceFormat) -> Result<Vec<u8>> {
 }
 
 /// Prints the table.
-fn shown(trace: &Trace, args: &TraceArgs, _terminal: &Terminal) -> Result<()> {
-    if args.json {
-        return say::json(&format!("{}\n", serde_json::to_string_pretty(&trace.source)?));
+fn shown(trace: &Trace, args: &TraceArgs, terminal: &Terminal) -> Result<()> {
+    let ledger = add_up(trace);
+    match args.json {
+        true => say::json(&format!("{}\n", serde_json::to_string_pretty(&ledger)?)),
+        false => say::view(&flashlag_term::trace(&ledger, terminal.stdout, terminal.verbose)),
     }
-    say::line(&format!("{} events", trace.events.len()))
 }

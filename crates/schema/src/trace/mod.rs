@@ -3,12 +3,17 @@
 //! writers, the replay and the exports take one.
 
 mod event;
+mod ledger;
 mod stored;
 
 use flashlag_units::Nanos;
 use serde::{Deserialize, Serialize};
 
 pub use event::{BlockFlags, BlockOperation, TraceAction, TraceEvent};
+pub use ledger::{
+    TraceDatabase, TraceLayers, TraceLedger, TraceStall, TraceStalled, TraceStalls, TraceSyncs,
+    TraceWriter, TraceWrites, TraceWrittenKind,
+};
 pub use stored::{TraceHead, TraceLine};
 
 /// The version of the stored form.

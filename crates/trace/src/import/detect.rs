@@ -1,6 +1,6 @@
 //! The formats of files, and which one a file has.
 
-use super::blkparse;
+use super::{blkparse, calls};
 
 /// Bytes of a file's beginning that show its format.
 pub(super) const HEAD: u64 = 1 << 16;
@@ -14,17 +14,21 @@ pub enum InputFormat {
     Stored,
     /// Text of `blkparse`, or the same events in columns of tabs.
     Blkparse,
+    /// A list of system calls, as Mobibench's.
+    SystemCalls,
 }
 
 impl InputFormat {
     /// Every format.
-    pub const ALL: [InputFormat; 2] = [InputFormat::Stored, InputFormat::Blkparse];
+    pub const ALL: [InputFormat; 3] =
+        [InputFormat::Stored, InputFormat::Blkparse, InputFormat::SystemCalls];
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             InputFormat::Stored => "flashlag",
             InputFormat::Blkparse => "blkparse",
+            InputFormat::SystemCalls => "calls",
         }
     }
 
@@ -46,7 +50,8 @@ pub(super) fn detect(head: &[u8]) -> Option<InputFormat> {
         return Some(InputFormat::Stored);
     }
     let counted = |is: fn(&str) -> bool| text.lines().take(LINES).filter(|line| is(line)).count();
-    let kinds: [(InputFormat, fn(&str) -> bool); 1] = [(InputFormat::Blkparse, blkparse::is_line)];
+    let kinds: [(InputFormat, fn(&str) -> bool); 2] =
+        [(InputFormat::Blkparse, blkparse::is_line), (InputFormat::SystemCalls, calls::is_line)];
     let counts = kinds.map(|(format, is)| (format, counted(is)));
     let (format, lines) = counts.into_iter().max_by_key(|(_, lines)| *lines)?;
     (lines > 0).then_some(format)

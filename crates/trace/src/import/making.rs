@@ -1,7 +1,8 @@
 //! What every importer of a file has in common: the trace that is made, and what was left out of it.
 
 use flashlag_schema::trace::{
-    Trace, TraceAction, TraceLayer, TraceSource, TraceSourceKind, TraceTask,
+    Trace, TraceAction, TraceFile, TraceFileKind, TraceLayer, TraceSource, TraceSourceKind,
+    TraceTask,
 };
 use flashlag_units::{Nanos, count};
 
@@ -86,6 +87,28 @@ impl Making {
     /// The index of a thread.
     pub(super) fn task(&mut self, task: TraceTask) -> u32 {
         self.builder.task(task)
+    }
+
+    /// The index of a file with a path.
+    pub(super) fn file(&mut self, path: &str) -> u32 {
+        self.builder.file(TraceFile { path: Some(path.to_owned()), ..TraceFile::default() })
+    }
+
+    /// Notes the kind of a file.
+    pub(super) fn kind(&mut self, file: u32, kind: TraceFileKind) {
+        if let Some(known) = self.builder.known_file(file) {
+            known.kind = kind;
+        }
+    }
+
+    /// The most events that are kept.
+    pub(super) fn most_events(&self) -> usize {
+        self.most_events
+    }
+
+    /// Counts an event that is not kept.
+    pub(super) fn leave_out(&mut self) {
+        self.left_out += 1;
     }
 
     /// Adds an event at a time of the file's clock.

@@ -1,6 +1,7 @@
 //! Traces from the files of other tools: blktrace, ftrace, Perfetto, strace and others.
 
 mod blkparse;
+mod calls;
 mod detect;
 mod error;
 mod lines;
@@ -14,7 +15,7 @@ use std::io::{BufRead, BufReader, Read};
 use flashlag_schema::trace::{Trace, TraceSourceKind};
 use flate2::bufread::MultiGzDecoder;
 
-use crate::stored;
+use crate::{recognize, stored};
 pub use detect::InputFormat;
 use detect::{HEAD, detect};
 pub use error::ImportError;
@@ -86,10 +87,11 @@ fn plain(
         None => detect(&head).ok_or(ImportError::Unknown)?,
     };
     let whole = std::io::Cursor::new(head).chain(from);
-    let trace = match format {
+    let mut trace = match format {
         InputFormat::Stored => stored::read_trace(whole, most_events)?,
         _ => text_of(whole, format, most_events)?,
     };
+    recognize(&mut trace);
     Ok(Imported { format, trace })
 }
 
@@ -101,6 +103,9 @@ fn text_of(
     let (kind, mut importer): (TraceSourceKind, Box<dyn LineImporter>) = match format {
         InputFormat::Blkparse => {
             (TraceSourceKind::Blkparse, Box::new(blkparse::Blkparse::default()))
+        }
+        InputFormat::SystemCalls => {
+            (TraceSourceKind::SystemCalls, Box::new(calls::Calls::default()))
         }
         InputFormat::Stored => return Err(ImportError::Unknown),
     };
@@ -141,6 +146,47 @@ mod tests {
         let path = std::env::var("PEEK").unwrap();
         let imported = import(std::fs::File::open(path).unwrap(), None).unwrap();
         println!("{:?} {:#?}", imported.format, imported.trace.source);
-        println!("{} events {} tasks {} files", imported.trace.events.len(), imported.trace.tasks.len(), imported.trace.files.len());
+        println!(
+            "{} events {} tasks {} files",
+            imported.trace.events.len(),
+            imported.trace.tasks.len(),
+            imported.trace.files.len()
+        );
+        let ledger = crate::add_up(&imported.trace);
+        println!(
+            "{:#?}",
+            ledger
+                .databases
+                .iter()
+                .map(|d| (
+                    &d.file,
+                    d.journal_mode,
+                    d.commits,
+                    d.syncs,
+                    d.bytes,
+                    d.page_bytes,
+                    d.rolled_back,
+                    d.block
+                ))
+                .collect::<Vec<_>>()
+        );
+        println!("{:#?}", ledger.layers);
+        println!(
+            "{:#?}",
+            ledger
+                .writers
+                .iter()
+                .take(12)
+                .map(|w| (
+                    &w.thread,
+                    w.tid,
+                    &w.file,
+                    w.kind,
+                    w.calls,
+                    w.syncs.as_ref().map(|s| s.count),
+                    w.block
+                ))
+                .collect::<Vec<_>>()
+        );
     }
 }

@@ -1,0 +1,260 @@
+//! Who writes and who waits: a trace added up.
+
+use flashlag_units::{Bytes, Nanos};
+use serde::{Deserialize, Serialize};
+
+use super::{TraceFileKind, TraceSource};
+use crate::scenario::JournalMode;
+use crate::{LatencySummary, StoredHistogram};
+
+/// A trace added up by thread and file, by database and by layer. What the trace's source does not
+/// record is absent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TraceLedger {
+    /// Where the events come from, and what that source can't see.
+    pub source: TraceSource,
+    /// Number of events.
+    pub events: u64,
+    /// What each thread did to each file, by bytes written to the device, or where these are not known
+    /// by the system calls; the most first.
+    pub writers: Vec<TraceWriter>,
+    /// The databases that SQLite wrote to, by commits; the most first.
+    pub databases: Vec<TraceDatabase>,
+    /// Writes at each layer.
+    pub layers: TraceLayers,
+    /// fsyncs, commits of the filesystem and block requests that took far longer than usual.
+    pub stalls: TraceStalls,
+}
+
+/// What one thread did to one file, or to one kind of blocks.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TraceWriter {
+    /// The process's name; absent where the source has it not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<String>,
+    /// The process's number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pid: Option<u32>,
+    /// The thread's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread: Option<String>,
+    /// The thread's number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tid: Option<u32>,
+    /// Whether this is the main thread of its process, which a user waits for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub main: Option<bool>,
+    /// The file's path, or what else the source tells files by: `inode 12 of 8,1`, `descriptor 36`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// The kind.
+    pub kind: TraceWrittenKind,
+    /// Writes by system calls; absent where the source does not record system calls.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calls: Option<TraceWrites>,
+    /// fsyncs and fdatasyncs; absent likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub syncs: Option<TraceSyncs>,
+    /// Write requests to block devices; absent where the source does not record them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block: Option<TraceWrites>,
+}
+
+/// What is written.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum TraceWrittenKind {
+    /// An SQLite database.
+    Database,
+    /// A rollback journal of SQLite.
+    Journal,
+    /// A write-ahead log of SQLite.
+    Wal,
+    /// The index of a write-ahead log.
+    WalIndex,
+    /// A directory.
+    Directory,
+    /// Any other file.
+    Other,
+    /// The journal of the filesystem, or its checkpoints.
+    FilesystemJournal,
+    /// Metadata of the filesystem.
+    FilesystemMetadata,
+    /// Discarded blocks (TRIM).
+    Discard,
+    /// Blocks of which the source does not say what is in them.
+    #[default]
+    Blocks,
+}
+
+impl From<TraceFileKind> for TraceWrittenKind {
+    fn from(kind: TraceFileKind) -> TraceWrittenKind {
+        match kind {
+            TraceFileKind::Database => TraceWrittenKind::Database,
+            TraceFileKind::Journal => TraceWrittenKind::Journal,
+            TraceFileKind::Wal => TraceWrittenKind::Wal,
+            TraceFileKind::WalIndex => TraceWrittenKind::WalIndex,
+            TraceFileKind::Directory => TraceWrittenKind::Directory,
+            TraceFileKind::NotStorage | TraceFileKind::Other => TraceWrittenKind::Other,
+        }
+    }
+}
+
+/// Writes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TraceWrites {
+    /// Number of writes.
+    pub count: u64,
+    /// Their bytes.
+    pub bytes: Bytes,
+}
+
+/// fsyncs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TraceSyncs {
+    /// Number of fsyncs, those of unknown length included.
+    pub count: u64,
+    /// The time in all fsyncs of known length together.
+    pub waited_ns: Nanos,
+    /// Their latency; absent where no length is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_ns: Option<LatencySummary>,
+    /// All lengths.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub histogram: Option<StoredHistogram>,
+}
+
+/// A database of SQLite.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TraceDatabase {
+    /// The path, or what else the source tells the file by.
+    pub file: String,
+    /// The journal mode of the most commits; absent where the source does not show how they end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub journal_mode: Option<JournalMode>,
+    /// Whether the mode follows from what is not in the trace, and not from what is.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub mode_inferred: bool,
+    /// Transactions that were committed.
+    pub commits: u64,
+    /// Commits a second, over the length of the trace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commits_per_sec: Option<f64>,
+    /// Transactions that were begun in the journal and changed nothing in the database.
+    pub rolled_back: u64,
+    /// Bytes of a write-ahead log that no fsync followed: of commits that can't be counted.
+    pub unsynced_bytes: Bytes,
+    /// fsyncs of the commits.
+    pub syncs: u64,
+    /// Bytes that SQLite wrote in the commits: journal or log, and database.
+    pub bytes: Bytes,
+    /// Bytes of the pages that the commits changed.
+    pub page_bytes: Bytes,
+    /// Block writes during the commits by their threads and by the filesystem's journal; absent where
+    /// the source does not record block requests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block: Option<TraceWrites>,
+    /// Time from a commit's first write to the end of its last fsync; absent where the source does not
+    /// say how long an fsync takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_ns: Option<LatencySummary>,
+    /// All of these times.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub histogram: Option<StoredHistogram>,
+}
+
+/// Writes at each layer: the ratio of two is the write amplification between them. Absent is a layer
+/// that the source does not record.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TraceLayers {
+    /// Pages that transactions of SQLite changed; only of commits that were recognized.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pages: Option<TraceWrites>,
+    /// Writes by system calls in those commits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commits: Option<TraceWrites>,
+    /// All writes by system calls to storage.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub calls: Option<TraceWrites>,
+    /// fsyncs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub syncs: Option<u64>,
+    /// Commits of a journal and checkpoints of the filesystem.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub filesystem_commits: Option<u64>,
+    /// Write requests to block devices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub block: Option<TraceWrites>,
+    /// Of these, the filesystem's journal, its checkpoints and metadata.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub filesystem: Option<TraceWrites>,
+    /// Read requests to block devices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub block_reads: Option<TraceWrites>,
+    /// Discards.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub discards: Option<TraceWrites>,
+    /// Flushes of the device's write cache, those before a write included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flushes: Option<u64>,
+}
+
+/// Events far beyond what is normal for their kind: over 100 ms and over ten times the median.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TraceStalls {
+    /// Number of all.
+    pub count: u64,
+    /// The longest, in order of time.
+    pub listed: Vec<TraceStall>,
+}
+
+/// An event that took far longer than usual.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TraceStall {
+    /// When, from the beginning of the trace.
+    pub t_ns: Nanos,
+    /// How long.
+    pub took_ns: Nanos,
+    /// The number of the event.
+    pub event: u64,
+    /// What was done.
+    pub what: TraceStalled,
+    /// The process or thread that waited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+    /// The file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+}
+
+/// What took far longer than usual.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TraceStalled {
+    /// An fsync or fdatasync, sync or syncfs.
+    Sync,
+    /// A write by a system call.
+    Write,
+    /// A read by a system call.
+    Read,
+    /// A commit of the filesystem's journal, or a checkpoint.
+    FilesystemCommit,
+    /// A read request to the device.
+    BlockRead,
+    /// A write request to the device.
+    BlockWrite,
+    /// A flush of the device's write cache.
+    Flush,
+    /// A discard.
+    Discard,
+}

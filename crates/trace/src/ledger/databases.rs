@@ -1,0 +1,114 @@
+//! The commits of each database.
+
+use std::collections::{BTreeMap, HashMap};
+
+use flashlag_schema::scenario::JournalMode;
+use flashlag_schema::trace::{
+    BlockOperation, Trace, TraceAction, TraceDatabase, TraceWrites, TraceWrittenKind,
+};
+use flashlag_units::{Bytes, Nanos, per_second};
+
+use super::waits;
+use super::what::{Seen, file_name, kind_of_blocks};
+use crate::sqlite::{Commit, Database};
+
+/// Each database with its commits, added up.
+pub(super) fn databases(trace: &Trace, databases: &[Database], seen: Seen) -> Vec<TraceDatabase> {
+    let blocks = seen.block.then(|| Blocks::of(trace));
+    let of = |database: &Database| one(trace, database, blocks.as_ref());
+    databases.iter().map(of).collect()
+}
+
+fn one(trace: &Trace, database: &Database, blocks: Option<&Blocks>) -> TraceDatabase {
+    let commits = &database.commits;
+    let sum = |of: fn(&Commit) -> u64| commits.iter().map(of).fold(0, u64::saturating_add);
+    let timed =
+        !commits.is_empty() && commits.iter().all(|commit| commit.timed && commit.syncs > 0);
+    let length = |commit: &Commit| commit.ended.saturating_since(commit.begun);
+    let lengths: Vec<Nanos> = if timed { commits.iter().map(length).collect() } else { Vec::new() };
+    let (latency_ns, histogram) = waits::summary(&lengths);
+    let during = |blocks: &Blocks| {
+        commits.iter().map(|commit| blocks.during(commit)).fold(TraceWrites::default(), plus)
+    };
+    TraceDatabase {
+        file: file_name(trace, database.file),
+        journal_mode: mode(commits),
+        mode_inferred: database.mode_inferred,
+        commits: commits.len() as u64,
+        commits_per_sec: per_second(commits.len() as u64, trace.source.lasted_ns),
+        rolled_back: database.rolled_back,
+        unsynced_bytes: Bytes(database.unsynced_bytes),
+        syncs: sum(|commit| commit.syncs),
+        bytes: Bytes(sum(|commit| commit.bytes)),
+        page_bytes: Bytes(sum(|commit| commit.page_bytes)),
+        block: blocks.filter(|_| timed).map(during),
+        latency_ns,
+        histogram,
+    }
+}
+
+/// The mode of the most commits.
+fn mode(commits: &[Commit]) -> Option<JournalMode> {
+    let mut counts: BTreeMap<JournalMode, u64> = BTreeMap::new();
+    for mode in commits.iter().filter_map(|commit| commit.mode) {
+        *counts.entry(mode).or_default() += 1;
+    }
+    counts.into_iter().max_by_key(|(_, count)| *count).map(|(mode, _)| mode)
+}
+
+fn plus(one: TraceWrites, other: TraceWrites) -> TraceWrites {
+    TraceWrites { count: one.count + other.count, bytes: one.bytes.plus(other.bytes) }
+}
+
+/// The block writes of each thread, and of the filesystem's journal, as sums up to each time.
+struct Blocks {
+    threads: HashMap<Option<u32>, Sums>,
+    journal: Sums,
+}
+
+#[derive(Default)]
+struct Sums(Vec<(Nanos, TraceWrites)>);
+
+impl Blocks {
+    fn of(trace: &Trace) -> Blocks {
+        let mut blocks = Blocks { threads: HashMap::new(), journal: Sums::default() };
+        for event in &trace.events {
+            let TraceAction::Block { operation, bytes, flags, file, .. } = event.action else {
+                continue;
+            };
+            if operation != BlockOperation::Write {
+                continue;
+            }
+            match kind_of_blocks(trace, operation, flags, (event.task, file)) {
+                TraceWrittenKind::FilesystemJournal => blocks.journal.add(event.t_ns, bytes),
+                _ => blocks.threads.entry(event.task).or_default().add(event.t_ns, bytes),
+            }
+        }
+        blocks
+    }
+
+    /// What the commit's thread and the journal wrote from the commit's first write to its end.
+    fn during(&self, commit: &Commit) -> TraceWrites {
+        let own = commit.task.and_then(|task| self.threads.get(&Some(task)));
+        let own = own.map_or_else(TraceWrites::default, |sums| sums.between(commit));
+        plus(own, self.journal.between(commit))
+    }
+}
+
+impl Sums {
+    fn add(&mut self, t: Nanos, bytes: Bytes) {
+        let so_far = self.0.last().map_or_else(TraceWrites::default, |(_, sum)| *sum);
+        self.0.push((t, plus(so_far, TraceWrites { count: 1, bytes })));
+    }
+
+    fn between(&self, commit: &Commit) -> TraceWrites {
+        let until =
+            |end: usize| end.checked_sub(1).map_or_else(TraceWrites::default, |at| self.0[at].1);
+        let from = until(self.0.partition_point(|(t, _)| *t < commit.begun));
+        let to = until(self.0.partition_point(|(t, _)| *t <= commit.ended));
+        TraceWrites {
+            count: to.count.saturating_sub(from.count),
+            bytes: to.bytes.saturating_minus(from.bytes),
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! Adds a trace up: who writes what, who waits for it, and how much each layer makes of it.
+
+mod databases;
+mod layers;
+mod stalls;
+mod waits;
+mod what;
+mod writers;
+
+use flashlag_schema::trace::{Trace, TraceLedger};
+
+use what::Seen;
+
+/// Adds a trace up. The kinds of files are those of [`crate::recognize`].
+pub fn add_up(trace: &Trace) -> TraceLedger {
+    let seen = Seen::of(trace);
+    let databases = crate::sqlite::databases(trace);
+    TraceLedger {
+        source: trace.source.clone(),
+        events: trace.events.len() as u64,
+        writers: writers::writers(trace, seen),
+        layers: layers::layers(trace, &databases, seen),
+        databases: databases::databases(trace, &databases, seen),
+        stalls: stalls::stalls(trace),
+    }
+}

@@ -1,0 +1,81 @@
+//! What each thread did to each file.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use flashlag_schema::trace::{
+    BlockOperation, Trace, TraceAction, TraceSyncs, TraceWriter, TraceWrites, TraceWrittenKind,
+};
+use flashlag_units::{Bytes, Nanos};
+
+use super::waits;
+use super::what::{Seen, file_name, is_storage, kind_of_blocks, kind_of_file};
+
+/// The writer and what is written.
+type Key = (Option<u32>, Option<u32>, TraceWrittenKind);
+
+#[derive(Debug, Default)]
+struct Row {
+    calls: TraceWrites,
+    block: TraceWrites,
+    syncs: u64,
+    waits: Vec<Nanos>,
+}
+
+/// Every thread and file with a write or an fsync, the most bytes first.
+pub(super) fn writers(trace: &Trace, seen: Seen) -> Vec<TraceWriter> {
+    let mut rows: HashMap<Key, Row> = HashMap::new();
+    for event in &trace.events {
+        match &event.action {
+            TraceAction::Write { file, bytes, .. } if is_storage(trace, *file) => {
+                let key = (event.task, Some(*file), kind_of_file(trace, *file));
+                add(&mut rows.entry(key).or_default().calls, *bytes);
+            }
+            TraceAction::Sync { file, .. } => {
+                let key = (event.task, Some(*file), kind_of_file(trace, *file));
+                let row = rows.entry(key).or_default();
+                row.syncs += 1;
+                row.waits.extend(event.took_ns);
+            }
+            TraceAction::Block { operation, bytes, flags, file, .. }
+                if matches!(operation, BlockOperation::Write | BlockOperation::Discard) =>
+            {
+                let kind = kind_of_blocks(trace, *operation, *flags, (event.task, *file));
+                add(&mut rows.entry((event.task, *file, kind)).or_default().block, *bytes);
+            }
+            _ => {}
+        }
+    }
+    let mut rows: Vec<(Key, Row)> = rows.into_iter().collect();
+    rows.sort_by_key(|(key, row)| {
+        (Reverse(row.block.bytes.max(row.calls.bytes)), Reverse(row.syncs), *key)
+    });
+    rows.into_iter().map(|(key, row)| row.shown(trace, key, seen)).collect()
+}
+
+/// Adds a write.
+pub(super) fn add(writes: &mut TraceWrites, bytes: Bytes) {
+    writes.count += 1;
+    writes.bytes = writes.bytes.plus(bytes);
+}
+
+impl Row {
+    fn shown(self, trace: &Trace, (task, file, kind): Key, seen: Seen) -> TraceWriter {
+        let task = task.and_then(|task| trace.tasks.get(task as usize));
+        let (latency_ns, histogram) = waits::summary(&self.waits);
+        let waited_ns = waits::total(&self.waits);
+        let syncs = TraceSyncs { count: self.syncs, waited_ns, latency_ns, histogram };
+        TraceWriter {
+            process: task.and_then(|task| task.process.clone()),
+            pid: task.and_then(|task| task.pid),
+            thread: task.and_then(|task| task.thread.clone()),
+            tid: task.and_then(|task| task.tid),
+            main: task.and_then(|task| task.is_main()),
+            file: file.map(|file| file_name(trace, file)),
+            kind,
+            calls: seen.calls.then_some(self.calls),
+            syncs: seen.calls.then_some(syncs),
+            block: seen.block.then_some(self.block),
+        }
+    }
+}

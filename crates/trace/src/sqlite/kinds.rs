@@ -1,0 +1,100 @@
+//! Kinds of files, by name and, where names are missing, by what is done to the files.
+
+use std::collections::{HashMap, HashSet};
+
+use flashlag_schema::trace::{Trace, TraceAction, TraceFileKind};
+use flashlag_units::Bytes;
+
+use super::names::{database_of, kind_of};
+
+/// Sets the kinds of the files of a trace: SQLite's files, directories, and what is no storage. Kinds
+/// that are known stay.
+pub fn recognize(trace: &mut Trace) {
+    by_name(trace);
+    by_content(trace);
+}
+
+fn by_name(trace: &mut Trace) {
+    // A file beside which there is a journal or a log is a database, whatever its name.
+    let mut databases: HashSet<String> = HashSet::new();
+    let mut parents: HashSet<String> = HashSet::new();
+    for path in trace.files.iter().filter_map(|file| file.path.as_deref()) {
+        if let Some((database, _)) = database_of(path) {
+            databases.insert(database.to_owned());
+        }
+        if let Some((parent, _)) = path.trim_end_matches('/').rsplit_once('/') {
+            parents.insert(parent.to_owned());
+        }
+    }
+    for file in &mut trace.files {
+        let Some(path) = file.path.as_deref().filter(|_| file.kind == TraceFileKind::Other) else {
+            continue;
+        };
+        file.kind = match kind_of(path) {
+            Some(kind) => kind,
+            None if databases.contains(path) => TraceFileKind::Database,
+            None if parents.contains(path.trim_end_matches('/')) => TraceFileKind::Directory,
+            None => TraceFileKind::Other,
+        };
+    }
+}
+
+/// What is known of the last writes to a file without a name.
+#[derive(Clone, Copy, Debug, Default)]
+struct Seen {
+    /// The end and the length of the last write, and the length of the one before, if they touch.
+    end: u64,
+    last: u64,
+    before: u64,
+}
+
+/// The smallest and the largest page of a database.
+const PAGES: std::ops::RangeInclusive<u64> = 512..=65_536;
+
+fn by_content(trace: &mut Trace) {
+    let mut seen: HashMap<u32, Seen> = HashMap::new();
+    let mut found: HashMap<u32, TraceFileKind> = HashMap::new();
+    for event in &trace.events {
+        let (file, kind) = match &event.action {
+            // SQLite reads the counter of changes of a database (and 12 bytes after it) so.
+            TraceAction::Read { file, offset: Some(24), bytes: Bytes(16) } => {
+                (*file, Some(TraceFileKind::Database))
+            }
+            TraceAction::Write { file, offset: Some(offset), bytes } => {
+                let seen = seen.entry(*file).or_default();
+                (*file, wrote(seen, *offset, bytes.0))
+            }
+            _ => continue,
+        };
+        if let Some(kind) = kind {
+            found.entry(file).or_insert(kind);
+        }
+    }
+    for (file, kind) in found {
+        if let Some(file) = trace.files.get_mut(file as usize)
+            && file.kind == TraceFileKind::Other
+            && file.path.is_none()
+        {
+            file.kind = kind;
+        }
+    }
+}
+
+/// The kind that a write shows: a record of a rollback journal is the page's number (4 bytes), the page
+/// and a sum (4 bytes); a log begins with 32 bytes, and a frame is 24 bytes and the page.
+fn wrote(seen: &mut Seen, offset: u64, bytes: u64) -> Option<TraceFileKind> {
+    let is_page = |bytes: u64| bytes.is_power_of_two() && PAGES.contains(&bytes);
+    let touches = seen.end == offset && seen.last > 0;
+    let (before, last) = if touches { (seen.before, seen.last) } else { (0, 0) };
+    *seen = Seen { end: offset.saturating_add(bytes), last: bytes, before: last };
+    let is_record = bytes == 4 && is_page(last) && before == 4;
+    // A head of one sector, written together with the first record.
+    let is_head = offset == 0 && bytes.checked_sub(512 + 8).is_some_and(is_page);
+    let is_frame =
+        is_page(bytes) && last == 24 && (offset == 32 + 24 || before == bytes || before == 32);
+    match () {
+        () if is_record || is_head => Some(TraceFileKind::Journal),
+        () if is_frame => Some(TraceFileKind::Wal),
+        () => None,
+    }
+}

@@ -1,0 +1,84 @@
+//! The sentence that answers first.
+
+use std::collections::BTreeMap;
+
+use flashlag_schema::trace::{TraceLedger, TraceWriter};
+use flashlag_units::{Bytes, Nanos, count};
+
+use super::words::process_name;
+use crate::format::share_of;
+
+/// What one process did.
+#[derive(Clone, Copy, Debug, Default)]
+struct Doing {
+    bytes: u64,
+    syncs: u64,
+    waited: Nanos,
+    longest: Nanos,
+    main: bool,
+}
+
+/// Who writes the most, and whose fsyncs wait.
+pub(super) fn answer(ledger: &TraceLedger) -> String {
+    let by_block = ledger.layers.block.is_some();
+    let mut all: BTreeMap<String, Doing> = BTreeMap::new();
+    for writer in &ledger.writers {
+        let doing = all.entry(process_name(writer)).or_default();
+        doing.add(writer, by_block);
+    }
+    let written = all.values().fold(0_u64, |sum, doing| sum.saturating_add(doing.bytes));
+    // Of equals, the first name: the same sentence every time.
+    let most = all.iter().rev().max_by_key(|(_, doing)| doing.bytes);
+    let writes = match most.filter(|(_, doing)| doing.bytes > 0) {
+        Some((name, doing)) => {
+            let to = if by_block { " to the device" } else { "" };
+            let (bytes, share) = (Bytes(doing.bytes), share_of(doing.bytes, written));
+            format!("{name} writes the most{to}: {bytes} of {} ({share}).", Bytes(written))
+        }
+        None => "Nothing is written.".to_owned(),
+    };
+    format!("{writes} {}", waits(ledger, &all))
+}
+
+impl Doing {
+    fn add(&mut self, writer: &TraceWriter, by_block: bool) {
+        let writes = if by_block { writer.block } else { writer.calls };
+        let is_written = writer.kind != flashlag_schema::trace::TraceWrittenKind::Discard;
+        let bytes = writes.filter(|_| is_written).map_or(0, |writes| writes.bytes.0);
+        self.bytes = self.bytes.saturating_add(bytes);
+        let Some(syncs) = &writer.syncs else { return };
+        self.syncs = self.syncs.saturating_add(syncs.count);
+        self.waited = self.waited.plus(syncs.waited_ns);
+        let longest = syncs.latency_ns.as_ref().and_then(|latency| latency.max).unwrap_or_default();
+        if longest > self.longest {
+            (self.longest, self.main) = (longest, writer.main == Some(true));
+        }
+    }
+}
+
+fn waits(ledger: &TraceLedger, all: &BTreeMap<String, Doing>) -> String {
+    let Some(total) = ledger.layers.syncs else {
+        return "Whose fsyncs wait is not in this trace.".to_owned();
+    };
+    if total == 0 {
+        return "No fsync is in it.".to_owned();
+    }
+    if let Some((name, doing)) = all.iter().rev().max_by_key(|(_, doing)| doing.waited)
+        && doing.waited > Nanos::ZERO
+    {
+        let main = if doing.main { ", on its main thread" } else { "" };
+        return format!(
+            "The fsyncs of {name} wait the longest: {} in {}, {} at most{main}.",
+            doing.waited,
+            count(doing.syncs),
+            doing.longest
+        );
+    }
+    let most = all.iter().rev().max_by_key(|(_, doing)| doing.syncs);
+    let who =
+        most.filter(|(_, doing)| doing.syncs > 0).map_or_else(String::new, |(name, doing)| {
+            format!("{name} calls fsync the most: {} of {}; how", count(doing.syncs), count(total))
+        });
+    let who = if who.is_empty() { "How".to_owned() } else { who };
+    format!("{who} long fsyncs wait is not in this trace.")
+}

@@ -1,0 +1,94 @@
+//! What is said of a trace: who writes the most, whose fsyncs wait, and the tables below.
+
+mod answer;
+mod tables;
+mod words;
+
+use flashlag_schema::trace::{TraceLedger, TraceStall};
+use flashlag_units::{Nanos, count};
+
+pub use words::source_name;
+
+/// A trace as every view says it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TraceSummary {
+    /// Who writes the most, and whose fsyncs wait.
+    pub answer: String,
+    /// The kind of trace, its length, and the layers that it records.
+    pub origin: String,
+    /// The tables: writers, files, databases, layers. An empty one is left out.
+    pub tables: Vec<TraceTable>,
+    /// The stalls; empty if there is none or no latency is known.
+    pub stalls: Vec<String>,
+    /// What is not in the trace, and what was left out.
+    pub notes: Vec<String>,
+}
+
+/// A table of words and figures.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TraceTable {
+    /// What the labels are.
+    pub title: &'static str,
+    /// The columns.
+    pub columns: Vec<TraceColumn>,
+    /// The rows: a label, then a text for each column.
+    pub rows: Vec<(String, Vec<String>)>,
+    /// Number of rows that are left out.
+    pub more: usize,
+}
+
+/// A column of a trace's table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TraceColumn {
+    /// The head.
+    pub title: &'static str,
+    /// Priority of leaving the column out for lack of room, highest first; 0: never.
+    pub spare: u8,
+    /// Whether the cells are words.
+    pub words: bool,
+}
+
+/// Stalls that are listed; all of them in full.
+const STALLS: usize = 5;
+
+/// The words and tables of a trace; in full with every row.
+pub fn trace_summary(ledger: &TraceLedger, full: bool) -> TraceSummary {
+    TraceSummary {
+        answer: answer::answer(ledger),
+        origin: words::origin(ledger),
+        tables: tables::tables(ledger, full),
+        stalls: stalls(ledger, full),
+        notes: words::notes(ledger),
+    }
+}
+
+fn stalls(ledger: &TraceLedger, full: bool) -> Vec<String> {
+    let mut longest: Vec<&TraceStall> = ledger.stalls.listed.iter().collect();
+    longest.sort_by_key(|stall| (std::cmp::Reverse(stall.took_ns), stall.event));
+    if !full {
+        longest.truncate(STALLS);
+    }
+    longest.iter().map(|stall| stalled(stall)).collect()
+}
+
+/// `at 12.4 s an fsync of app.db by com.example took 620 ms`
+fn stalled(stall: &TraceStall) -> String {
+    let file = stall.file.as_ref().map_or_else(String::new, |file| format!(" of {file}"));
+    let task = stall.task.as_ref().map_or_else(String::new, |task| format!(" by {task}"));
+    let what = words::stalled(stall.what);
+    format!("at {} {what}{file}{task} took {}", seconds(stall.t_ns), stall.took_ns)
+}
+
+fn seconds(t: Nanos) -> String {
+    format!("{:.3} s", t.as_secs_f64())
+}
+
+/// The title of the list of stalls.
+pub fn trace_stalls_heading(ledger: &TraceLedger) -> String {
+    let stalls = &ledger.stalls;
+    let (number, rest) = match stalls.count {
+        1 => ("One event".to_owned(), "that of its kind"),
+        many => (format!("{} events", count(many)), "those of their kind"),
+    };
+    format!("{number} stalled: over 100 ms and over ten times the median of {rest}; the longest")
+}

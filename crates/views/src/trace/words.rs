@@ -1,0 +1,145 @@
+//! Names and sentences of a trace.
+
+use flashlag_schema::scenario::JournalMode;
+use flashlag_schema::trace::{
+    TraceLayer, TraceLedger, TraceSourceKind, TraceStalled, TraceWriter, TraceWrittenKind,
+};
+use flashlag_units::count;
+
+use crate::format::{list, plural};
+
+/// The name of a kind of trace.
+pub fn source_name(kind: TraceSourceKind) -> &'static str {
+    match kind {
+        TraceSourceKind::Ebpf => "eBPF on the kernel's tracepoints",
+        TraceSourceKind::Tracefs => "the kernel's tracepoints",
+        TraceSourceKind::Fanotify => "fanotify and counters of /proc",
+        TraceSourceKind::Atrace => "atrace of a phone",
+        TraceSourceKind::Blkparse => "text of blkparse",
+        TraceSourceKind::Ftrace => "text of ftrace or atrace",
+        TraceSourceKind::Perfetto => "a Perfetto trace",
+        TraceSourceKind::Strace => "text of strace",
+        TraceSourceKind::SystemCalls => "a list of system calls",
+        TraceSourceKind::BlockTable => "a table of block requests",
+        TraceSourceKind::Unknown => "an unknown source",
+    }
+}
+
+fn layer_name(layer: TraceLayer) -> String {
+    match layer {
+        TraceLayer::SystemCalls => "system calls",
+        TraceLayer::Filesystem => "the filesystem's commits",
+        TraceLayer::Block => "block requests",
+    }
+    .to_owned()
+}
+
+pub(super) fn origin(ledger: &TraceLedger) -> String {
+    let source = &ledger.source;
+    let layers: Vec<String> = source.layers.iter().map(|layer| layer_name(*layer)).collect();
+    let seen = match layers.as_slice() {
+        [] => String::new(),
+        layers => format!("; it records {}", list(layers)),
+    };
+    let events = plural(usize::try_from(ledger.events).unwrap_or(usize::MAX), "event", "events");
+    format!("From {}: {events} in {}{seen}", source_name(source.kind), source.lasted_ns)
+}
+
+/// What is not in the trace, and what was left out of it.
+pub(super) fn notes(ledger: &TraceLedger) -> Vec<String> {
+    let source = &ledger.source;
+    let mut notes = Vec::new();
+    match source.lost {
+        Some(0) | None => {}
+        Some(lost) => {
+            notes.push(format!("{} events were lost: figures are too small.", count(lost)))
+        }
+    }
+    let unmatched = source.unmatched;
+    if !unmatched.is_none() {
+        notes.push(format!(
+            "Without a latency, because only one end is in the trace: {} that begin, {} that end.",
+            count(unmatched.begins),
+            count(unmatched.ends)
+        ));
+    }
+    for database in ledger.databases.iter().filter(|database| database.unsynced_bytes.0 > 0) {
+        notes.push(format!(
+            "{} of the log of {} were not synced at a commit (synchronous=NORMAL, or the end of the \
+             trace): such commits are not counted.",
+            database.unsynced_bytes, database.file
+        ));
+    }
+    if ledger.databases.iter().any(|database| database.mode_inferred) {
+        notes.push(
+            "A journal mode with ? is inferred: the journal is neither deleted nor overwritten."
+                .to_owned(),
+        );
+    }
+    notes.extend(source.limits.iter().cloned());
+    notes
+}
+
+/// The name of a kind of what is written.
+pub(super) fn kind_name(kind: TraceWrittenKind) -> &'static str {
+    match kind {
+        TraceWrittenKind::Database => "database",
+        TraceWrittenKind::Journal => "rollback journal",
+        TraceWrittenKind::Wal => "write-ahead log",
+        TraceWrittenKind::WalIndex => "log's index",
+        TraceWrittenKind::Directory => "directory",
+        TraceWrittenKind::Other => "other files",
+        TraceWrittenKind::FilesystemJournal => "filesystem's journal",
+        TraceWrittenKind::FilesystemMetadata => "filesystem's metadata",
+        TraceWrittenKind::Discard => "discards",
+        TraceWrittenKind::Blocks => "blocks",
+    }
+}
+
+pub(super) fn mode_name(mode: JournalMode) -> &'static str {
+    match mode {
+        JournalMode::Delete => "DELETE",
+        JournalMode::Truncate => "TRUNCATE",
+        JournalMode::Persist => "PERSIST",
+        JournalMode::Wal => "WAL",
+        JournalMode::Memory => "MEMORY",
+        JournalMode::Off => "OFF",
+    }
+}
+
+pub(super) fn stalled(what: TraceStalled) -> &'static str {
+    match what {
+        TraceStalled::Sync => "an fsync",
+        TraceStalled::Write => "a write",
+        TraceStalled::Read => "a read",
+        TraceStalled::FilesystemCommit => "a commit of the filesystem",
+        TraceStalled::BlockRead => "a read request",
+        TraceStalled::BlockWrite => "a write request",
+        TraceStalled::Flush => "a flush of the device",
+        TraceStalled::Discard => "a discard",
+    }
+}
+
+/// The name of a process: its own, else its thread's, else a number.
+pub(super) fn process_name(writer: &TraceWriter) -> String {
+    let name =
+        writer.process.as_deref().or(writer.thread.as_deref()).filter(|name| !name.is_empty());
+    match (name, writer.pid, writer.tid) {
+        (Some(name), ..) => name.to_owned(),
+        (None, Some(pid), _) => format!("process {pid}"),
+        (None, None, Some(tid)) => format!("thread {tid}"),
+        (None, None, None) => "not known".to_owned(),
+    }
+}
+
+/// The name of a thread: with its process, and whether it is the main one.
+pub(super) fn thread_name(writer: &TraceWriter) -> String {
+    let process = process_name(writer);
+    match (writer.main, writer.thread.as_deref()) {
+        (Some(true), _) => format!("{process} (main)"),
+        (_, Some(thread)) if writer.process.is_some() && thread != process => {
+            format!("{process}: {thread}")
+        }
+        _ => process,
+    }
+}
