@@ -118,8 +118,12 @@ struct gendisk {
 struct request_queue {
 	struct gendisk *disk;
 } CORE;
+struct bio {
+	u32 bi_opf;
+} CORE;
 struct request {
 	struct request_queue *q;
+	struct bio *bio;
 	u32 cmd_flags;
 	u32 __data_len;
 	u64 __sector;

@@ -39,6 +39,12 @@ struct known_file {
 	u64 name;
 };
 
+struct writer {
+	u32 tid;
+	u32 pid;
+	char name[16] __attribute__((aligned(8)));
+};
+
 struct request_state {
 	struct block_record record;
 	u32 done;
@@ -97,6 +103,13 @@ struct {
 	__type(key, u64);
 	__type(value, struct request_state);
 } requests SEC(".maps");
+/* Who asked for a write that is not issued yet: requests are often issued by the kernel's workers. */
+struct {
+	__uint(type, MAP_LRU_HASH);
+	__uint(max_entries, 8192);
+	__type(key, u64);
+	__type(value, struct writer);
+} writers SEC(".maps");
 struct {
 	__uint(type, MAP_HASH);
 	__uint(max_entries, 16384);
@@ -539,12 +552,27 @@ INLINE u32 flags_of(u32 flags)
 	return set;
 }
 
+SEC("raw_tp/block_bio_queue")
+int queue(u64 *context)
+{
+	struct bio *bio = (void *)(request_argument ? context[1] : context[0]);
+	u64 both = pid_and_tid(), key = (u64)bio;
+	struct writer writer = { .tid = both, .pid = both >> 32 };
+
+	if ((READ(bio, bi_opf) & 0xff) == REQ_OP_READ)
+		return 0;
+	current_name(writer.name, sizeof(writer.name));
+	map_update(&writers, &key, &writer, ANY);
+	return 0;
+}
+
 SEC("raw_tp/block_rq_issue")
 int issue(u64 *context)
 {
 	struct request *request = (void *)(request_argument ? context[1] : context[0]);
 	struct request_state state = {};
-	u64 both = pid_and_tid(), key = (u64)request, allocated;
+	u64 both = pid_and_tid(), key = (u64)request, allocated, bio;
+	struct writer *writer;
 	u32 disk = disk_of(request), flags;
 
 	if (!all_disks && !map_lookup(&disks, &disk))
@@ -561,9 +589,19 @@ int issue(u64 *context)
 	state.record.bytes = READ(request, __data_len);
 	state.record.device = disk;
 	state.record.flags = flags_of(flags);
-	state.record.tid = both;
-	state.record.pid = both >> 32;
-	current_name(state.record.thread, sizeof(state.record.thread));
+	bio = (u64)READ(request, bio);
+	writer = bio ? map_lookup(&writers, &bio) : NULL;
+	if (writer) {
+		state.record.tid = writer->tid;
+		state.record.pid = writer->pid;
+		((u64 *)state.record.thread)[0] = ((u64 *)writer->name)[0];
+		((u64 *)state.record.thread)[1] = ((u64 *)writer->name)[1];
+		map_delete(&writers, &bio);
+	} else {
+		state.record.tid = both;
+		state.record.pid = both >> 32;
+		current_name(state.record.thread, sizeof(state.record.thread));
+	}
 	if (map_update(&requests, &key, &state, ANY))
 		count(COUNT_REQUESTS_FULL);
 	return 0;

@@ -31,11 +31,12 @@ const NEEDS: &str = "it needs root (or the capabilities BPF and PERFMON) and Lin
                      /sys/kernel/btf/vmlinux";
 
 /// Programs and their tracepoints, and what is lost where a kernel does not have the tracepoint.
-const PROGRAMS: [(&str, &str, Option<&str>); 10] = [
+const PROGRAMS: [(&str, &str, Option<&str>); 11] = [
     ("enter", "sys_enter", None),
     ("leave", "sys_exit", None),
     ("thread_exit", "sched_process_exit", None),
     ("fork", "sched_process_fork", None),
+    ("queue", "block_bio_queue", Some("the threads that ask for block requests")),
     ("issue", "block_rq_issue", Some("requests to block devices")),
     ("complete", "block_rq_complete", Some("requests to block devices")),
     ("commit_begins", "jbd2_start_commit", Some("commits of ext4's journal")),
