@@ -1,5 +1,7 @@
 use std::path::PathBuf;
 
+use flashlag_android::PhoneError;
+
 /// Why nothing can be recorded.
 #[derive(Debug, thiserror::Error)]
 pub enum LiveError {
@@ -22,6 +24,9 @@ pub enum LiveError {
         /// Why, and what to do about it.
         reason: String,
     },
+    /// No phone can be used.
+    #[error(transparent)]
+    Phone(#[from] PhoneError),
     /// A source that failed while it recorded.
     #[error("{source_name} failed while recording: {reason}")]
     Failed {

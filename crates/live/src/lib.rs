@@ -6,6 +6,7 @@
 mod ebpf;
 mod error;
 mod kind;
+mod phone;
 mod places;
 mod session;
 mod source;
@@ -14,6 +15,7 @@ mod tally;
 #[cfg(feature = "ebpf")]
 pub use ebpf::Programs;
 pub use error::LiveError;
+pub use phone::record_phone;
 pub use places::Places;
 pub use session::{Cost, Session, SourceChoice};
 pub use source::{KernelCost, Scope, Source};

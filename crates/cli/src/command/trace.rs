@@ -2,9 +2,10 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use flashlag_runner::OutputKind;
 use flashlag_schema::trace::Trace;
+use flashlag_term::Style;
 use flashlag_trace::{add_up, import, write_trace};
 
 use super::compare::place_of;
@@ -16,6 +17,9 @@ use crate::terminal::Terminal;
 
 /// Says which programs write, and which wait for storage.
 pub fn trace(args: &TraceArgs, terminal: &Terminal) -> Result<Exit> {
+    if !args.command.is_empty() && args.output.as_deref() == Some(Path::new("-")) {
+        bail!("standard output is the command's: name a file after -o");
+    }
     let output = args.output.as_deref().filter(|path| *path != Path::new("-"));
     let read: &[PathBuf] = args.from.as_slice();
     // Before anything is recorded: a file that can't be written would cost the recording.
@@ -63,8 +67,14 @@ fn written(trace: &Trace, format: TraceFormat) -> Result<Vec<u8>> {
 /// Prints the table.
 fn shown(trace: &Trace, args: &TraceArgs, terminal: &Terminal) -> Result<()> {
     let ledger = add_up(trace);
-    match args.json {
-        true => say::json(&format!("{}\n", serde_json::to_string_pretty(&ledger)?)),
-        false => say::view(&flashlag_term::trace(&ledger, terminal.stdout, terminal.verbose)),
+    if args.json {
+        return say::json(&format!("{}\n", serde_json::to_string_pretty(&ledger)?));
     }
+    // Standard output is the command's, as with strace and perf.
+    if !args.command.is_empty() {
+        let style = Style::of_stderr();
+        say::view_beside(&flashlag_term::trace(&ledger, style, terminal.verbose));
+        return Ok(());
+    }
+    say::view(&flashlag_term::trace(&ledger, terminal.stdout, terminal.verbose))
 }
