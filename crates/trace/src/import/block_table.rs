@@ -99,7 +99,9 @@ impl LineImporter for BlockTable {
             making.limit("The table has the issue of each request only: no latency is known.");
         }
         if !self.any_operation {
-            making.limit("The table does not say what was asked for: its requests are taken for writes.");
+            making.limit(
+                "The table does not say what was asked for: its requests are taken for writes.",
+            );
         }
         if self.no_offset {
             making.limit("The table does not say where on the device a request is: all are at 0.");
@@ -119,7 +121,9 @@ impl BlockTable {
             }
             _ => return None,
         };
-        let cell = |column: Option<usize>| column.map(|column| cells.get(column).copied().unwrap_or_default().trim());
+        let cell = |column: Option<usize>| {
+            column.map(|column| cells.get(column).copied().unwrap_or_default().trim())
+        };
         let number = |column: Option<usize>| cell(column).map(str::parse::<u64>).transpose().ok();
         let (operation, flags) = self.operation(cell(columns.operation))?;
         let offset = number(columns.sector)?.unwrap_or(0).checked_mul(SECTOR)?;
@@ -154,7 +158,7 @@ impl BlockTable {
         self.any_operation = true;
         match cell {
             NEXUS_WRITE => Some((BlockOperation::Write, BlockFlags::default())),
-            "0" | "4" => Some((BlockOperation::Read, BlockFlags::default())),
+            "0" => Some((BlockOperation::Read, BlockFlags::default())),
             "read" => rwbs("R"),
             "write" => rwbs("W"),
             letters => rwbs(letters),

@@ -1,6 +1,6 @@
 //! The formats of files, and which one a file has.
 
-use super::{blkparse, calls};
+use super::{blkparse, block_table, calls, ftrace, perfetto, strace};
 
 /// Bytes of a file's beginning that show its format.
 pub(super) const HEAD: u64 = 1 << 16;
@@ -14,21 +14,40 @@ pub enum InputFormat {
     Stored,
     /// Text of `blkparse`, or the same events in columns of tabs.
     Blkparse,
+    /// Text of ftrace or atrace.
+    Ftrace,
+    /// A Perfetto trace.
+    Perfetto,
+    /// Text of `strace`.
+    Strace,
     /// A list of system calls, as Mobibench's.
     SystemCalls,
+    /// A table of block requests, separated by commas.
+    BlockTable,
 }
 
 impl InputFormat {
     /// Every format.
-    pub const ALL: [InputFormat; 3] =
-        [InputFormat::Stored, InputFormat::Blkparse, InputFormat::SystemCalls];
+    pub const ALL: [InputFormat; 7] = [
+        InputFormat::Stored,
+        InputFormat::Blkparse,
+        InputFormat::Ftrace,
+        InputFormat::Perfetto,
+        InputFormat::Strace,
+        InputFormat::SystemCalls,
+        InputFormat::BlockTable,
+    ];
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             InputFormat::Stored => "flashlag",
             InputFormat::Blkparse => "blkparse",
+            InputFormat::Ftrace => "ftrace",
+            InputFormat::Perfetto => "perfetto",
+            InputFormat::Strace => "strace",
             InputFormat::SystemCalls => "calls",
+            InputFormat::BlockTable => "csv",
         }
     }
 
@@ -45,14 +64,34 @@ impl InputFormat {
 
 /// The format whose lines the beginning has the most of.
 pub(super) fn detect(head: &[u8]) -> Option<InputFormat> {
+    if perfetto::is_trace(head) {
+        return Some(InputFormat::Perfetto);
+    }
     let text = String::from_utf8_lossy(head);
     if text.trim_start().starts_with("{\"trace\":") {
         return Some(InputFormat::Stored);
     }
+    if text.lines().find(|line| !line.trim().is_empty()).is_some_and(block_table::is_head) {
+        return Some(InputFormat::BlockTable);
+    }
     let counted = |is: fn(&str) -> bool| text.lines().take(LINES).filter(|line| is(line)).count();
-    let kinds: [(InputFormat, fn(&str) -> bool); 2] =
-        [(InputFormat::Blkparse, blkparse::is_line), (InputFormat::SystemCalls, calls::is_line)];
+    let kinds: [(InputFormat, fn(&str) -> bool); 4] = [
+        (InputFormat::Blkparse, blkparse::is_line),
+        (InputFormat::Ftrace, ftrace::is_line),
+        (InputFormat::Strace, strace::is_line),
+        (InputFormat::SystemCalls, calls::is_line),
+    ];
     let counts = kinds.map(|(format, is)| (format, counted(is)));
     let (format, lines) = counts.into_iter().max_by_key(|(_, lines)| *lines)?;
+    // A page of systrace begins with thousands of lines of its own.
+    let is_page = text.trim_start().starts_with('<');
+    if lines == 0 && is_page && (text.contains("trace") || text.contains("systrace")) {
+        return Some(InputFormat::Ftrace);
+    }
+    // The head of ftrace's text, before long comments.
+    let is_ftrace = text.starts_with("# tracer:") || text.contains("\n# tracer:");
+    if lines == 0 && is_ftrace {
+        return Some(InputFormat::Ftrace);
+    }
     (lines > 0).then_some(format)
 }

@@ -84,6 +84,16 @@ impl Making {
         }
     }
 
+    /// Counts an event that begins and does not end.
+    pub(super) fn unmatched_begin(&mut self) {
+        self.builder.source().unmatched.begins += 1;
+    }
+
+    /// Counts an event that ends and did not begin.
+    pub(super) fn unmatched_end(&mut self) {
+        self.builder.source().unmatched.ends += 1;
+    }
+
     /// The index of a thread.
     pub(super) fn task(&mut self, task: TraceTask) -> u32 {
         self.builder.task(task)

@@ -1,13 +1,19 @@
 //! Traces from the files of other tools: blktrace, ftrace, Perfetto, strace and others.
 
 mod blkparse;
+mod block_table;
 mod calls;
 mod detect;
 mod error;
+mod ftrace;
+mod kernel;
 mod lines;
 mod making;
 mod pair;
+mod perfetto;
+mod processes;
 mod rwbs;
+mod strace;
 mod text;
 
 use std::io::{BufRead, BufReader, Read};
@@ -89,10 +95,25 @@ fn plain(
     let whole = std::io::Cursor::new(head).chain(from);
     let mut trace = match format {
         InputFormat::Stored => stored::read_trace(whole, most_events)?,
+        InputFormat::Perfetto => packets_of(whole, most_events)?,
         _ => text_of(whole, format, most_events)?,
     };
+    processes::name(&mut trace);
     recognize(&mut trace);
     Ok(Imported { format, trace })
+}
+
+fn packets_of(from: impl BufRead, most_events: usize) -> Result<Trace, ImportError> {
+    let mut making = Making::new(TraceSourceKind::Perfetto, most_events);
+    perfetto::Perfetto::default().read(from, &mut making).map_err(ImportError::Read)?;
+    finished(making, InputFormat::Perfetto)
+}
+
+fn finished(mut making: Making, format: InputFormat) -> Result<Trace, ImportError> {
+    if !making.has_taken() {
+        return Err(ImportError::Nothing { format, damaged: making.damage() });
+    }
+    Ok(making.finish())
 }
 
 fn text_of(
@@ -104,10 +125,15 @@ fn text_of(
         InputFormat::Blkparse => {
             (TraceSourceKind::Blkparse, Box::new(blkparse::Blkparse::default()))
         }
+        InputFormat::Ftrace => (TraceSourceKind::Ftrace, Box::new(ftrace::Ftrace::default())),
+        InputFormat::Strace => (TraceSourceKind::Strace, Box::new(strace::Strace::default())),
         InputFormat::SystemCalls => {
             (TraceSourceKind::SystemCalls, Box::new(calls::Calls::default()))
         }
-        InputFormat::Stored => return Err(ImportError::Unknown),
+        InputFormat::BlockTable => {
+            (TraceSourceKind::BlockTable, Box::new(block_table::BlockTable::default()))
+        }
+        InputFormat::Stored | InputFormat::Perfetto => return Err(ImportError::Unknown),
     };
     let mut making = Making::new(kind, most_events);
     let mut lines = Lines::new(from);
@@ -130,10 +156,7 @@ fn text_of(
         }
     }
     importer.finish(&mut making);
-    if !making.has_taken() {
-        return Err(ImportError::Nothing { format, damaged: making.damage() });
-    }
-    Ok(making.finish())
+    finished(making, format)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Puts the ends of block requests together: queued, issued, completed.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 
 use flashlag_schema::trace::{BlockFlags, BlockOperation, TraceAction, TraceLayer};
 use flashlag_units::{Bytes, Nanos, count};
@@ -178,11 +178,17 @@ impl Requests {
         }
     }
 
-    /// Adds the requests to the trace, in the order in which they began.
+    /// Adds the requests to the trace.
     pub(super) fn finish(&mut self, making: &mut Making) {
+        self.finish_without(&HashSet::new(), making);
+    }
+
+    /// As [`Requests::finish`], without the requests to some devices.
+    pub(super) fn finish_without(&mut self, devices: &HashSet<u32>, making: &mut Making) {
         let waiting = self.queued.drain().chain(self.issued.drain()).chain(self.early.drain());
         let mut done = std::mem::take(&mut self.done);
         done.extend(waiting);
+        done.retain(|request| !devices.contains(&request.end.device));
         if done.is_empty() {
             return;
         }

@@ -1,0 +1,85 @@
+//! Text of ftrace and of atrace: a name, a number, a time, an event.
+//! `          <...>-230   (  228) [001] d..3  1234.567890: block_rq_issue: 8,0 WS 4096 () 8 + 8 [x]`
+
+mod head;
+mod point;
+
+use flashlag_schema::trace::TraceTask;
+
+use super::LineImporter;
+use super::kernel::{At, Kernel};
+use super::making::{Making, Verdict};
+use head::{Head, head};
+pub(super) use point::checkpoint;
+use point::{Parsed, parse};
+
+/// Imports text of ftrace and atrace.
+#[derive(Debug, Default)]
+pub(super) struct Ftrace {
+    kernel: Kernel,
+    /// Whether the text is a page of systrace, most of which is not the trace.
+    is_page: Option<bool>,
+}
+
+/// Whether a line is an event of this format.
+pub(super) fn is_line(line: &str) -> bool {
+    head(trimmed(line)).is_some()
+}
+
+/// A line without what systrace's page adds at its end.
+fn trimmed(line: &str) -> &str {
+    line.strip_suffix("\\n\\").unwrap_or(line)
+}
+
+impl LineImporter for Ftrace {
+    fn line(&mut self, line: &str, making: &mut Making) -> Verdict {
+        let text = line.trim();
+        if text.is_empty() || text.starts_with('#') {
+            return Verdict::Ignored;
+        }
+        let is_page = *self.is_page.get_or_insert(text.starts_with('<'));
+        if let Some(lost) = lost_events(text) {
+            let before = making.builder.source().lost.unwrap_or(0);
+            making.builder.source().lost = Some(before.saturating_add(lost));
+            return Verdict::Ignored;
+        }
+        let Some(head) = head(trimmed(line)) else {
+            // What atrace prints around the trace.
+            let is_around = ["capturing trace", "TRACE:", "version ", "cpus="];
+            let known = is_page || is_around.iter().any(|start| text.starts_with(start));
+            return if known { Verdict::Ignored } else { Verdict::Damaged };
+        };
+        match parse(head.event) {
+            Parsed::Point(point, process) => {
+                let task = making.task(task_of(&head, process));
+                let at = At { t: head.t, tid: head.tid, task: Some(task) };
+                self.kernel.take(at, point, making);
+                Verdict::Taken
+            }
+            Parsed::Other => Verdict::Ignored,
+            Parsed::Damaged => Verdict::Damaged,
+        }
+    }
+
+    fn finish(&mut self, making: &mut Making) {
+        self.kernel.finish(making);
+    }
+}
+
+fn task_of(head: &Head<'_>, process: Option<&str>) -> TraceTask {
+    // The kernel did not know the name any more.
+    let thread = Some(head.name).filter(|name| *name != "<...>" && !name.is_empty());
+    TraceTask {
+        tid: Some(head.tid),
+        pid: head.pid,
+        process: process.map(str::to_owned),
+        thread: thread.map(str::to_owned),
+    }
+}
+
+/// `CPU:2 [LOST 1234 EVENTS]`
+fn lost_events(text: &str) -> Option<u64> {
+    let (cpu, rest) = text.strip_prefix("CPU:")?.split_once(" [LOST ")?;
+    let _: u32 = cpu.trim().parse().ok()?;
+    rest.strip_suffix(" EVENTS]")?.trim().parse().ok()
+}

@@ -1,0 +1,151 @@
+//! The text of a tracepoint.
+
+use super::super::kernel::{Point, Step};
+use super::super::text::number;
+
+/// What an event is.
+#[derive(Debug, PartialEq)]
+pub(super) enum Parsed<'a> {
+    /// One of storage, with the process's name where the event has it.
+    Point(Point<'a>, Option<&'a str>),
+    /// Another one.
+    Other,
+    /// One of storage that can't be read.
+    Damaged,
+}
+
+/// Reads `name: values`, `sys_name(values)` or `sys_name -> value`.
+pub(super) fn parse(event: &str) -> Parsed<'_> {
+    if let Some(call) = event.strip_prefix("sys_").filter(|rest| rest.contains(['(', '>'])) {
+        return system_call(call).map_or(Parsed::Other, |point| Parsed::Point(point, None));
+    }
+    let Some((name, values)) = event.split_once(':') else { return Parsed::Other };
+    let values = values.trim_start_matches(' ');
+    if let "android_fs_datawrite_start" | "f2fs_datawrite_start" = name {
+        return match named_write(values) {
+            Some((point, process)) => Parsed::Point(point, Some(process)),
+            None => Parsed::Damaged,
+        };
+    }
+    match point(name, values) {
+        Some(Some(point)) => Parsed::Point(point, None),
+        Some(None) => Parsed::Other,
+        None => Parsed::Damaged,
+    }
+}
+
+/// A tracepoint of storage; `Some(None)` for any other, `None` for one that can't be read.
+fn point<'a>(name: &str, values: &'a str) -> Option<Option<Point<'a>>> {
+    let device = || device_of(values);
+    let inode = || value(values, "ino");
+    Some(Some(match name {
+        "ext4_sync_file_enter" | "f2fs_sync_file_enter" => {
+            let data_only = value(values, "datasync") == Some(1);
+            Point::SyncEnter { device: device()?, inode: inode()?, data_only }
+        }
+        "ext4_sync_file_exit" | "f2fs_sync_file_exit" => {
+            let data_only = value(values, "datasync") == Some(1);
+            Point::SyncExit { device: device()?, inode: inode()?, data_only }
+        }
+        "ext4_da_write_begin" | "ext4_write_begin" | "f2fs_write_begin" => {
+            let (offset, bytes) = (value(values, "pos")?, value(values, "len")?);
+            Point::Write { device: device()?, inode: inode()?, offset, bytes }
+        }
+        "jbd2_start_commit" => Point::CommitBegin { device: device()? },
+        "jbd2_end_commit" => Point::CommitEnd { device: device()? },
+        "f2fs_gc_begin" => Point::CleanBegin { device: device()? },
+        "f2fs_gc_end" => Point::CleanEnd { device: device()? },
+        "f2fs_write_checkpoint" => return Some(checkpoint(device()?, values)),
+        "block_bio_queue" => block(Step::Queue, values)?,
+        "block_rq_issue" => block(Step::Issue, values)?,
+        "block_rq_requeue" => block(Step::Requeue, values)?,
+        "block_rq_complete" => block(Step::Complete, values)?,
+        "block_bio_complete" => block(Step::CompleteOfBio, values)?,
+        "block_bio_remap" => {
+            let (_, above) = values.split_once(" <- (")?;
+            Point::Remap { above: above.split_once(')')?.0.to_owned() }
+        }
+        _ => return Some(None),
+    }))
+}
+
+/// The first and the last state of a checkpoint of F2FS.
+pub(in crate::import) fn checkpoint<'a>(device: String, state: &str) -> Option<Point<'a>> {
+    match () {
+        () if state.contains("start block_ops") => Some(Point::CheckpointBegin { device }),
+        () if state.contains("finish checkpoint") => Some(Point::CheckpointEnd { device }),
+        () => None,
+    }
+}
+
+/// The number after a name: `ino 12`, `ino = 12`. Names in the values come last in every event.
+fn value(values: &str, name: &str) -> Option<u64> {
+    let is_start = |at: usize| at == 0 || matches!(values.as_bytes()[at - 1], b' ' | b',');
+    let at = values.match_indices(name).find_map(|(at, _)| {
+        let after = values[at + name.len()..].strip_prefix(' ')?;
+        is_start(at).then(|| after.strip_prefix("= ").unwrap_or(after))
+    })?;
+    let end = at.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(at.len());
+    at[..end].parse().ok()
+}
+
+/// `dev 8,1`, `dev = (8,1)`
+fn device_of(values: &str) -> Option<String> {
+    let rest = values.strip_prefix("dev ")?;
+    let rest = rest.strip_prefix("= (").unwrap_or(rest);
+    let end =
+        rest.find(|letter: char| !letter.is_ascii_digit() && letter != ',').unwrap_or(rest.len());
+    plain_device(&rest[..end])
+}
+
+fn plain_device(text: &str) -> Option<String> {
+    let (major, minor) = text.split_once(',')?;
+    let (_, _): (u32, u32) = (major.parse().ok()?, minor.parse().ok()?);
+    Some(text.to_owned())
+}
+
+/// `8,0 WS 4096 () 8 + 8 [x]`, `8,0 WS 8 + 8 [x]`
+fn block(step: Step, values: &str) -> Option<Point<'_>> {
+    let (device, rest) = values.split_once(' ')?;
+    let (rwbs, rest) = rest.split_once(' ')?;
+    // The command of a request that is none for blocks is between the brackets.
+    let rest = match rest.split_once(") ") {
+        Some((bytes, rest)) if bytes.contains('(') => rest,
+        _ => rest,
+    };
+    let (sector, rest) = rest.split_once(" + ")?;
+    let end = rest.find(' ').unwrap_or(rest.len());
+    let (sector, sectors) = (sector.parse().ok()?, rest[..end].parse().ok()?);
+    Some(Point::Block { step, device: plain_device(device)?, rwbs, sector, sectors })
+}
+
+/// `entry_name /x, offset 0, bytes 4096, cmdline app, pid 1, i_size 0, ino 2`; of F2FS's own also with
+/// ` = ` or `: `. Path and name may contain anything, so the numbers at the end are taken first.
+fn named_write(values: &str) -> Option<(Point<'_>, &str)> {
+    let rest = values.strip_prefix("entry_name ")?;
+    let (rest, inode) = rest.rsplit_once(", ino ")?;
+    let (rest, _) = rest.rsplit_once(", i_size ")?;
+    let (rest, _) = rest.rsplit_once(", pid ")?;
+    let (path, rest) = rest.split_once(", offset ")?;
+    let (offset, rest) = rest.split_once(", bytes ")?;
+    let (bytes, process) = rest.split_once(", cmdline ")?;
+    let (offset, bytes) = (offset.trim().parse().ok()?, bytes.trim().parse().ok()?);
+    let inode = inode.trim().parse().ok()?;
+    Some((Point::NamedWrite { path, inode, offset, bytes }, process))
+}
+
+/// `fsync(fd: 3)`, `fsync -> 0x0`; numbers are in hexadecimal.
+fn system_call(text: &str) -> Option<Point<'_>> {
+    if let Some((name, returned)) = text.split_once(" -> ") {
+        let returned = number(returned.trim())?;
+        // Errors are small negative numbers in 64 bits.
+        return Some(Point::CallExit { name, returned: returned.cast_signed() });
+    }
+    let (name, values) = text.split_once('(')?;
+    let hexadecimal = |wanted: &str| {
+        let value = values.split([',', ')']).find_map(|part| part.trim().strip_prefix(wanted))?;
+        u64::from_str_radix(value.trim().trim_start_matches("0x"), 16).ok()
+    };
+    let fd = hexadecimal("fd: ").and_then(|fd| u32::try_from(fd).ok());
+    Some(Point::CallEnter { name, fd, offset: hexadecimal("pos: ") })
+}

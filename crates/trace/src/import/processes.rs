@@ -1,0 +1,27 @@
+//! Names of processes.
+
+use std::collections::HashMap;
+
+use flashlag_schema::trace::Trace;
+
+/// Gives each process without a name that of its main thread, which the kernel has.
+pub(super) fn name(trace: &mut Trace) {
+    let mains = trace.tasks.iter().filter(|task| task.is_main() == Some(true));
+    let mut names: HashMap<u32, String> = HashMap::new();
+    for task in mains {
+        if let (Some(pid), Some(name)) =
+            (task.pid, task.process.clone().or_else(|| task.thread.clone()))
+        {
+            names.insert(pid, name);
+        }
+    }
+    // The full name of a process is in the events of its other threads, too.
+    for task in &trace.tasks {
+        if let (Some(pid), Some(process)) = (task.pid, &task.process) {
+            names.insert(pid, process.clone());
+        }
+    }
+    for task in trace.tasks.iter_mut().filter(|task| task.process.is_none()) {
+        task.process = task.pid.and_then(|pid| names.get(&pid).cloned());
+    }
+}

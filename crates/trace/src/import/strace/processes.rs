@@ -1,0 +1,174 @@
+//! Processes with their threads and open files.
+
+use std::collections::HashMap;
+
+use flashlag_schema::trace::{TraceFile, TraceFileKind};
+
+use super::super::making::Making;
+use super::line::{Call, descriptor, string};
+
+/// The processes that strace followed.
+#[derive(Debug, Default)]
+pub(super) struct Processes {
+    /// The process of each thread that is not its process's first.
+    process_of: HashMap<u32, u32>,
+    /// Threads whose beginning was seen, and the thread that strace began with.
+    known: HashMap<u32, ()>,
+    names: HashMap<u32, String>,
+    open: HashMap<(u32, u32), Descriptor>,
+    unknown: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Descriptor {
+    file: u32,
+    position: Option<u64>,
+}
+
+impl Processes {
+    fn process(&self, tid: u32) -> u32 {
+        self.process_of.get(&tid).copied().unwrap_or(tid)
+    }
+
+    /// The process of a thread and its name; the process is known where its beginning, or that of the
+    /// thread, was seen.
+    pub(super) fn of(&self, tid: u32) -> (Option<u32>, Option<String>) {
+        let process = self.process(tid);
+        let is_known = self.known.contains_key(&tid);
+        (is_known.then_some(process), self.names.get(&process).cloned())
+    }
+
+    /// Whether some file has no path.
+    pub(super) fn has_unknown(&self) -> bool {
+        self.unknown
+    }
+
+    /// Takes a call that changes processes, descriptors or positions, and says whether it was one.
+    pub(super) fn changes(&mut self, tid: u32, call: &Call, making: &mut Making) -> bool {
+        let returned = call.returned.and_then(|returned| u32::try_from(returned).ok());
+        let argument = |at: usize| call.arguments.get(at).map(String::as_str).unwrap_or_default();
+        match (call.name.as_str(), returned) {
+            ("execve" | "execveat", _) => {
+                let at = usize::from(call.name == "execveat");
+                if let Some(path) = string(argument(at)) {
+                    let name = path.rsplit('/').next().unwrap_or_default().to_owned();
+                    self.names.insert(self.process(tid), name);
+                    self.known.insert(tid, ());
+                }
+            }
+            ("clone" | "clone3" | "fork" | "vfork", Some(child)) => self.begins(tid, child, call),
+            ("dup" | "dup2" | "dup3" | "fcntl" | "fcntl64", Some(new)) => {
+                let is_copy = call.name.starts_with("dup") || argument(1).starts_with("F_DUPFD");
+                if let Some((old, path)) = descriptor(argument(0)).filter(|_| is_copy) {
+                    self.file(tid, old, path, making);
+                    let process = self.process(tid);
+                    if let Some(known) = self.open.get(&(process, old)).copied() {
+                        // The position is shared, and can't be followed by number.
+                        self.open.insert((process, new), Descriptor { position: None, ..known });
+                    }
+                }
+            }
+            ("lseek" | "_llseek", _) => {
+                let at = call.returned.and_then(|at| u64::try_from(at).ok());
+                let is_plain = call.name == "lseek";
+                if let Some((fd, _)) = descriptor(argument(0))
+                    && let Some(known) = self.open.get_mut(&(self.process(tid), fd))
+                {
+                    known.position = at.filter(|_| is_plain);
+                }
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// A thread or a process begins: a thread shares the open files, a process has copies.
+    fn begins(&mut self, tid: u32, child: u32, call: &Call) {
+        let parent = self.process(tid);
+        self.known.insert(child, ());
+        if call.arguments.iter().any(|argument| argument.contains("CLONE_THREAD")) {
+            self.process_of.insert(child, parent);
+            return;
+        }
+        self.process_of.remove(&child);
+        if let Some(name) = self.names.get(&parent).cloned() {
+            self.names.insert(child, name);
+        }
+        let of_parent = self.open.iter().filter(|((process, _), _)| *process == parent);
+        let copies: Vec<_> = of_parent.map(|((_, fd), known)| ((child, *fd), *known)).collect();
+        self.open.extend(copies);
+    }
+
+    /// A file was opened.
+    pub(super) fn open(
+        &mut self,
+        tid: u32,
+        fd: u32,
+        path: &str,
+        flags: &str,
+        making: &mut Making,
+    ) -> u32 {
+        let file = making.file(path);
+        if flags.contains("O_DIRECTORY") {
+            making.kind(file, TraceFileKind::Directory);
+        }
+        let position = (!flags.contains("O_APPEND")).then_some(0);
+        self.open.insert((self.process(tid), fd), Descriptor { file, position });
+        file
+    }
+
+    /// The file of a descriptor, which has this path if strace has printed one.
+    pub(super) fn file(
+        &mut self,
+        tid: u32,
+        fd: u32,
+        path: Option<String>,
+        making: &mut Making,
+    ) -> u32 {
+        let key = (self.process(tid), fd);
+        if let Some(path) = path {
+            let file = making.file(&path);
+            let known = self.open.entry(key).or_insert(Descriptor { file, position: None });
+            if known.file != file {
+                // Another call has opened it, which strace does not follow.
+                *known = Descriptor { file, position: None };
+            }
+            return file;
+        }
+        if let Some(known) = self.open.get(&key) {
+            return known.file;
+        }
+        let (kind, descriptor) = match fd {
+            0..=2 => (TraceFileKind::NotStorage, Some(fd)),
+            _ => (TraceFileKind::Other, Some(fd)),
+        };
+        self.unknown |= fd > 2;
+        let file = TraceFile { descriptor, kind, ..TraceFile::default() };
+        let file = making.builder.another_file(file);
+        self.open.insert(key, Descriptor { file, position: None });
+        file
+    }
+
+    /// Where a read or write of so many bytes went, and the next one goes.
+    pub(super) fn moved(
+        &mut self,
+        tid: u32,
+        fd: u32,
+        offset: Option<u64>,
+        bytes: u64,
+    ) -> Option<u64> {
+        let end = |at: u64| at.checked_add(bytes);
+        if offset.is_some() {
+            return offset.filter(|at| end(*at).is_some());
+        }
+        let known = self.open.get_mut(&(self.process(tid), fd))?;
+        let at = known.position.filter(|at| end(*at).is_some());
+        known.position = at.and_then(end);
+        at
+    }
+
+    /// A descriptor is free again.
+    pub(super) fn close(&mut self, tid: u32, fd: u32) {
+        self.open.remove(&(self.process(tid), fd));
+    }
+}
