@@ -52,7 +52,9 @@ fn traced(path: &Path, command: &[&str]) -> (Value, Output) {
     let mut flashlag = flashlag();
     flashlag.args(["--json", "--source", "ebpf"]).arg(path).arg("--").args(command);
     let output = flashlag.output().unwrap();
-    let ledger = serde_json::from_slice(&output.stdout);
+    // After what the command itself printed.
+    let begins = output.stdout.iter().position(|byte| *byte == b'{').unwrap_or(0);
+    let ledger = serde_json::from_slice(&output.stdout[begins..]);
     (ledger.unwrap_or_else(|_| panic!("{}", text(&output.stderr))), output)
 }
 

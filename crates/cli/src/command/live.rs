@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
-use flashlag_live::{Cost, Scope, Session, Writer};
+use anyhow::{Context, Result, bail};
+use flashlag_live::{Cost, Scope, Session, Writer, record_phone};
+use flashlag_schema::target::PhoneSpec;
 use flashlag_schema::trace::Trace;
 use flashlag_term::{Counter, Recording, Style, WriterRow, recording};
 use flashlag_units::{Nanos, count, percent};
@@ -39,6 +40,9 @@ pub struct Recorded {
 
 /// Records until the time is over, the command has ended or a signal comes.
 pub fn record(args: &TraceArgs, terminal: &Terminal) -> Result<Recorded> {
+    if let Some(phone) = args.path.as_deref().and_then(|path| path.strip_prefix("adb:")) {
+        return on_phone(phone, args, terminal);
+    }
     let scope = Scope {
         path: args.path.as_deref().map(PathBuf::from),
         command_only: !args.command.is_empty(),
@@ -56,6 +60,22 @@ pub fn record(args: &TraceArgs, terminal: &Terminal) -> Result<Recorded> {
         say::note(&format!("flashlag: {}", cost_in_words(&cost)));
     }
     Ok(Recorded { trace, ended: ended.map_or(Exit::Done, |status| Exit::Passed(passed(status))) })
+}
+
+/// Records a phone. Without a time it is ten seconds: the phone's buffer holds no more of a busy one.
+fn on_phone(phone: &str, args: &TraceArgs, terminal: &Terminal) -> Result<Recorded> {
+    let spec = PhoneSpec::parse(phone)?;
+    if spec.path.is_some() {
+        bail!("atrace records all of a phone: leave out the path after adb:");
+    }
+    if !args.command.is_empty() || args.source.is_some() || args.reads {
+        bail!("a phone is recorded by its own atrace: without a command, --source and --reads");
+    }
+    let time = args.time.unwrap_or(Nanos(10_000_000_000));
+    if !terminal.quiet {
+        say::note(&format!("flashlag: atrace records the phone for {time}; use it meanwhile"));
+    }
+    Ok(Recorded { trace: record_phone(&spec.choice, time)?, ended: Exit::Done })
 }
 
 fn started(words: &[std::ffi::OsString]) -> Result<Option<Child>> {
