@@ -5,7 +5,6 @@
 #[cfg(feature = "ebpf")]
 mod ebpf;
 mod error;
-mod kind;
 mod phone;
 mod places;
 mod session;

@@ -1,7 +1,7 @@
 use std::time::{Duration, Instant};
 
 use flashlag_schema::trace::{Trace, TraceSource};
-use flashlag_trace::Builder;
+use flashlag_trace::{Builder, recognize};
 use flashlag_units::Nanos;
 
 use crate::error::LiveError;
@@ -181,7 +181,9 @@ impl Session {
         }
         // The source lets go of the kernel before the trace is sorted and written.
         drop(self.source);
-        Ok((self.builder.finish(), cost))
+        let mut trace = self.builder.finish();
+        recognize(&mut trace);
+        Ok((trace, cost))
     }
 }
 

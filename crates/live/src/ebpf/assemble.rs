@@ -10,7 +10,6 @@ use flashlag_trace::Builder;
 use flashlag_units::{Bytes, Nanos};
 
 use super::record::{BlockRecord, Call, CallRecord, FileId, NameRecord, PathRecord, Record};
-use crate::kind::kind_of;
 use crate::places::{Places, device_name};
 
 /// Type bits of a file's mode.
@@ -145,10 +144,10 @@ impl Assembly {
         let path = self.path_of(id);
         self.left_out.without_path += u64::from(path.is_none());
         let device = Some(self.device(id.device, to));
-        let kind = match (mode & TYPE == DIRECTORY, &path) {
-            (true, _) => TraceFileKind::Directory,
-            (false, Some(path)) => kind_of(path),
-            (false, None) => TraceFileKind::Other,
+        // What else is known of a file by its name and content is found in the whole trace.
+        let kind = match mode & TYPE {
+            DIRECTORY => TraceFileKind::Directory,
+            _ => TraceFileKind::Other,
         };
         let file = TraceFile { path, inode: Some(id.inode), device, kind, ..TraceFile::default() };
         let index = to.file(file);
@@ -193,8 +192,9 @@ impl Assembly {
                 return;
             }
             Call::Map => {
-                let kind = to.known_file(file).map(|known| known.kind);
-                self.left_out.mapped += u64::from(kind != Some(TraceFileKind::WalIndex));
+                // The index of a write-ahead log is memory that processes share.
+                let known = to.known_file(file).and_then(|known| known.path.as_deref());
+                self.left_out.mapped += u64::from(!known.is_some_and(|path| path.ends_with("-shm")));
                 return;
             }
             Call::MapSync | Call::Unlink | Call::Rename => return,
@@ -240,8 +240,7 @@ impl Assembly {
         let device = self.places.watched_device_of(&whole)?;
         let device = Some(self.device(device, to));
         let path = whole.to_string_lossy().into_owned();
-        let kind = kind_of(&path);
-        Some(to.file(TraceFile { path: Some(path), device, kind, ..TraceFile::default() }))
+        Some(to.file(TraceFile { path: Some(path), device, ..TraceFile::default() }))
     }
 
     /// The path with links in its directory followed. The file itself may be gone by now.
