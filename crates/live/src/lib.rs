@@ -2,6 +2,7 @@
 //! tracepoints as text, by counters, or on a phone.
 #![forbid(unsafe_code)]
 
+mod counters;
 #[cfg(feature = "ebpf")]
 mod ebpf;
 mod error;
@@ -11,6 +12,7 @@ mod session;
 mod source;
 mod tally;
 
+pub use counters::{Counted, Counters, Disks};
 #[cfg(feature = "ebpf")]
 pub use ebpf::Programs;
 pub use error::LiveError;

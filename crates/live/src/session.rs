@@ -5,6 +5,7 @@ use flashlag_trace::{Builder, recognize};
 use flashlag_units::Nanos;
 
 use crate::error::LiveError;
+#[cfg(feature = "ebpf")]
 use crate::places::Places;
 use crate::source::{KernelCost, Scope, Source};
 use crate::tally::Tally;
@@ -17,22 +18,18 @@ const MOST_EVENTS: usize = 4_000_000;
 pub enum SourceChoice {
     /// Programs in the kernel.
     Ebpf,
-    /// The kernel's tracepoints as text.
-    Tracefs,
-    /// Counters of processes and disks in `/proc`.
+    /// Counters of processes and disks in `/proc`, which make no trace.
     Counters,
 }
 
 impl SourceChoice {
     /// All, best first.
-    pub const ALL: [SourceChoice; 3] =
-        [SourceChoice::Ebpf, SourceChoice::Tracefs, SourceChoice::Counters];
+    pub const ALL: [SourceChoice; 2] = [SourceChoice::Ebpf, SourceChoice::Counters];
 
     /// The name.
     pub fn name(self) -> &'static str {
         match self {
             SourceChoice::Ebpf => "ebpf",
-            SourceChoice::Tracefs => "tracefs",
             SourceChoice::Counters => "counters",
         }
     }
@@ -76,40 +73,20 @@ pub struct Session {
     starting: Duration,
     cpu: Duration,
     reads: bool,
-    /// Why better sources are not used, a sentence each.
-    pub refused: Vec<String>,
 }
 
 impl Session {
-    /// Starts to record, by the best source that is allowed, or by the one that is asked for.
+    /// Starts to record.
     ///
     /// # Errors
-    /// No source can be used; or the one that was asked for can't.
-    pub fn start(scope: &Scope, choice: Option<SourceChoice>) -> Result<Session, LiveError> {
-        let mut refused = Vec::new();
-        let choices = choice.map_or(SourceChoice::ALL.to_vec(), |choice| vec![choice]);
-        let last = choices.len() - 1;
-        for (index, choice) in choices.into_iter().enumerate() {
-            let cpu = own_cpu();
-            match open(scope, choice) {
-                Ok(source) => {
-                    let starting = own_cpu().saturating_sub(cpu);
-                    return Ok(Session::of(source, starting, refused, scope.reads));
-                }
-                Err(error) if index == last => return Err(error),
-                Err(error @ LiveError::Unusable { .. }) => refused.push(error.to_string()),
-                Err(error) => return Err(error),
-            }
-        }
-        Err(LiveError::Mounts("no source was named".to_owned()))
+    /// The source can't be used.
+    pub fn start(scope: &Scope) -> Result<Session, LiveError> {
+        let cpu = own_cpu();
+        let source = open(scope)?;
+        Ok(Session::of(source, own_cpu().saturating_sub(cpu), scope.reads))
     }
 
-    fn of(
-        source: Box<dyn Source>,
-        starting: Duration,
-        refused: Vec<String>,
-        reads: bool,
-    ) -> Session {
+    fn of(source: Box<dyn Source>, starting: Duration, reads: bool) -> Session {
         let kind = source.kind();
         Session {
             source,
@@ -120,7 +97,6 @@ impl Session {
             began: Instant::now(),
             starting,
             cpu: own_cpu(),
-            refused,
             reads,
         }
     }
@@ -170,7 +146,6 @@ impl Session {
         if !self.reads {
             source.limits.push("reads, and files that are opened to be read, are not recorded".to_owned());
         }
-        source.limits.splice(0..0, self.refused);
         if self.not_kept > 0 {
             source.lost = source.lost.map(|lost| lost + self.not_kept).or(Some(self.not_kept));
             source.limits.push(format!(
@@ -187,25 +162,16 @@ impl Session {
     }
 }
 
-fn open(scope: &Scope, choice: SourceChoice) -> Result<Box<dyn Source>, LiveError> {
+#[cfg(feature = "ebpf")]
+fn open(scope: &Scope) -> Result<Box<dyn Source>, LiveError> {
     let places = Places::of(scope.path.as_deref())?;
-    match choice {
-        #[cfg(feature = "ebpf")]
-        SourceChoice::Ebpf => Ok(Box::new(crate::ebpf::Programs::start(scope, places)?)),
-        #[cfg(not(feature = "ebpf"))]
-        SourceChoice::Ebpf => Err(LiveError::Unusable {
-            source_name: "eBPF",
-            reason: "this flashlag was built without it".to_owned(),
-        }),
-        SourceChoice::Tracefs => Err(LiveError::Unusable {
-            source_name: "tracefs",
-            reason: "not there".to_owned(),
-        }),
-        SourceChoice::Counters => Err(LiveError::Unusable {
-            source_name: "counters",
-            reason: "not there".to_owned(),
-        }),
-    }
+    Ok(Box::new(crate::ebpf::Programs::start(scope, places)?))
+}
+
+#[cfg(not(feature = "ebpf"))]
+fn open(_: &Scope) -> Result<Box<dyn Source>, LiveError> {
+    let reason = "this flashlag was built without it".to_owned();
+    Err(LiveError::Unusable { source_name: "eBPF", reason })
 }
 
 fn nanos(time: Duration) -> Nanos {

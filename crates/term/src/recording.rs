@@ -11,8 +11,8 @@ use crate::table::Table;
 pub struct Recording {
     /// How long was recorded.
     pub lasted: Duration,
-    /// Writes and syncs of all writers.
-    pub all: WriterRow,
+    /// Writes and syncs of all writers; absent where files and syncs are not seen.
+    pub all: Option<WriterRow>,
     /// Writes of block devices, with their bytes.
     pub block: (u64, Bytes),
     /// Flushes of block devices' caches.
@@ -42,31 +42,37 @@ pub struct WriterRow {
 
 /// A recording that runs, as lines; the first says all of it.
 pub fn recording(seen: &Recording, style: Style) -> Vec<String> {
-    let all = &seen.all;
-    let head = format!(
-        "{} s: {} writes, {}; {} fsyncs, the longest {}; the device: {} writes, {}, {} flushes",
-        seen.lasted.as_secs(),
-        count(all.writes),
-        all.bytes,
-        count(all.syncs),
-        all.longest,
-        count(seen.block.0),
-        seen.block.1,
-        count(seen.flushes),
-    );
+    let device =
+        format!("{} writes, {}, {} flushes", count(seen.block.0), seen.block.1, count(seen.flushes));
+    let seconds = seen.lasted.as_secs();
+    let head = match &seen.all {
+        Some(all) => format!(
+            "{seconds} s: {} writes, {}; {} fsyncs, the longest {}; the device: {device}",
+            count(all.writes),
+            all.bytes,
+            count(all.syncs),
+            all.longest,
+        ),
+        None => format!("{seconds} s: the device: {device}"),
+    };
     let mut page = Page::new(style);
     page.paragraph(Role::Strong, &head);
-    let mut table = Table::new("process, file")
+    let with_files = seen.all.is_some();
+    let mut table = Table::new(if with_files { "process, file" } else { "process" })
         .column("writes", 1)
         .column("bytes", 0)
-        .column("fsyncs", 0)
-        .column("longest", 0)
         .cut_in_the_middle();
+    if with_files {
+        table = table.column("fsyncs", 0).column("longest", 0);
+    }
     for row in &seen.writers {
         let label = format!("{}  {}", row.process, row.file);
         let longest = if row.syncs > 0 { row.longest.to_string() } else { "-".to_owned() };
-        let cells = [count(row.writes), row.bytes.to_string(), count(row.syncs), longest];
-        let cells = cells.map(|cell| (Role::Ink, cell)).to_vec();
+        let mut cells = vec![count(row.writes), row.bytes.to_string()];
+        if with_files {
+            cells.extend([count(row.syncs), longest]);
+        }
+        let cells = cells.into_iter().map(|cell| (Role::Ink, cell)).collect();
         table.row((Role::Ink, &label), cells);
     }
     if !table.is_empty() {
@@ -93,7 +99,12 @@ mod tests {
             syncs: 1,
             longest: Nanos(2_000_000),
         };
-        let seen = Recording { writers: vec![row], others: 4, ..Recording::default() };
+        let seen = Recording {
+            writers: vec![row],
+            others: 4,
+            all: Some(WriterRow::default()),
+            ..Recording::default()
+        };
         let style = Style { color: false, ..Style::PLAIN };
         let lines = recording(&seen, style);
         assert!(lines.iter().flat_map(|line| line.chars()).all(flashlag_units::is_printable));
@@ -104,7 +115,11 @@ mod tests {
     #[test]
     fn a_writer_that_never_waited_has_no_longest_wait() {
         let row = WriterRow { process: "dd".to_owned(), writes: 1, ..WriterRow::default() };
-        let seen = Recording { writers: vec![row], ..Recording::default() };
+        let seen = Recording {
+            writers: vec![row],
+            all: Some(WriterRow::default()),
+            ..Recording::default()
+        };
         let lines = recording(&seen, Style::PLAIN);
         assert!(lines.last().is_some_and(|line| line.ends_with('-')), "{lines:#?}");
     }

@@ -18,15 +18,12 @@ pub struct TraceArgs {
     /// How long to record [default: until Ctrl-C, or until the command ends]
     #[arg(long = "for", value_name = "TIME")]
     pub time: Option<Nanos>,
-    /// Where events come from: ebpf, tracefs or counters [default: the first that is allowed]
+    /// Where events come from [default: ebpf where it is allowed, else counters]
     #[arg(long, value_name = "SOURCE", value_parser = sources())]
     pub source: Option<SourceChoice>,
     /// Record reads too
     #[arg(long)]
     pub reads: bool,
-    /// Mount tracefs for the time of the recording, where it is not mounted
-    #[arg(long)]
-    pub mount_tracefs: bool,
     /// A file of another tool, or of flashlag; may be compressed by gzip. `-` is standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["path", "time", "source", "reads", "command"])]
     pub from: Option<PathBuf>,

@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use flashlag_live::{Cost, Scope, Session, Writer, record_phone};
+use flashlag_live::{
+    Cost, Counters, LiveError, Scope, Session, SourceChoice, Writer, record_phone,
+};
 use flashlag_schema::target::PhoneSpec;
 use flashlag_schema::trace::Trace;
 use flashlag_term::{Counter, Recording, Style, WriterRow, recording};
@@ -19,7 +21,7 @@ use crate::args::TraceArgs;
 use crate::exit::Exit;
 use crate::say;
 use crate::signals;
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, one_paragraph};
 
 /// How often events are fetched.
 const FETCHED: Duration = Duration::from_millis(50);
@@ -32,8 +34,8 @@ const ROWS: usize = 12;
 
 /// A trace, and how the command that was recorded ended.
 pub struct Recorded {
-    /// The trace.
-    pub trace: Trace,
+    /// The trace; absent where only counters could be read, which were shown.
+    pub trace: Option<Trace>,
     /// What flashlag itself ends with.
     pub ended: Exit,
 }
@@ -49,17 +51,25 @@ pub fn record(args: &TraceArgs, terminal: &Terminal) -> Result<Recorded> {
         reads: args.reads,
     };
     let stop = signals::stop_flag().context("signals can't be handled")?;
-    let mut session = Session::start(&scope, args.source)?;
-    for refused in session.refused.iter().filter(|_| !terminal.quiet) {
-        say::note(&format!("flashlag: {refused}"));
+    if args.source == Some(SourceChoice::Counters) {
+        return count_only(&scope, args, terminal, &stop);
     }
+    let mut session = match Session::start(&scope) {
+        Ok(session) => session,
+        // What was asked for by name, or can't be done without events, is not replaced.
+        Err(error @ LiveError::Unusable { .. }) if args.source.is_none() && !needs_events(args) => {
+            say::note(&format!("flashlag: {}", one_paragraph(&error.into())));
+            return count_only(&scope, args, terminal, &stop);
+        }
+        Err(error) => return Err(error.into()),
+    };
     let child = started(&args.command)?;
     let ended = follow(&mut session, child, args, terminal, &stop)?;
     let (trace, cost) = session.end()?;
     if !terminal.quiet {
         say::note(&format!("flashlag: {}", cost_in_words(&cost)));
     }
-    Ok(Recorded { trace, ended: ended.map_or(Exit::Done, |status| Exit::Passed(passed(status))) })
+    Ok(Recorded { trace: Some(trace), ended: ended.map_or(Exit::Done, |status| Exit::Passed(passed(status))) })
 }
 
 /// Records a phone. Without a time it is ten seconds: the phone's buffer holds no more of a busy one.
@@ -75,7 +85,7 @@ fn on_phone(phone: &str, args: &TraceArgs, terminal: &Terminal) -> Result<Record
     if !terminal.quiet {
         say::note(&format!("flashlag: atrace records the phone for {time}; use it meanwhile"));
     }
-    Ok(Recorded { trace: record_phone(&spec.choice, time)?, ended: Exit::Done })
+    Ok(Recorded { trace: Some(record_phone(&spec.choice, time)?), ended: Exit::Done })
 }
 
 fn started(words: &[std::ffi::OsString]) -> Result<Option<Child>> {
@@ -85,9 +95,113 @@ fn started(words: &[std::ffi::OsString]) -> Result<Option<Child>> {
     Ok(Some(child))
 }
 
+/// Whether the result has to be a trace.
+fn needs_events(args: &TraceArgs) -> bool {
+    args.output.is_some() || args.json
+}
+
+/// Counts by `/proc` alone, and shows what was counted.
+fn count_only(
+    scope: &Scope,
+    args: &TraceArgs,
+    terminal: &Terminal,
+    stop: &Arc<AtomicBool>,
+) -> Result<Recorded> {
+    if needs_events(args) {
+        bail!("counters are no trace: -o and --json need --source ebpf");
+    }
+    let mut counting = Counting { counters: Counters::start(scope)?, began: Instant::now() };
+    let child = started(&args.command)?;
+    let ended = follow(&mut counting, child, args, terminal, stop)?;
+    let shown = counting.seen()?;
+    let style = if args.command.is_empty() { terminal.stdout } else { Style::of_stderr() };
+    let mut text = recording(&shown, style).join("\n");
+    text.push_str(&format!("\n\n{}\n", without_events(counting.counters.refused.len())));
+    let text = flashlag_term::wrapped(&text, style.width);
+    match args.command.is_empty() {
+        true => say::view(&text)?,
+        false => say::view_beside(&text),
+    }
+    let ended = ended.map_or(Exit::Done, |status| Exit::Passed(passed(status)));
+    Ok(Recorded { trace: None, ended })
+}
+
+/// What counters can't say.
+fn without_events(refused: usize) -> String {
+    let others = match refused {
+        0 => String::new(),
+        count => format!(" {count} processes of other users are not counted: that needs root."),
+    };
+    format!(
+        "From counters in /proc: no files, fsyncs or waits, which need root (--source ebpf). Bytes of a \
+         process are those that it sent towards disks, and what it did just before its end is missed; the \
+         device's figures are those of all processes.{others}"
+    )
+}
+
+/// What is recorded, or counted.
+trait Watched {
+    /// Takes what happened since the last call.
+    fn collect(&mut self) -> Result<()>;
+    /// How long it has been watched.
+    fn lasted(&self) -> Duration;
+    /// What was seen so far.
+    fn seen(&self) -> Result<Recording>;
+}
+
+impl Watched for Session {
+    fn collect(&mut self) -> Result<()> {
+        Ok(Session::collect(self)?)
+    }
+
+    fn lasted(&self) -> Duration {
+        Session::lasted(self)
+    }
+
+    fn seen(&self) -> Result<Recording> {
+        Ok(seen(self))
+    }
+}
+
+/// Counters, and since when they count.
+struct Counting {
+    counters: Counters,
+    began: Instant,
+}
+
+impl Watched for Counting {
+    fn collect(&mut self) -> Result<()> {
+        self.counters.collect();
+        Ok(())
+    }
+
+    fn lasted(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    fn seen(&self) -> Result<Recording> {
+        let disks = self.counters.disks()?;
+        let processes = self.counters.processes();
+        let rows = processes.iter().take(ROWS).map(|process| WriterRow {
+            process: process.name.clone(),
+            writes: process.writes,
+            bytes: process.to_disk,
+            ..WriterRow::default()
+        });
+        Ok(Recording {
+            lasted: self.began.elapsed(),
+            all: None,
+            block: (disks.writes, disks.bytes),
+            flushes: disks.flushes,
+            others: processes.len().saturating_sub(ROWS),
+            writers: rows.collect(),
+        })
+    }
+}
+
 /// Fetches events until the end. The status is that of the command.
 fn follow(
-    session: &mut Session,
+    session: &mut dyn Watched,
     mut child: Option<Child>,
     args: &TraceArgs,
     terminal: &Terminal,
@@ -106,7 +220,8 @@ fn follow(
                 return Ok(None);
             }
             if let Some(counter) = &mut shown {
-                counter.show_lines(|| recording(&seen(session), Style::of_stderr()));
+                let seen = session.seen()?;
+                counter.show_lines(|| recording(&seen, Style::of_stderr()));
             }
             continue;
         };
@@ -145,7 +260,7 @@ fn seen(session: &Session) -> Recording {
     });
     Recording {
         lasted: session.lasted(),
-        all: row_of(&tally.all),
+        all: Some(row_of(&tally.all)),
         block: (tally.block_writes, tally.block_bytes),
         flushes: tally.flushes,
         writers: rows.collect(),

@@ -26,10 +26,10 @@ pub fn trace(args: &TraceArgs, terminal: &Terminal) -> Result<Exit> {
     let place =
         output.map(|path| place_of(path, OutputKind::Export, args.force, read)).transpose()?;
     let recorded = match &args.from {
-        Some(from) => Recorded { trace: imported(from, args)?, ended: Exit::Done },
+        Some(from) => Recorded { trace: Some(imported(from, args)?), ended: Exit::Done },
         None => live::record(args, terminal)?,
     };
-    let Recorded { trace, ended } = recorded;
+    let Recorded { trace: Some(trace), ended } = recorded else { return Ok(recorded.ended) };
     let text = match args.output.is_some() {
         true => Some(written(&trace, args.format)?),
         false => None,
