@@ -46,7 +46,12 @@ fn pack_relocations() {
     let is_native = std::env::var("TARGET").ok() == std::env::var("HOST").ok();
     let is_gnu = is("CARGO_CFG_TARGET_OS", "linux") && is("CARGO_CFG_TARGET_ENV", "gnu");
     let flags = std::env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
-    if is("PROFILE", "release") && is_native && is_gnu && !flags.contains("-fuse-ld=") && reads_packed() {
+    if is("PROFILE", "release")
+        && is_native
+        && is_gnu
+        && !flags.contains("-fuse-ld=")
+        && reads_packed()
+    {
         println!("cargo::rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
     }
 }

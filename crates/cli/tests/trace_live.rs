@@ -32,7 +32,8 @@ fn can_trace() -> bool {
     if !flashlag_need::root("programs in the kernel") {
         return false;
     }
-    let tried = flashlag().args(["--source", "ebpf", "--for", "1ms", "--json", "/"]).output().unwrap();
+    let tried =
+        flashlag().args(["--source", "ebpf", "--for", "1ms", "--json", "/"]).output().unwrap();
     if tried.status.success() {
         return true;
     }
@@ -168,9 +169,7 @@ fn the_whole_family_of_a_command_is_recorded_and_nobody_else() {
     other.wait().unwrap();
     let writers = ledger["writers"].as_array().unwrap();
     let bytes = |name: &str| -> u64 {
-        let of = |writer: &&Value| {
-            writer["file"].as_str().is_some_and(|file| file.ends_with(name))
-        };
+        let of = |writer: &&Value| writer["file"].as_str().is_some_and(|file| file.ends_with(name));
         let bytes = |writer: &Value| writer["calls"]["bytes"].as_u64().unwrap_or(0);
         writers.iter().filter(of).map(bytes).sum()
     };
@@ -229,4 +228,51 @@ fn of_a_flood_every_write_is_recorded_or_counted_as_lost() {
     let seen = ledger["layers"]["calls"]["count"].as_u64().unwrap();
     let lost = ledger["source"]["lost"].as_u64().unwrap();
     assert!(seen <= 400_000 && seen + lost >= 400_000, "{seen} seen, {lost} lost");
+}
+
+#[test]
+fn without_rights_counters_are_shown_with_what_they_can_not_say() {
+    let Some(setpriv) = flashlag_need::program("setpriv", "util-linux") else { return };
+    if !flashlag_need::root("starting a program as another user") {
+        return;
+    }
+    let folder = tempfile::TempDir::new().unwrap();
+    let open = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+    fs::set_permissions(folder.path(), open).unwrap();
+    // A copy, since another user may not look into the folder of the build.
+    let program = folder.path().join("flashlag");
+    fs::copy(env!("CARGO_BIN_EXE_flashlag"), &program).unwrap();
+    let as_nobody = |words: &[&str]| {
+        let mut command = Command::new(&setpriv);
+        command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all"]);
+        command.arg(&program).arg("trace").args(words).current_dir(folder.path());
+        command.output().unwrap()
+    };
+    let script = "dd if=/dev/zero of=big bs=65536 count=20 status=none; sleep 0.3";
+    let output = as_nobody(&["--", "sh", "-c", &format!("{script}; exit 5")]);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(5), "{said}");
+    assert!(said.contains("eBPF can't be used") && said.contains("needs root"), "{said}");
+    assert!(said.contains("no files, fsyncs or waits"), "{said}");
+    // What has to be a trace is not replaced.
+    let output = as_nobody(&["-o", "trace.jsonl", "--for", "1ms"]);
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+    assert!(!folder.path().join("trace.jsonl").exists());
+}
+
+#[test]
+fn counters_of_a_command_are_its_own() {
+    let folder = tempfile::TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    // The last command stays for a while, so that its counters are read once it has written.
+    let script = "i=0; while [ $i -lt 50 ]; do echo 0123456789; i=$((i+1)); done > out; sleep 0.5";
+    let output = flashlag()
+        .args(["--source", "counters", "--", "sh", "-c", script])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    let said = text(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    let row = said.lines().find(|line| line.starts_with("sh ")).unwrap_or_else(|| panic!("{said}"));
+    // 50 lines of the loop, and none of another process.
+    assert_eq!(row.split_whitespace().nth(1), Some("50"), "{said}");
 }

@@ -168,7 +168,9 @@ fn parent_of(pid: u32) -> Option<u32> {
 fn is_lowest(name: &str) -> bool {
     let folder = std::path::Path::new("/sys/block").join(name);
     let stacked = fs::read_dir(folder.join("slaves")).is_ok_and(|mut below| below.next().is_some());
-    folder.exists() && !stacked && !["loop", "ram", "zram"].iter().any(|start| name.starts_with(start))
+    folder.exists()
+        && !stacked
+        && !["loop", "ram", "zram"].iter().any(|start| name.starts_with(start))
 }
 
 /// `/proc/PID/io`: Documentation/filesystems/proc.rst, section 3.3.

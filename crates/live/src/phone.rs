@@ -35,21 +35,22 @@ fn record(phone: &impl Transport, time: Nanos) -> Result<Trace, LiveError> {
     let words = ["atrace", "-b", BUFFER, "-t", &seconds.to_string(), "disk", "sched"];
     let limit = Duration::from_secs(seconds).saturating_add(BEYOND);
     let answer = phone.shell(&ShellCommand::of(&words), limit)?;
-    let refused = |reason: String| LiveError::Unusable { source_name: "the phone's atrace", reason };
+    let refused =
+        |reason: String| LiveError::Unusable { source_name: "the phone's atrace", reason };
     if answer.status != 0 {
         return Err(refused(answer.reason()));
     }
     let imported = import(answer.output.as_bytes(), Some(InputFormat::Ftrace));
-    let mut trace = imported
-        .map_err(|error| refused(format!("what it printed can't be read: {error}")))?
-        .trace;
+    let mut trace =
+        imported.map_err(|error| refused(format!("what it printed can't be read: {error}")))?.trace;
     trace.source.kind = TraceSourceKind::Atrace;
     if let Some(overwritten) = overwritten(&answer.output) {
         let lost = trace.source.lost.get_or_insert(0);
         *lost = lost.saturating_add(overwritten);
     }
     trace.source.limits.push(
-        "an unrooted phone shows the filesystem's writes and syncs, not every system call".to_owned(),
+        "an unrooted phone shows the filesystem's writes and syncs, not every system call"
+            .to_owned(),
     );
     let names = ShellCommand::of(&["ps", "-A", "-o", "PID,NAME"]);
     // Names of 15 letters are what is left without it.

@@ -10,9 +10,31 @@ use crate::error::LiveError;
 
 /// Filesystems that store nothing, or nothing on a device.
 const NOT_STORAGE: [&str; 25] = [
-    "autofs", "binfmt_misc", "bpf", "cgroup", "cgroup2", "configfs", "debugfs", "devpts", "devtmpfs",
-    "efivarfs", "functionfs", "fusectl", "hugetlbfs", "mqueue", "nsfs", "proc", "pstore", "ramfs",
-    "resctrl", "rpc_pipefs", "securityfs", "selinuxfs", "sysfs", "tmpfs", "tracefs",
+    "autofs",
+    "binfmt_misc",
+    "bpf",
+    "cgroup",
+    "cgroup2",
+    "configfs",
+    "debugfs",
+    "devpts",
+    "devtmpfs",
+    "efivarfs",
+    "functionfs",
+    "fusectl",
+    "hugetlbfs",
+    "mqueue",
+    "nsfs",
+    "proc",
+    "pstore",
+    "ramfs",
+    "resctrl",
+    "rpc_pipefs",
+    "securityfs",
+    "selinuxfs",
+    "sysfs",
+    "tmpfs",
+    "tracefs",
 ];
 
 /// The number of a device in the kernel's own form.
@@ -46,10 +68,7 @@ impl Places {
             Some(path) => {
                 let mount = mount_of(&root, path).map_err(LiveError::Mounts)?;
                 if NOT_STORAGE.contains(&mount.kind.as_str()) {
-                    return Err(LiveError::NotStorage {
-                        path: path.to_owned(),
-                        kind: mount.kind,
-                    });
+                    return Err(LiveError::NotStorage { path: path.to_owned(), kind: mount.kind });
                 }
                 Some(mount)
             }
@@ -140,8 +159,7 @@ pub fn device_name(device: u32) -> String {
 fn block_device_of(source: &Path) -> Option<(u32, u32)> {
     let status = rustix::fs::stat(source).ok()?;
     let kind = rustix::fs::FileType::from_raw_mode(status.st_mode);
-    let (major, minor) =
-        (rustix::fs::major(status.st_rdev), rustix::fs::minor(status.st_rdev));
+    let (major, minor) = (rustix::fs::major(status.st_rdev), rustix::fs::minor(status.st_rdev));
     (kind == rustix::fs::FileType::BlockDevice).then_some((major, minor))
 }
 

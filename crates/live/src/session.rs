@@ -144,7 +144,9 @@ impl Session {
         };
         let source = self.builder.source();
         if !self.reads {
-            source.limits.push("reads, and files that are opened to be read, are not recorded".to_owned());
+            source
+                .limits
+                .push("reads, and files that are opened to be read, are not recorded".to_owned());
         }
         if self.not_kept > 0 {
             source.lost = source.lost.map(|lost| lost + self.not_kept).or(Some(self.not_kept));

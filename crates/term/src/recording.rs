@@ -42,8 +42,12 @@ pub struct WriterRow {
 
 /// A recording that runs, as lines; the first says all of it.
 pub fn recording(seen: &Recording, style: Style) -> Vec<String> {
-    let device =
-        format!("{} writes, {}, {} flushes", count(seen.block.0), seen.block.1, count(seen.flushes));
+    let device = format!(
+        "{} writes, {}, {} flushes",
+        count(seen.block.0),
+        seen.block.1,
+        count(seen.flushes)
+    );
     let seconds = seen.lasted.as_secs();
     let head = match &seen.all {
         Some(all) => format!(

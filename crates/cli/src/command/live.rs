@@ -69,7 +69,10 @@ pub fn record(args: &TraceArgs, terminal: &Terminal) -> Result<Recorded> {
     if !terminal.quiet {
         say::note(&format!("flashlag: {}", cost_in_words(&cost)));
     }
-    Ok(Recorded { trace: Some(trace), ended: ended.map_or(Exit::Done, |status| Exit::Passed(passed(status))) })
+    Ok(Recorded {
+        trace: Some(trace),
+        ended: ended.map_or(Exit::Done, |status| Exit::Passed(passed(status))),
+    })
 }
 
 /// Records a phone. Without a time it is ten seconds: the phone's buffer holds no more of a busy one.
@@ -115,9 +118,9 @@ fn count_only(
     let ended = follow(&mut counting, child, args, terminal, stop)?;
     let shown = counting.seen()?;
     let style = if args.command.is_empty() { terminal.stdout } else { Style::of_stderr() };
-    let mut text = recording(&shown, style).join("\n");
-    text.push_str(&format!("\n\n{}\n", without_events(counting.counters.refused.len())));
-    let text = flashlag_term::wrapped(&text, style.width);
+    let limits = without_events(counting.counters.refused.len());
+    let limits = flashlag_term::wrapped(&limits, style.width);
+    let text = format!("{}\n\n{limits}\n", recording(&shown, style).join("\n"));
     match args.command.is_empty() {
         true => say::view(&text)?,
         false => say::view_beside(&text),

@@ -43,8 +43,14 @@ impl LeftOut {
     pub fn in_words(&self) -> Vec<String> {
         let counted = [
             (self.without_path, "files have no path: their names were lost or are too long"),
-            (self.unread_paths, "removals and renames are not shown: their paths could not be read"),
-            (self.mapped, "files were mapped to be changed in memory: stores to memory are no calls"),
+            (
+                self.unread_paths,
+                "removals and renames are not shown: their paths could not be read",
+            ),
+            (
+                self.mapped,
+                "files were mapped to be changed in memory: stores to memory are no calls",
+            ),
             (self.sync_ranges, "calls of sync_file_range are not shown: they make nothing durable"),
             (self.other_requests, "block requests are neither read, write, flush nor discard"),
             (self.unreadable, "records of the kernel could not be read"),
@@ -159,7 +165,13 @@ impl Assembly {
         *self.devices.entry(device).or_insert_with(|| to.device(&device_name(device)))
     }
 
-    fn task(&mut self, tid: u32, pid: u32, names: Option<(String, String)>, to: &mut Builder) -> u32 {
+    fn task(
+        &mut self,
+        tid: u32,
+        pid: u32,
+        names: Option<(String, String)>,
+        to: &mut Builder,
+    ) -> u32 {
         if let (Some(index), None) = (self.tasks.get(&tid), &names) {
             return *index;
         }
@@ -194,7 +206,8 @@ impl Assembly {
             Call::Map => {
                 // The index of a write-ahead log is memory that processes share.
                 let known = to.known_file(file).and_then(|known| known.path.as_deref());
-                self.left_out.mapped += u64::from(!known.is_some_and(|path| path.ends_with("-shm")));
+                self.left_out.mapped +=
+                    u64::from(!known.is_some_and(|path| path.ends_with("-shm")));
                 return;
             }
             Call::MapSync | Call::Unlink | Call::Rename => return,

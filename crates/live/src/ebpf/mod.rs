@@ -82,8 +82,8 @@ impl Programs {
     /// # Errors
     /// The kernel refuses them, or lacks what they need.
     pub fn start(scope: &Scope, places: Places) -> Result<Programs, LiveError> {
-        let arguments =
-            calls::ARGUMENTS.ok_or_else(|| unusable("the registers of this processor are not known"))?;
+        let arguments = calls::ARGUMENTS
+            .ok_or_else(|| unusable("the registers of this processor are not known"))?;
         let btf = Btf::from_sys_fs().map_err(|error| unusable(in_words(&error)))?;
         let own = std::process::id();
         let table = calls::table();
@@ -239,8 +239,11 @@ impl Source for Programs {
         let (time, runs) = infos.fold((Duration::ZERO, 0), |(time, runs), info| {
             (time + info.run_time(), runs + info.run_count())
         });
-        (self.run_time.counted > Duration::ZERO)
-            .then_some(KernelCost { time, runs, counted: self.run_time.counted })
+        (self.run_time.counted > Duration::ZERO).then_some(KernelCost {
+            time,
+            runs,
+            counted: self.run_time.counted,
+        })
     }
 }
 

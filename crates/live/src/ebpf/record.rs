@@ -311,7 +311,17 @@ fn block(fields: &mut Fields<'_>) -> Option<BlockRecord> {
     let _pad = fields.u32()?;
     let thread = fields.text(16)?;
     Some(BlockRecord {
-        operation, issued, took, queued, sector, bytes, device, flags, tid, pid, thread,
+        operation,
+        issued,
+        took,
+        queued,
+        sector,
+        bytes,
+        device,
+        flags,
+        tid,
+        pid,
+        thread,
     })
 }
 
