@@ -248,7 +248,7 @@ impl Source for Programs {
 }
 
 /// Whether the tracepoint has the request as its second argument: a program that reads a second argument
-/// does not load where there is none.
+/// does not load without one.
 fn has_two_arguments(btf: &Btf) -> bool {
     let Ok(mut kernel) = EbpfLoader::new().btf(Some(btf)).load(OBJECT) else { return false };
     let program = kernel.program_mut("two_arguments");
