@@ -8,6 +8,7 @@ use flashlag_schema::target::{DeviceSpec, Kind, MountSpec};
 use flashlag_schema::verify::verify_text;
 use flashlag_serve::{Command, Listen, Settings};
 use flashlag_term::Style;
+use flashlag_trace::{InputFormat, add_up, import_at_most, write_trace};
 use flashlag_units::{Bytes, Nanos};
 use flashlag_views::Threshold;
 
@@ -15,7 +16,7 @@ use flashlag_views::Threshold;
 pub type Check = fn(&str);
 
 /// All of them, by the name of their target and of the folder with their seeds.
-pub const CHECKS: [(&str, Check); 7] = [
+pub const CHECKS: [(&str, Check); 8] = [
     ("units", units),
     ("scenario", scenario),
     ("run_file", run_file),
@@ -23,6 +24,7 @@ pub const CHECKS: [(&str, Check); 7] = [
     ("fail_if", fail_if),
     ("device", device),
     ("target", target),
+    ("trace", trace),
 ];
 
 /// Sizes and durations: what was parsed is printed, and its exact number parses to itself.
@@ -125,6 +127,23 @@ pub fn target(text: &str) {
     for kind in Kind::ALL {
         let Ok(mount) = MountSpec::parse(kind, text) else { continue };
         assert_eq!(MountSpec::parse(kind, &mount.to_string()), Ok(mount), "of {text:?}");
+    }
+}
+
+/// Traces of other tools, as text and, with a character for each byte, as bytes: what was taken can be
+/// added up and shown, and is read again as the same after it was stored.
+pub fn trace(text: &str) {
+    let bytes: Vec<u8> = text.chars().map(|letter| letter as u32 as u8).collect();
+    for file in [text.as_bytes(), &bytes] {
+        for format in InputFormat::ALL.map(Some).into_iter().chain([None]) {
+            let Ok(imported) = import_at_most(file, format, 10_000) else { continue };
+            let ledger = add_up(&imported.trace);
+            let shown = flashlag_term::trace(&ledger, Style::PLAIN, true);
+            assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
+            let stored = write_trace(Vec::new(), &imported.trace).unwrap_or_default();
+            let again = import_at_most(&stored[..], Some(InputFormat::Stored), 10_000);
+            assert_eq!(again.ok().map(|again| again.trace), Some(imported.trace), "of {text:?}");
+        }
     }
 }
 

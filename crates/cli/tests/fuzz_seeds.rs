@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use checks::{CHECKS, Check};
 
 /// Rounds for each parser. Views of a run in a build without optimization are slow.
-const ROUNDS: [(&str, u64); 7] = [
+const ROUNDS: [(&str, u64); 8] = [
     ("units", 20_000),
     ("scenario", 1_500),
     ("run_file", 800),
@@ -21,6 +21,7 @@ const ROUNDS: [(&str, u64); 7] = [
     ("fail_if", 10_000),
     ("device", 20_000),
     ("target", 20_000),
+    ("trace", 1_500),
 ];
 /// No input grows beyond this.
 const LONGEST: usize = 64 << 10;
@@ -225,6 +226,11 @@ fn no_target_panics_and_each_prints_as_what_it_parses_to() {
 }
 
 #[test]
+fn no_trace_of_another_tool_panics_in_any_view() {
+    survives("trace");
+}
+
+#[test]
 fn the_seeds_reach_behind_the_parsers() {
     for (_, text) in seeds_of("run_file") {
         flashlag_schema::Run::from_json(std::str::from_utf8(&text).unwrap()).unwrap();
@@ -235,6 +241,15 @@ fn the_seeds_reach_behind_the_parsers() {
     for (_, text) in seeds_of("scenario") {
         flashlag_schema::scenario::Scenario::parse(std::str::from_utf8(&text).unwrap(), &[])
             .unwrap();
+    }
+    for (path, text) in seeds_of("trace") {
+        let text: Vec<u8> = match path.ends_with("perfetto") {
+            true => String::from_utf8(text).unwrap().chars().map(|letter| letter as u8).collect(),
+            false => text,
+        };
+        let trace = flashlag_trace::import(&text[..], None).unwrap().trace;
+        assert!(trace.events.len() + trace.tasks.len() > 0, "{}", path.display());
+        assert_eq!(trace.source.damaged, 0, "{}", path.display());
     }
     for (_, text) in seeds_of("fail_if") {
         std::str::from_utf8(&text).unwrap().parse::<flashlag_views::Threshold>().unwrap();

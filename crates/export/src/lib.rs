@@ -13,6 +13,7 @@ mod format;
 mod json;
 mod markdown;
 mod openmetrics;
+pub mod perfetto;
 mod tsv;
 
 pub use format::{ExportError, Format};

@@ -9,8 +9,25 @@ use flashlag_live::SourceChoice;
 use flashlag_trace::InputFormat;
 use flashlag_units::Nanos;
 
+const HELP: &str = "\
+  flashlag trace                       what is written to all storage, until Ctrl-C; as root
+  flashlag trace DIR --for 30s         to the filesystem of a directory
+  flashlag trace -- sqlite3 app.db     by a command and all that it starts
+  flashlag trace adb: --for 10s        on a phone on a cable: its own atrace, without root
+
+Without root only counters of processes and disks are shown, without files and waits.
+
+Read with --from are: text of blkparse, ftrace, atrace (systrace's page too) and strace (best: strace -f -tt -T -y),
+Perfetto traces, lists of system calls as Mobibench's, and tables of block requests.
+
+  flashlag trace --from trace.txt.gz
+  flashlag trace --from app.strace -o app.jsonl       keep it, for the next look
+  flashlag trace --from app.jsonl --format perfetto -o app.json
+                                                      for https://ui.perfetto.dev";
+
 /// `flashlag trace`
 #[derive(Debug, Args)]
+#[command(after_help = HELP)]
 pub struct TraceArgs {
     /// Record what is written to the filesystem of this path, or on a phone (adb:[SERIAL])
     #[arg(value_name = "PATH")]
@@ -52,6 +69,8 @@ pub struct TraceArgs {
 pub enum TraceFormat {
     /// flashlag's own, a JSON object a line
     Jsonl,
+    /// JSON for <https://ui.perfetto.dev>, with stalls marked
+    Perfetto,
 }
 
 /// The formats of a trace that is read, as values of an option.

@@ -61,6 +61,11 @@ fn imported(from: &Path, args: &TraceArgs) -> Result<Trace> {
 fn written(trace: &Trace, format: TraceFormat) -> Result<Vec<u8>> {
     Ok(match format {
         TraceFormat::Jsonl => write_trace(Vec::new(), trace)?,
+        TraceFormat::Perfetto => {
+            let mut text = Vec::new();
+            flashlag_export::perfetto::write(&mut text, trace, &add_up(trace))?;
+            text
+        }
     })
 }
 

@@ -120,7 +120,7 @@ impl Programs {
             watched,
             assembly: Assembly::new(monotonic(), own, places),
             layers: vec![TraceLayer::SystemCalls, TraceLayer::Filesystem, TraceLayer::Block],
-            limits: Vec::new(),
+            limits: limits_of(scope),
             renewed: Instant::now(),
             run_time: RunTime::default(),
         };
@@ -245,6 +245,12 @@ impl Source for Programs {
             counted: self.run_time.counted,
         })
     }
+}
+
+/// What this source can't tell apart.
+fn limits_of(scope: &Scope) -> Vec<String> {
+    let of_all = "block requests are those of all processes, not of the command alone".to_owned();
+    if scope.command_only { vec![of_all] } else { Vec::new() }
 }
 
 /// Whether the tracepoint has the request as its second argument: a program that reads a second argument

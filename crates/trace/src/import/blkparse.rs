@@ -146,7 +146,6 @@ fn standard(line: &str) -> Option<Line<'_>> {
         return Some(if is_word { Line::Other } else { Line::Damaged });
     };
     let (sector, sectors, name) = place(rest, operation)?;
-    let operation = or_flush(operation, sectors);
     // Everything between the first bracket and the last one: a name may contain brackets and spaces.
     let process = name.trim_end().strip_prefix('[').and_then(|name| name.strip_suffix(']'));
     let process = process.filter(|_| action != 'C');
@@ -163,14 +162,6 @@ fn standard(line: &str) -> Option<Line<'_>> {
         process,
         file,
     }))
-}
-
-/// A write without data is a flush, by another letter.
-fn or_flush(operation: BlockOperation, sectors: u64) -> BlockOperation {
-    match operation {
-        BlockOperation::Write if sectors == 0 => BlockOperation::Flush,
-        other => other,
-    }
 }
 
 /// `sector + sectors`, which a flush lacks, and what is after it.
@@ -213,7 +204,6 @@ fn tabs(line: &str) -> Option<Line<'_>> {
     let sector: u64 = columns.next()?.trim().parse().ok()?;
     let sectors: u64 = columns.next()?.trim().parse().ok()?;
     checked(sector, sectors)?;
-    let operation = or_flush(operation, sectors);
     let pid = columns.next()?.trim().parse().ok()?;
     let process = Some(columns.next()?.trim_start()).filter(|_| action != 'C');
     match columns.next().map(str::trim) {

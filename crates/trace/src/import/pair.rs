@@ -29,6 +29,18 @@ pub(super) struct End {
     pub(super) file: Option<u32>,
 }
 
+impl End {
+    /// A write without data is a flush, by another letter. A flush has no place.
+    fn or_flush(self) -> End {
+        match self {
+            End {
+                operation: BlockOperation::Write | BlockOperation::Flush, sectors: 0, ..
+            } => End { operation: BlockOperation::Flush, sector: 0, ..self },
+            other => other,
+        }
+    }
+}
+
 /// What tells requests under way apart.
 type Key = (u32, BlockOperation, u64);
 
@@ -93,6 +105,7 @@ pub(super) struct Requests {
 impl Requests {
     /// A request was handed to the block layer.
     pub(super) fn queue(&mut self, end: End) {
+        let end = end.or_flush();
         let request = Request::of(end, Some(end.t), None);
         if let Some(completed) = self.already_completed(&end) {
             self.done.push(Request { completed: Some(completed), left: 0, ..request });
@@ -105,6 +118,7 @@ impl Requests {
     /// A request was handed to the device: of one queued request, of several that were merged, or of a
     /// part of one.
     pub(super) fn issue(&mut self, end: End) {
+        let end = end.or_flush();
         let mut request = Request::of(end, None, Some(end.t));
         while let Some(queued) = self.queued.within(&end).and_then(|key| self.queued.pop(key)) {
             if request.queued.is_none_or(|earlier| queued.queued < Some(earlier)) {
@@ -139,6 +153,7 @@ impl Requests {
 
     /// A request was taken back by the device's driver.
     pub(super) fn requeue(&mut self, end: End) {
+        let end = end.or_flush();
         let key = (end.device, end.operation, end.sector);
         if let Some(request) = self.issued.pop(key) {
             self.queued.push(Request { issued: None, ..request }, end.sector);
@@ -147,6 +162,9 @@ impl Requests {
 
     /// A request, or a part of one, was completed.
     pub(super) fn complete(&mut self, end: End) {
+        // The kernel completes a request with a flush in parts: the flush, the data, and an empty write.
+        let ends_parts = end.sectors == 0 && end.operation == BlockOperation::Write;
+        let end = end.or_flush();
         let key = (end.device, end.operation, end.sector);
         if let Some(request) = self.issued.pop(key) {
             if let Some((rest, sector)) = request.completed_in_part(end) {
@@ -169,7 +187,7 @@ impl Requests {
                 break;
             }
         }
-        if !any {
+        if !any && !ends_parts {
             // Whoever was interrupted by the completion did not ask for the request.
             let end = End { task: None, ..end };
             let request = Request { completed: Some(end.t), ..Request::of(end, None, None) };

@@ -12,6 +12,55 @@ use super::names::{database_of, kind_of};
 pub fn recognize(trace: &mut Trace) {
     by_name(trace);
     by_content(trace);
+    by_order(trace);
+}
+
+/// A file without a name that a thread writes pages to, right after the thread has synced a journal, is
+/// that journal's database; one that is synced in between and never written is the directory.
+fn by_order(trace: &mut Trace) {
+    let mut after_journal: HashSet<Option<u32>> = HashSet::new();
+    let mut written: HashSet<u32> = HashSet::new();
+    let mut databases: HashSet<u32> = HashSet::new();
+    let mut synced: HashSet<u32> = HashSet::new();
+    for event in &trace.events {
+        let is = |file: u32, kind: TraceFileKind| {
+            trace.files.get(file as usize).is_some_and(|file| file.kind == kind)
+        };
+        match event.action {
+            TraceAction::Write { file, .. } if is(file, TraceFileKind::Journal) => {
+                after_journal.remove(&event.task);
+            }
+            TraceAction::Write { file, offset, bytes } => {
+                written.insert(file);
+                let is_page = bytes.0.is_power_of_two() && PAGES.contains(&bytes.0);
+                let is_aligned = offset.is_none_or(|offset| offset.is_multiple_of(bytes.0.max(1)));
+                if is_page && is_aligned && after_journal.contains(&event.task) {
+                    databases.insert(file);
+                }
+            }
+            TraceAction::Sync { file, .. } if is(file, TraceFileKind::Journal) => {
+                after_journal.insert(event.task);
+            }
+            TraceAction::Sync { file, .. } if after_journal.contains(&event.task) => {
+                if written.contains(&file) {
+                    after_journal.remove(&event.task);
+                } else {
+                    synced.insert(file);
+                }
+            }
+            _ => {}
+        }
+    }
+    for (file, index) in trace.files.iter_mut().zip(0..) {
+        if file.kind != TraceFileKind::Other || file.path.is_some() {
+            continue;
+        }
+        if databases.contains(&index) {
+            file.kind = TraceFileKind::Database;
+        } else if synced.contains(&index) && !written.contains(&index) {
+            file.kind = TraceFileKind::Directory;
+        }
+    }
 }
 
 fn by_name(trace: &mut Trace) {

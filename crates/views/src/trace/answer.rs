@@ -37,7 +37,8 @@ pub(super) fn answer(ledger: &TraceLedger) -> String {
         }
         None => "Nothing is written.".to_owned(),
     };
-    format!("{writes} {}", waits(ledger, &all))
+    let most = most.filter(|(_, doing)| doing.bytes > 0).map(|(name, _)| name.as_str());
+    format!("{writes} {}", waits(ledger, &all, most))
 }
 
 impl Doing {
@@ -56,7 +57,8 @@ impl Doing {
     }
 }
 
-fn waits(ledger: &TraceLedger, all: &BTreeMap<String, Doing>) -> String {
+/// Whose fsyncs wait; `writer` is named before.
+fn waits(ledger: &TraceLedger, all: &BTreeMap<String, Doing>, writer: Option<&str>) -> String {
     let Some(total) = ledger.layers.syncs else {
         return "Whose fsyncs wait is not in this trace.".to_owned();
     };
@@ -67,8 +69,12 @@ fn waits(ledger: &TraceLedger, all: &BTreeMap<String, Doing>) -> String {
         && doing.waited > Nanos::ZERO
     {
         let main = if doing.main { ", on its main thread" } else { "" };
+        let whose = match writer == Some(name.as_str()) {
+            true => "Its fsyncs".to_owned(),
+            false => format!("The fsyncs of {name}"),
+        };
         return format!(
-            "The fsyncs of {name} wait the longest: {} in {}, {} at most{main}.",
+            "{whose} wait the longest: {} in {}, {} at most{main}.",
             doing.waited,
             count(doing.syncs),
             doing.longest
@@ -77,7 +83,8 @@ fn waits(ledger: &TraceLedger, all: &BTreeMap<String, Doing>) -> String {
     let most = all.iter().rev().max_by_key(|(_, doing)| doing.syncs);
     let who =
         most.filter(|(_, doing)| doing.syncs > 0).map_or_else(String::new, |(name, doing)| {
-            format!("{name} calls fsync the most: {} of {}; how", count(doing.syncs), count(total))
+            let again = if writer == Some(name.as_str()) { "It also" } else { name };
+            format!("{again} calls fsync the most: {} of {}; how", count(doing.syncs), count(total))
         });
     let who = if who.is_empty() { "How".to_owned() } else { who };
     format!("{who} long fsyncs wait is not in this trace.")

@@ -126,9 +126,9 @@ pub(super) fn process_name(writer: &TraceWriter) -> String {
         writer.process.as_deref().or(writer.thread.as_deref()).filter(|name| !name.is_empty());
     match (name, writer.pid, writer.tid) {
         (Some(name), ..) => name.to_owned(),
-        (None, Some(pid), _) => format!("process {pid}"),
-        (None, None, Some(tid)) => format!("thread {tid}"),
-        (None, None, None) => "not known".to_owned(),
+        (None, Some(pid), _) => format!("Process {pid}"),
+        (None, None, Some(tid)) => format!("Thread {tid}"),
+        (None, None, None) => "(not known)".to_owned(),
     }
 }
 

@@ -218,12 +218,6 @@ impl Kernel {
         if is_requests && !self.real.contains(device) {
             self.real.insert(device.to_owned());
         }
-        let operation = match operation {
-            flashlag_schema::trace::BlockOperation::Write if sectors == 0 => {
-                flashlag_schema::trace::BlockOperation::Flush
-            }
-            other => other,
-        };
         let (t, task, file) = (at.t, at.task, None);
         let device_number = making.builder.device(device);
         let end = End { t, device: device_number, operation, sector, sectors, flags, task, file };

@@ -334,3 +334,6 @@ fn device_of(number: u64) -> String {
     let minor = (number & 0xff) | ((number >> 12) & !0xff);
     format!("{major},{minor}")
 }
+
+#[cfg(test)]
+mod tests;
