@@ -146,7 +146,7 @@ impl Counters {
         };
         let mut all: Vec<Counted> = self.processes.values().map(since).collect();
         all.retain(|process| process.writes > 0 || process.to_disk.0 > 0);
-        all.sort_by(|one, other| (other.to_disk, other.written).cmp(&(one.to_disk, one.written)));
+        all.sort_by_key(|process| std::cmp::Reverse((process.to_disk, process.written)));
         all
     }
 

@@ -8,6 +8,14 @@ pub enum LiveError {
     /// The mounts are not readable.
     #[error("the mounts of this machine can't be read: {0}")]
     Mounts(String),
+    /// A path that does not exist, or may not be looked at.
+    #[error("{path} can't be looked at: {source}")]
+    NoPath {
+        /// The path.
+        path: PathBuf,
+        /// The system's reason.
+        source: std::io::Error,
+    },
     /// A path that is on no device.
     #[error("{path} is on {kind}, which is memory or the kernel's own: name a path on a disk")]
     NotStorage {

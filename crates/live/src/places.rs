@@ -66,6 +66,8 @@ impl Places {
         let only = match path {
             None => None,
             Some(path) => {
+                path.metadata()
+                    .map_err(|source| LiveError::NoPath { path: path.to_owned(), source })?;
                 let mount = mount_of(&root, path).map_err(LiveError::Mounts)?;
                 if NOT_STORAGE.contains(&mount.kind.as_str()) {
                     return Err(LiveError::NotStorage { path: path.to_owned(), kind: mount.kind });
