@@ -578,8 +578,6 @@ int issue(u64 *context)
 	if (!all_disks && !map_lookup(&disks, &disk))
 		return 0;
 	flags = READ(request, cmd_flags);
-	if (!reads && (flags & 0xff) == REQ_OP_READ)
-		return 0;
 	allocated = READ(request, start_time_ns);
 	state.record.kind = RECORD_BLOCK;
 	state.record.operation = flags & 0xff;

@@ -146,7 +146,7 @@ impl Session {
         if !self.reads {
             source
                 .limits
-                .push("reads, and files that are opened to be read, are not recorded".to_owned());
+                .push("calls that read, and files that are opened to be read, are not recorded (--reads)".to_owned());
         }
         if self.not_kept > 0 {
             source.lost = source.lost.map(|lost| lost + self.not_kept).or(Some(self.not_kept));
