@@ -17,14 +17,14 @@ pub struct Builder {
     devices: HashMap<String, u32>,
 }
 
-/// What tells threads apart: the number, or where there is none the names.
+/// What tells threads apart: the number, or without one the names.
 #[derive(Debug, PartialEq, Eq, Hash)]
 enum TaskKey {
     Number(u32),
     Names(Option<String>, Option<String>),
 }
 
-/// What tells files apart: the path, or where there is none device and inode.
+/// What tells files apart: the path, or without one device and inode.
 #[derive(Debug, PartialEq, Eq, Hash)]
 enum FileKey {
     Path(String),

@@ -17,9 +17,10 @@ const HELP: &str = "\
 
 Without root only counters of processes and disks are shown, without files and waits.
 
-Read with --from are: text of blkparse, ftrace, atrace (systrace's page too) and strace (best: strace -f -tt -T -y),
-Perfetto traces, lists of system calls as Mobibench's, and tables of block requests.
+Read with --from are text of blkparse, ftrace, atrace (systrace's page too) and strace, Perfetto
+traces, lists of system calls as Mobibench's, and tables of block requests.
 
+  strace -f -tt -T -y -o app.strace COMMAND           records one
   flashlag trace --from trace.txt.gz
   flashlag trace --from app.strace -o app.jsonl       keep it, for the next look
   flashlag trace --from app.jsonl --format perfetto -o app.json

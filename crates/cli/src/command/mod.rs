@@ -15,5 +15,6 @@ pub mod report;
 pub mod run;
 pub mod scenarios;
 pub mod schema;
+pub mod share;
 pub mod trace;
 pub mod verify;

@@ -29,7 +29,7 @@ pub enum TraceAction {
         file: u32,
         /// Whether what was in the file is gone.
         truncated: bool,
-        /// Whether the file is made where there is none.
+        /// Whether the file is made if it does not exist.
         created: bool,
     },
     /// A file was closed.

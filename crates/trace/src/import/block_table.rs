@@ -46,6 +46,11 @@ pub(super) fn is_head(line: &str) -> bool {
 
 fn head(line: &str) -> Option<Columns> {
     let mut columns = Columns::default();
+    // Text with such words between commas is no head.
+    let is_name = |cell: &str| cell.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_');
+    if !line.trim_start_matches('\u{feff}').rsplit(',').skip(1).all(is_name) {
+        return None;
+    }
     for (at, name) in line.trim_start_matches('\u{feff}').split(',').enumerate() {
         columns.number = at + 1;
         // The head of the Nexus 5's table goes on with figures after the name.
@@ -211,6 +216,7 @@ mod tests {
         assert!(is_head("proces,device,rw_flag,sector,size,timestamp"));
         assert!(is_head("offset,size,type 507 14411 5701 4"));
         assert!(is_head("bytes,submit_s,finish_s"));
+        assert!(!is_head("x-1 [0] 1.0: e: entry_name /x, offset 0, bytes 4096, pid 1"));
         assert!(!is_head("a,b,c") && !is_head("") && !is_head("8,0 3 11 0.1 5 Q W 8 + 8 [x]"));
     }
 }

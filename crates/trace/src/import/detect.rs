@@ -2,8 +2,6 @@
 
 use super::{blkparse, block_table, calls, ftrace, perfetto, strace};
 
-/// Bytes of a file's beginning that show its format.
-pub(super) const HEAD: u64 = 1 << 16;
 /// Lines of the beginning that are looked at.
 const LINES: usize = 400;
 

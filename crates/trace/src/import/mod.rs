@@ -23,10 +23,11 @@ use flate2::bufread::MultiGzDecoder;
 
 use crate::{recognize, stored};
 pub use detect::InputFormat;
-use detect::{HEAD, detect};
+use detect::detect;
 pub use error::ImportError;
 use lines::{Lines, Piece};
 use making::{Making, Verdict};
+use text::HEAD;
 
 /// The most events that are kept of a file: memory is bounded whatever the file is. One takes 100 to
 /// 150 bytes.

@@ -11,11 +11,13 @@
 //! the database follows is the beginning of a checkpoint. With `synchronous=NORMAL` commits are not
 //! synced, and are not counted: their bytes are.
 
+mod commit;
 mod kinds;
 mod names;
 mod rollback;
 mod transactions;
 mod wal;
 
+pub(crate) use commit::{Commit, Database};
 pub use kinds::recognize;
-pub(crate) use transactions::{Commit, Database, databases};
+pub(crate) use transactions::databases;

@@ -2,7 +2,7 @@
 
 use flashlag_schema::scenario::JournalMode;
 
-use super::transactions::{Commit, Database, Happening};
+use super::commit::{Commit, Database, Happening};
 
 /// Bytes of zeros that end a transaction in the mode PERSIST (`zeroJournalHdr`).
 const ZEROED: u64 = 28;

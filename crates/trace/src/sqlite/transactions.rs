@@ -4,83 +4,11 @@ use std::collections::HashMap;
 
 use flashlag_schema::scenario::JournalMode;
 use flashlag_schema::trace::{Trace, TraceAction, TraceEvent, TraceFileKind};
-use flashlag_units::Nanos;
 
+use super::commit::{Database, Happening};
 use super::names::database_of;
 use super::rollback::Rollback;
 use super::wal::Log;
-
-/// A transaction that was committed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Commit {
-    /// The first write.
-    pub(crate) begun: Nanos,
-    /// The end of the last write or fsync.
-    pub(crate) ended: Nanos,
-    /// Whether the length of every fsync is known.
-    pub(crate) timed: bool,
-    /// The thread.
-    pub(crate) task: Option<u32>,
-    /// How the transaction ended; `None` where the trace does not show that.
-    pub(crate) mode: Option<JournalMode>,
-    pub(crate) syncs: u64,
-    pub(crate) writes: u64,
-    pub(crate) bytes: u64,
-    /// Bytes and number of the pages that were changed.
-    pub(crate) page_bytes: u64,
-    pub(crate) pages: u64,
-}
-
-/// What SQLite did to one database.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Database {
-    /// The database, or where it is not in the trace its journal, by index.
-    pub(crate) file: u32,
-    pub(crate) commits: Vec<Commit>,
-    pub(crate) rolled_back: u64,
-    pub(crate) unsynced_bytes: u64,
-    /// Whether a mode follows from what is not in the trace.
-    pub(crate) mode_inferred: bool,
-}
-
-/// What happens to a transaction.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Happening {
-    pub(super) t: Nanos,
-    pub(super) end: Nanos,
-    pub(super) timed: bool,
-    pub(super) task: Option<u32>,
-}
-
-impl Happening {
-    fn of(event: &TraceEvent) -> Happening {
-        let end = event.t_ns.plus(event.took_ns.unwrap_or_default());
-        Happening { t: event.t_ns, end, timed: event.took_ns.is_some(), task: event.task }
-    }
-}
-
-impl Commit {
-    /// Takes a write or an fsync into the transaction.
-    pub(super) fn takes(&mut self, happening: Happening) {
-        if self.writes + self.syncs == 0 {
-            (self.begun, self.timed) = (happening.t, true);
-        }
-        self.ended = self.ended.max(happening.end);
-        self.task = self.task.or(happening.task);
-    }
-
-    pub(super) fn writes(&mut self, happening: Happening, bytes: u64) {
-        self.takes(happening);
-        self.writes += 1;
-        self.bytes = self.bytes.saturating_add(bytes);
-    }
-
-    pub(super) fn syncs(&mut self, happening: Happening) {
-        self.takes(happening);
-        self.syncs += 1;
-        self.timed &= happening.timed;
-    }
-}
 
 /// The databases of a trace with their transactions. The kinds of the files are those of
 /// [`super::recognize`].
@@ -241,12 +169,6 @@ impl<'a> Following<'a> {
         all.iter_mut().for_each(|database| database.commits.sort_by_key(|commit| commit.begun));
         all.sort_by_key(|database| (std::cmp::Reverse(database.commits.len()), database.file));
         all
-    }
-}
-
-impl Database {
-    fn is_used(&self) -> bool {
-        !self.commits.is_empty() || self.rolled_back > 0 || self.unsynced_bytes > 0
     }
 }
 

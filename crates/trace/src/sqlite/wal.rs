@@ -2,7 +2,7 @@
 
 use flashlag_schema::scenario::JournalMode;
 
-use super::transactions::{Commit, Database, Happening};
+use super::commit::{Commit, Database, Happening};
 
 /// Bytes of the log's own head.
 const HEAD: u64 = 32;

@@ -95,14 +95,17 @@ fn writers<'a>(
     }
     shown.sort_by(|one, other| (other.0, other.1, &one.2).cmp(&(one.0, one.1, &other.2)));
     let more = shown.len().saturating_sub(most);
+    shown.truncate(most);
+    let has =
+        |at: usize| shown.iter().any(|(.., cells)| cells.get(at).is_some_and(|cell| cell != NONE));
     let columns = [
         (true, TraceColumn { title: "what", spare: 0, words: true }),
         (calls, column("writes", 4)),
         (calls, column("bytes", 0)),
         (calls, column("fsyncs", 0)),
-        (timed, column("p50 ms", 2)),
-        (timed, column("p99", 5)),
-        (timed, column("max", 0)),
+        (timed && has(4), column("p50 ms", 2)),
+        (timed && has(5), column("p99 ms", 5)),
+        (timed, column("max ms", 0)),
         (block, column(if calls { "requests" } else { "writes" }, 3)),
         (block, column(if calls { "on device" } else { "bytes" }, 0)),
     ];
@@ -110,7 +113,7 @@ fn writers<'a>(
         let cells = cells.into_iter().zip(columns).filter(|(_, (kept, _))| *kept);
         cells.map(|(cell, _)| cell).collect()
     };
-    let shown = shown.into_iter().take(most);
+    let shown = shown.into_iter();
     TraceTable {
         title,
         columns: columns.into_iter().filter(|(kept, _)| *kept).map(|(_, column)| column).collect(),

@@ -110,7 +110,7 @@ impl Descriptors {
         Some(file)
     }
 
-    /// The file of a number, and where a read or write of so many bytes went.
+    /// The file of a number, and where a read or write of this length went.
     pub(super) fn moved(
         &mut self,
         _thread: u32,

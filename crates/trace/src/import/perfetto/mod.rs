@@ -11,6 +11,7 @@ use flate2::read::ZlibDecoder;
 use super::ftrace::checkpoint;
 use super::kernel::{At, Kernel, Point, Step};
 use super::making::Making;
+use super::text::HEAD;
 
 /// The longest packet. Perfetto's own buffers are smaller.
 const LONGEST: u64 = 64 << 20;
@@ -46,7 +47,7 @@ pub(super) fn is_trace(head: &[u8]) -> bool {
 
 /// Whether one packet is longer than what was read of the file.
 fn is_cut(head: &[u8], length: usize) -> bool {
-    head.len() as u64 >= super::detect::HEAD && (length as u64) < LONGEST
+    head.len() as u64 >= HEAD && (length as u64) < LONGEST
 }
 
 /// The number of a field, and its length if it has one.

@@ -114,6 +114,13 @@ pub(super) struct Call {
     pub(super) took: Option<Nanos>,
 }
 
+impl Call {
+    /// The argument with this number, from 0; empty without one.
+    pub(super) fn argument(&self, at: usize) -> &str {
+        self.arguments.get(at).map(String::as_str).unwrap_or_default()
+    }
+}
+
 /// The parts of `name(arguments) = returned <took>`. Strings, structures and paths within may contain
 /// commas and brackets. `None` if the text is no whole call.
 pub(super) fn call(text: &str) -> Option<Call> {

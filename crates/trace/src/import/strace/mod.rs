@@ -129,76 +129,92 @@ impl Strace {
 
     /// The event of a call; `None` for a call that failed, and for one that is not of storage.
     fn action(&mut self, tid: u32, call: &Call, making: &mut Making) -> Option<TraceAction> {
-        let argument = |at: usize| call.arguments.get(at).map(String::as_str).unwrap_or_default();
         let returned = u64::try_from(call.returned?).ok()?;
         if self.processes.changes(tid, call, making) {
             return None;
         }
-        let number = |at: usize| argument(at).parse::<u64>().ok();
-        let mut file = |at: usize, making: &mut Making| {
-            let (fd, path) = descriptor(argument(at))?;
-            Some((fd, self.processes.file(tid, fd, path, making)))
-        };
+        match call.name.as_str() {
+            "open" | "openat" | "creat" => self.opened(tid, call, returned, making),
+            "unlink" | "unlinkat" | "rename" | "renameat" | "renameat2" => renamed(call, making),
+            "sync" | "syncfs" => Some(TraceAction::SyncAll),
+            "close" | "read" | "readv" | "pread64" | "preadv" | "preadv2" | "write" | "writev"
+            | "pwrite64" | "pwritev" | "pwritev2" | "fsync" | "fdatasync" | "ftruncate"
+            | "ftruncate64" => self.of_file(tid, call, returned, making),
+            _ => None,
+        }
+    }
+
+    /// The event of a call on an open file.
+    fn of_file(
+        &mut self,
+        tid: u32,
+        call: &Call,
+        returned: u64,
+        making: &mut Making,
+    ) -> Option<TraceAction> {
+        let (fd, path) = descriptor(call.argument(0))?;
+        let file = self.processes.file(tid, fd, path, making);
+        let bytes = Bytes(returned);
         Some(match call.name.as_str() {
-            "open" | "openat" | "creat" => {
-                let at = usize::from(call.name == "openat");
-                let flags = if call.name == "creat" {
-                    "O_WRONLY|O_CREAT|O_TRUNC"
-                } else {
-                    argument(at + 1)
-                };
-                let path = path_in(&call.after).or_else(|| {
-                    let path = string(argument(at))?;
-                    let directory =
-                        (at == 1 && !path.starts_with('/')).then(|| argument(0).find('<'));
-                    let directory =
-                        directory.flatten().and_then(|start| path_in(&argument(0)[start..]));
-                    Some(directory.map_or(path.clone(), |directory| format!("{directory}/{path}")))
-                })?;
-                let fd = u32::try_from(returned).ok()?;
-                let file = self.processes.open(tid, fd, &path, flags, making);
-                let (truncated, created) = (flags.contains("O_TRUNC"), flags.contains("O_CREAT"));
-                TraceAction::Open { file, truncated, created }
-            }
             "close" => {
-                let (fd, file) = file(0, making)?;
                 self.processes.close(tid, fd);
                 TraceAction::Close { file }
             }
-            "read" | "readv" | "pread64" | "preadv" | "preadv2" => {
-                let (fd, file) = file(0, making)?;
-                let given = offset(call);
-                let offset = self.processes.moved(tid, fd, given, returned);
-                TraceAction::Read { file, offset, bytes: Bytes(returned) }
-            }
-            "write" | "writev" | "pwrite64" | "pwritev" | "pwritev2" => {
-                let (fd, file) = file(0, making)?;
-                let given = offset(call);
-                let offset = self.processes.moved(tid, fd, given, returned);
-                TraceAction::Write { file, offset, bytes: Bytes(returned) }
-            }
             "fsync" | "fdatasync" => {
-                TraceAction::Sync { file: file(0, making)?.1, data_only: call.name == "fdatasync" }
+                TraceAction::Sync { file, data_only: call.name == "fdatasync" }
             }
-            "sync" | "syncfs" => TraceAction::SyncAll,
             "ftruncate" | "ftruncate64" => {
-                TraceAction::Truncate { file: file(0, making)?.1, bytes: Bytes(number(1)?) }
+                TraceAction::Truncate { file, bytes: Bytes(call.argument(1).parse().ok()?) }
             }
-            "unlink" => TraceAction::Unlink { file: making.file(&string(argument(0))?) },
-            "unlinkat" if !argument(2).contains("AT_REMOVEDIR") => {
-                TraceAction::Unlink { file: making.file(&at_path(argument(0), argument(1))?) }
+            name => {
+                let offset = self.processes.moved(tid, fd, offset(call), returned);
+                match name.contains("read") {
+                    true => TraceAction::Read { file, offset, bytes },
+                    false => TraceAction::Write { file, offset, bytes },
+                }
             }
-            "rename" => TraceAction::Rename {
-                file: making.file(&string(argument(0))?),
-                to: making.file(&string(argument(1))?),
-            },
-            "renameat" | "renameat2" => TraceAction::Rename {
-                file: making.file(&at_path(argument(0), argument(1))?),
-                to: making.file(&at_path(argument(2), argument(3))?),
-            },
-            _ => return None,
         })
     }
+
+    fn opened(
+        &mut self,
+        tid: u32,
+        call: &Call,
+        returned: u64,
+        making: &mut Making,
+    ) -> Option<TraceAction> {
+        let is_at = call.name == "openat";
+        let at = usize::from(is_at);
+        let flags = match call.name.as_str() {
+            "creat" => "O_WRONLY|O_CREAT|O_TRUNC",
+            _ => call.argument(at + 1),
+        };
+        let path = path_in(&call.after).or_else(|| match is_at {
+            true => at_path(call.argument(0), call.argument(1)),
+            false => string(call.argument(0)),
+        })?;
+        let file = self.processes.open(tid, u32::try_from(returned).ok()?, &path, flags, making);
+        let (truncated, created) = (flags.contains("O_TRUNC"), flags.contains("O_CREAT"));
+        Some(TraceAction::Open { file, truncated, created })
+    }
+}
+
+/// The event of a call that removes or changes a name.
+fn renamed(call: &Call, making: &mut Making) -> Option<TraceAction> {
+    let at = |at: usize| at_path(call.argument(at), call.argument(at + 1));
+    Some(match call.name.as_str() {
+        "unlink" => TraceAction::Unlink { file: making.file(&string(call.argument(0))?) },
+        "unlinkat" if call.argument(2).contains("AT_REMOVEDIR") => return None,
+        "unlinkat" => TraceAction::Unlink { file: making.file(&at(0)?) },
+        "rename" => {
+            let names = (string(call.argument(0))?, string(call.argument(1))?);
+            TraceAction::Rename { file: making.file(&names.0), to: making.file(&names.1) }
+        }
+        _ => {
+            let names = (at(0)?, at(2)?);
+            TraceAction::Rename { file: making.file(&names.0), to: making.file(&names.1) }
+        }
+    })
 }
 
 /// The path of a directory's descriptor and a name: `AT_FDCWD</data>, "x"`.
@@ -215,5 +231,5 @@ fn offset(call: &Call) -> Option<u64> {
         "pread64" | "pwrite64" | "preadv" | "pwritev" | "preadv2" | "pwritev2" => 3,
         _ => return None,
     };
-    call.arguments.get(at)?.parse().ok()
+    call.argument(at).parse().ok()
 }

@@ -46,11 +46,10 @@ impl Processes {
     /// Takes a call that changes processes, descriptors or positions, and says whether it was one.
     pub(super) fn changes(&mut self, tid: u32, call: &Call, making: &mut Making) -> bool {
         let returned = call.returned.and_then(|returned| u32::try_from(returned).ok());
-        let argument = |at: usize| call.arguments.get(at).map(String::as_str).unwrap_or_default();
         match (call.name.as_str(), returned) {
             ("execve" | "execveat", _) => {
                 let at = usize::from(call.name == "execveat");
-                if let Some(path) = string(argument(at)) {
+                if let Some(path) = string(call.argument(at)) {
                     let name = path.rsplit('/').next().unwrap_or_default().to_owned();
                     self.names.insert(self.process(tid), name);
                     self.known.insert(tid, ());
@@ -58,8 +57,9 @@ impl Processes {
             }
             ("clone" | "clone3" | "fork" | "vfork", Some(child)) => self.begins(tid, child, call),
             ("dup" | "dup2" | "dup3" | "fcntl" | "fcntl64", Some(new)) => {
-                let is_copy = call.name.starts_with("dup") || argument(1).starts_with("F_DUPFD");
-                if let Some((old, path)) = descriptor(argument(0)).filter(|_| is_copy) {
+                let is_copy =
+                    call.name.starts_with("dup") || call.argument(1).starts_with("F_DUPFD");
+                if let Some((old, path)) = descriptor(call.argument(0)).filter(|_| is_copy) {
                     self.file(tid, old, path, making);
                     let process = self.process(tid);
                     if let Some(known) = self.open.get(&(process, old)).copied() {
@@ -71,7 +71,7 @@ impl Processes {
             ("lseek" | "_llseek", _) => {
                 let at = call.returned.and_then(|at| u64::try_from(at).ok());
                 let is_plain = call.name == "lseek";
-                if let Some((fd, _)) = descriptor(argument(0))
+                if let Some((fd, _)) = descriptor(call.argument(0))
                     && let Some(known) = self.open.get_mut(&(self.process(tid), fd))
                 {
                     known.position = at.filter(|_| is_plain);
@@ -149,7 +149,7 @@ impl Processes {
         file
     }
 
-    /// Where a read or write of so many bytes went, and the next one goes.
+    /// Where a read or write of this length went, and where the next one goes.
     pub(super) fn moved(
         &mut self,
         tid: u32,
