@@ -144,9 +144,10 @@ impl Session {
         };
         let source = self.builder.source();
         if !self.reads {
-            source
-                .limits
-                .push("calls that read, and files that are opened to be read, are not recorded (--reads)".to_owned());
+            source.limits.push(
+                "calls that read, and files that are opened to be read, are not recorded (--reads)"
+                    .to_owned(),
+            );
         }
         if self.not_kept > 0 {
             source.lost = source.lost.map(|lost| lost + self.not_kept).or(Some(self.not_kept));
