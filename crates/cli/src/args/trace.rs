@@ -10,6 +10,7 @@ use flashlag_trace::InputFormat;
 use flashlag_units::Nanos;
 
 const HELP: &str = "\
+Recording:
   flashlag trace                       what is written to all storage, until Ctrl-C; as root
   flashlag trace DIR --for 30s         to the filesystem of a directory
   flashlag trace -- sqlite3 app.db     by a command and all that it starts
@@ -17,8 +18,8 @@ const HELP: &str = "\
 
 Without root only counters of processes and disks are shown, without files and waits.
 
-Read with --from are text of blkparse, ftrace, atrace (systrace's page too) and strace, Perfetto
-traces, lists of system calls as Mobibench's, and tables of block requests.
+Read with --from are text of blkparse, ftrace, atrace (systrace's page too) and strace,
+Perfetto traces, lists of system calls as Mobibench's, and tables of block requests.
 
   strace -f -tt -T -y -o app.strace COMMAND           records one
   flashlag trace --from trace.txt.gz
