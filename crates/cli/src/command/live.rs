@@ -318,9 +318,9 @@ fn cost_in_words(cost: &Cost) -> String {
     let share = cost.kernel_share().unwrap_or(0.0);
     let each = nanos(kernel.time).0.checked_div(kernel.runs).map_or(Nanos(0), Nanos);
     format!(
-        "{own}; its programs in the kernel took {} ({each} each, {} counted in {})",
+        "{own}; its programs in the kernel took {} ({each} each, {} runs counted in {})",
         percent(share),
-        format!("{} runs", count(kernel.runs)),
+        count(kernel.runs),
         nanos(kernel.counted),
     )
 }
