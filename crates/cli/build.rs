@@ -16,6 +16,7 @@ fn main() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     watch(&root);
     leave_out_unwind_tables();
+    pack_relocations();
     let given = std::env::var("FLASHLAG_COMMIT").ok().filter(|given| !given.is_empty());
     if let Some(commit) = given.or_else(|| commit(&root)) {
         println!("cargo::rustc-env=FLASHLAG_COMMIT={commit}");
@@ -35,6 +36,35 @@ fn leave_out_unwind_tables() {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("no-unwind-tables.ld");
         println!("cargo::rustc-link-arg-bins=-Wl,-T,{}", script.display());
     }
+}
+
+/// Has the linker pack the relocations of a release (RELR): 24 bytes for each pointer become a bit. Only
+/// where the C library of this machine can read them, since glibc 2.36; an older one says so when the
+/// program starts there.
+fn pack_relocations() {
+    let is = |name: &str, value: &str| std::env::var(name).is_ok_and(|found| found == value);
+    let is_native = std::env::var("TARGET").ok() == std::env::var("HOST").ok();
+    let is_gnu = is("CARGO_CFG_TARGET_OS", "linux") && is("CARGO_CFG_TARGET_ENV", "gnu");
+    let flags = std::env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
+    if is("PROFILE", "release")
+        && is_native
+        && is_gnu
+        && !flags.contains("-fuse-ld=")
+        && reads_packed()
+    {
+        println!("cargo::rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
+    }
+}
+
+/// Whether this machine's C library is glibc 2.36 or newer.
+fn reads_packed() -> bool {
+    let said = Command::new("getconf").arg("GNU_LIBC_VERSION").output();
+    let text = said.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+    let version = text.ok().and_then(|text| {
+        let (major, minor) = text.trim().strip_prefix("glibc ")?.split_once('.')?;
+        Some((major.parse::<u32>().ok()?, minor.parse::<u32>().ok()?))
+    });
+    version.is_some_and(|version| version >= (2, 36))
 }
 
 /// The short hash of the commit, with `-dirty` if a source differs from it or is new.

@@ -14,6 +14,8 @@ pub enum Exit {
     CouldNotRun,
     /// 3: it ran, but a trust check failed.
     Untrusted,
+    /// The exit status of a command that was run.
+    Passed(u8),
 }
 
 impl From<Exit> for ExitCode {
@@ -23,6 +25,7 @@ impl From<Exit> for ExitCode {
             Exit::Crossed => 1,
             Exit::CouldNotRun => 2,
             Exit::Untrusted => 3,
+            Exit::Passed(status) => status,
         })
     }
 }

@@ -55,6 +55,13 @@ pub fn notes(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
+/// Prints the text of a view on standard error, beside what a command prints.
+pub fn view_beside(text: &str) {
+    let text = kept(text, Keeps { colors: true, tabs: false });
+    // As for notes.
+    let _ = write!(io::stderr().lock(), "{text}");
+}
+
 /// The error that ends the program, as a wrapped paragraph. A suggested command follows on a line of
 /// its own, unbroken, to be pasted.
 pub fn error(paragraph: &str, command: Option<&str>) {

@@ -27,6 +27,7 @@ mod ufs;
 mod watch;
 
 pub use conditions::conditions;
+pub use mount::{Mount, mount_of, mounts};
 pub use probe::{Probe, environment};
 pub use root::Root;
 pub use watch::CounterWatch;

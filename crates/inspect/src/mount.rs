@@ -12,15 +12,20 @@ use crate::root::Root;
 
 /// One mount.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Mount {
+pub struct Mount {
+    /// The mount's number.
     pub id: u64,
     /// `major:minor` of the superblock; major 0 where no block device is below.
     pub device: (u32, u32),
     /// The mounted part of the filesystem: not `/` for a bind mount or a subvolume.
     pub root: PathBuf,
+    /// Where the filesystem is seen.
     pub mount_point: PathBuf,
+    /// The filesystem's type.
     pub kind: String,
+    /// What was mounted: a device, or any word.
     pub source: String,
+    /// Options of the mount and of the filesystem.
     pub options: Vec<String>,
 }
 
@@ -33,14 +38,20 @@ impl Mount {
 }
 
 /// All mounts, in the order of mounting. Malformed lines are left out.
-pub(crate) fn mounts(root: &Root) -> Result<Vec<Mount>, String> {
+///
+/// # Errors
+/// The list can't be read: why, in words.
+pub fn mounts(root: &Root) -> Result<Vec<Mount>, String> {
     let text = root.line("/proc/self/mountinfo")?;
     Ok(text.lines().filter_map(parse).collect())
 }
 
 /// The mount of `directory`: on this machine as the kernel reports it, in a captured tree the last of
 /// those with the longest mount point above it (a later mount covers an earlier).
-pub(crate) fn mount_of(root: &Root, directory: &Path) -> Result<Mount, String> {
+///
+/// # Errors
+/// The list can't be read, or no mount holds the directory: why, in words.
+pub fn mount_of(root: &Root, directory: &Path) -> Result<Mount, String> {
     let mut mounts = mounts(root)?;
     let known = root.is_live().then(|| mount_id(directory)).flatten();
     if let Some(index) = known.and_then(|id| mounts.iter().position(|mount| mount.id == id)) {

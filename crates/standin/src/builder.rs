@@ -18,7 +18,7 @@ use crate::space::{Data, Plan, Runner, Space};
 use crate::tree;
 
 /// Scripts that answer like programs of Android.
-const SCRIPTS: [(&str, &str); 9] = [
+const SCRIPTS: [(&str, &str); 10] = [
     ("uname", include_str!("scripts/bin/uname")),
     ("getprop", include_str!("scripts/bin/getprop")),
     ("setprop", include_str!("scripts/bin/setprop")),
@@ -27,6 +27,7 @@ const SCRIPTS: [(&str, &str); 9] = [
     ("svc", include_str!("scripts/bin/svc")),
     ("input", include_str!("scripts/bin/input")),
     ("cmd", include_str!("scripts/bin/cmd")),
+    ("atrace", include_str!("scripts/bin/atrace")),
     ("sm", include_str!("scripts/bin/texts")),
 ];
 

@@ -100,6 +100,18 @@ impl Builder {
         &mut self.trace.source
     }
 
+    /// Forgets the last events beyond `most`, and says how many.
+    pub fn keep_at_most(&mut self, most: usize) -> u64 {
+        let beyond = self.trace.events.len().saturating_sub(most);
+        self.trace.events.truncate(most);
+        beyond as u64
+    }
+
+    /// The trace so far, its events in the order in which they were added.
+    pub fn so_far(&self) -> &Trace {
+        &self.trace
+    }
+
     /// The trace, its events by time.
     pub fn finish(mut self) -> Trace {
         self.trace.events.sort_by_key(|event| event.t_ns);

@@ -83,7 +83,7 @@ pub enum Command {
     Report(ReportArgs),
     /// Say why a run lagged, or what a directory lies on, and what to change
     Explain(ExplainArgs),
-    /// Say which program writes and which waits for storage, from another tool's trace
+    /// Say which program writes and which waits for storage, live or from another tool's trace
     Trace(TraceArgs),
     /// Recompute every figure of a run file from the histograms in it
     Verify(VerifyArgs),

@@ -1,14 +1,25 @@
 //! `flashlag trace`
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
+use flashlag_live::SourceChoice;
 use flashlag_trace::InputFormat;
+use flashlag_units::Nanos;
 
 const HELP: &str = "\
-Read are: text of blkparse, ftrace, atrace (systrace's page too) and strace, Perfetto traces,
-lists of system calls as Mobibench's, and tables of block requests.
+Recording:
+  flashlag trace                       what is written to all storage, until Ctrl-C; as root
+  flashlag trace DIR --for 30s         to the filesystem of a directory
+  flashlag trace -- sqlite3 app.db     by a command and all that it starts
+  flashlag trace adb: --for 10s        on a phone on a cable: its own atrace, without root
+
+Without root only counters of processes and disks are shown, without files and waits.
+
+Read with --from are text of blkparse, ftrace, atrace (systrace's page too) and strace,
+Perfetto traces, lists of system calls as Mobibench's, and tables of block requests.
 
   strace -f -tt -T -y -o app.strace COMMAND           records one
   flashlag trace --from trace.txt.gz
@@ -20,8 +31,20 @@ lists of system calls as Mobibench's, and tables of block requests.
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub struct TraceArgs {
+    /// Record what is written to the filesystem of this path, or on a phone (adb:[SERIAL])
+    #[arg(value_name = "PATH")]
+    pub path: Option<String>,
+    /// How long to record [default: until Ctrl-C, or until the command ends]
+    #[arg(long = "for", value_name = "TIME")]
+    pub time: Option<Nanos>,
+    /// Where events come from [default: ebpf where it is allowed, else counters]
+    #[arg(long, value_name = "SOURCE", value_parser = sources())]
+    pub source: Option<SourceChoice>,
+    /// Record reads too
+    #[arg(long)]
+    pub reads: bool,
     /// A file of another tool, or of flashlag; may be compressed by gzip. `-` is standard input
-    #[arg(long, value_name = "FILE", required = true)]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["path", "time", "source", "reads", "command"])]
     pub from: Option<PathBuf>,
     /// Format of that file [default: by its beginning]
     #[arg(long, value_name = "FORMAT", value_parser = input_formats(), requires = "from")]
@@ -38,6 +61,9 @@ pub struct TraceArgs {
     /// Overwrite the file of -o, whatever is in it
     #[arg(long, requires = "output")]
     pub force: bool,
+    /// Run this command, and record it and what it starts
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
 }
 
 /// The formats of a trace that is written.
@@ -53,4 +79,12 @@ pub enum TraceFormat {
 fn input_formats() -> impl TypedValueParser<Value = InputFormat> {
     PossibleValuesParser::new(InputFormat::ALL.map(InputFormat::name))
         .try_map(|name| InputFormat::from_name(&name).ok_or("not a format"))
+}
+
+/// The sources of events, as values of an option.
+fn sources() -> impl TypedValueParser<Value = SourceChoice> {
+    PossibleValuesParser::new(SourceChoice::ALL.map(SourceChoice::name)).try_map(|name| {
+        let named = SourceChoice::ALL.into_iter().find(|source| source.name() == name);
+        named.ok_or("not a source")
+    })
 }

@@ -7,6 +7,7 @@ pub mod cuts;
 pub mod device;
 pub mod explain;
 pub mod fit;
+mod live;
 pub mod on_phone;
 pub mod predict;
 pub mod profiles;

@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use flashlag_runner::OutputKind;
 use flashlag_schema::trace::Trace;
+use flashlag_term::Style;
 use flashlag_trace::{add_up, import, write_trace};
 
 use super::compare::place_of;
+use super::live::{self, Recorded};
 use crate::args::{TraceArgs, TraceFormat};
 use crate::exit::Exit;
 use crate::say;
@@ -15,12 +17,19 @@ use crate::terminal::Terminal;
 
 /// Says which programs write, and which wait for storage.
 pub fn trace(args: &TraceArgs, terminal: &Terminal) -> Result<Exit> {
-    let Some(from) = &args.from else { bail!("name a trace: --from FILE") };
+    if !args.command.is_empty() && args.output.as_deref() == Some(Path::new("-")) {
+        bail!("standard output is the command's: name a file after -o");
+    }
     let output = args.output.as_deref().filter(|path| *path != Path::new("-"));
-    let read: &[PathBuf] = std::slice::from_ref(from);
+    let read: &[PathBuf] = args.from.as_slice();
+    // Before anything is recorded: a file that can't be written would cost the recording.
     let place =
         output.map(|path| place_of(path, OutputKind::Export, args.force, read)).transpose()?;
-    let trace = imported(from, args)?;
+    let recorded = match &args.from {
+        Some(from) => Recorded { trace: Some(imported(from, args)?), ended: Exit::Done },
+        None => live::record(args, terminal)?,
+    };
+    let Recorded { trace: Some(trace), ended } = recorded else { return Ok(recorded.ended) };
     let text = match args.output.is_some() {
         true => Some(written(&trace, args.format)?),
         false => None,
@@ -28,12 +37,12 @@ pub fn trace(args: &TraceArgs, terminal: &Terminal) -> Result<Exit> {
     match (place, text) {
         (Some(place), Some(text)) => place.write(&text)?,
         (None, Some(text)) => {
-            return say::data(&String::from_utf8_lossy(&text)).map(|()| Exit::Done);
+            return say::data(&String::from_utf8_lossy(&text)).map(|()| ended);
         }
         (_, None) => {}
     }
     shown(&trace, args, terminal)?;
-    Ok(Exit::Done)
+    Ok(ended)
 }
 
 /// The trace in a file, or on standard input.
@@ -63,8 +72,14 @@ fn written(trace: &Trace, format: TraceFormat) -> Result<Vec<u8>> {
 /// Prints the table.
 fn shown(trace: &Trace, args: &TraceArgs, terminal: &Terminal) -> Result<()> {
     let ledger = add_up(trace);
-    match args.json {
-        true => say::json(&format!("{}\n", serde_json::to_string_pretty(&ledger)?)),
-        false => say::view(&flashlag_term::trace(&ledger, terminal.stdout, terminal.verbose)),
+    if args.json {
+        return say::json(&format!("{}\n", serde_json::to_string_pretty(&ledger)?));
     }
+    // Standard output is the command's, as with strace and perf.
+    if !args.command.is_empty() {
+        let style = Style::of_stderr();
+        say::view_beside(&flashlag_term::trace(&ledger, style, terminal.verbose));
+        return Ok(());
+    }
+    say::view(&flashlag_term::trace(&ledger, terminal.stdout, terminal.verbose))
 }

@@ -4,7 +4,7 @@ use crate::source::{Kind, Source, Token};
 use crate::{none, root};
 
 /// Files whose sleeps are a measurement's own or a person's wait.
-const SLEEPS: [(&str, &str); 19] = [
+const SLEEPS: [(&str, &str); 20] = [
     ("crates/android/src/end/apart.rs", "a process that was started answers after a while"),
     ("crates/android/src/end/hub.rs", "those who follow have a moment to read the end"),
     ("crates/android/src/end/system.rs", "Android logs after a while that a trim has ended"),
@@ -15,6 +15,7 @@ const SLEEPS: [(&str, &str); 19] = [
     ),
     ("crates/runner/src/android/mod.rs", "a run on a phone ends after a while"),
     ("crates/runner/src/android/on_phone.rs", "progress is shown once a second"),
+    ("crates/cli/src/command/live.rs", "what was recorded is fetched some times a second"),
     ("crates/device/src/clock.rs", "the real clock passes time by sleeping"),
     ("crates/engine/src/calibrate/mod.rs", "two clocks are compared over a stretch of time"),
     ("crates/engine/src/heartbeat.rs", "a thread that tells whether it woke up"),

@@ -3,7 +3,7 @@
 use crate::{crate_names, none, root};
 
 /// The house: each crate's floor. A crate appears here when it appears at all.
-const FLOORS: [(&str, u32); 28] = [
+const FLOORS: [(&str, u32); 29] = [
     ("units", 0),
     ("stats", 0),
     ("schema", 1),
@@ -20,6 +20,7 @@ const FLOORS: [(&str, u32); 28] = [
     ("android", 2),
     ("trust", 3),
     ("explain", 3),
+    ("live", 3),
     ("share", 3),
     ("runner", 4),
     ("predict", 4),

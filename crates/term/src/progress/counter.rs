@@ -33,6 +33,11 @@ impl Counter {
 
     /// Shows `words` if a drawing is due.
     pub fn show(&mut self, words: impl FnOnce() -> String) {
+        self.show_lines(|| vec![words()]);
+    }
+
+    /// Shows lines if a drawing is due; in a log the first of them alone.
+    pub fn show_lines(&mut self, lines: impl FnOnce() -> Vec<String>) {
         let every = match self.mode {
             ProgressMode::Quiet => return,
             ProgressMode::Terminal(_) => REDRAWN,
@@ -44,11 +49,11 @@ impl Counter {
             return;
         }
         self.shown = Some(now);
-        let words = printable_line(&words());
+        let lines: Vec<String> = lines().iter().map(|line| printable_line(line)).collect();
         let output = self.output.get_or_insert_with(|| on_stderr(self.mode));
         match output {
-            Output::Terminal(terminal) => terminal.draw(&[words]),
-            other => other.print(&words),
+            Output::Terminal(terminal) => terminal.draw(&lines),
+            other => other.print(lines.first().map_or("", String::as_str)),
         }
     }
 

@@ -138,7 +138,7 @@ pub(super) fn worse(one: Exit, other: Exit) -> Exit {
         Exit::Done => 0,
         Exit::Crossed => 1,
         Exit::Untrusted => 2,
-        Exit::CouldNotRun => 3,
+        Exit::CouldNotRun | Exit::Passed(_) => 3,
     };
     if rank(other) > rank(one) { other } else { one }
 }

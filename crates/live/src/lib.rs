@@ -1,0 +1,23 @@
+//! Records what processes and the kernel do to storage, as it happens: by programs in the kernel, by its
+//! tracepoints as text, by counters, or on a phone.
+#![forbid(unsafe_code)]
+
+mod counters;
+#[cfg(feature = "ebpf")]
+mod ebpf;
+mod error;
+mod phone;
+mod places;
+mod session;
+mod source;
+mod tally;
+
+pub use counters::{Counted, Counters, Disks};
+#[cfg(feature = "ebpf")]
+pub use ebpf::Programs;
+pub use error::LiveError;
+pub use phone::record_phone;
+pub use places::Places;
+pub use session::{Cost, Session, SourceChoice};
+pub use source::{KernelCost, Scope, Source};
+pub use tally::{Tally, Writer};

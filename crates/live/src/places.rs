@@ -1,0 +1,193 @@
+//! Which filesystems are storage, where they are mounted, and which disks are below them.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use flashlag_inspect::{Mount, Root, mount_of, mounts};
+
+use crate::error::LiveError;
+
+/// Filesystems that store nothing, or nothing on a device.
+const NOT_STORAGE: [&str; 25] = [
+    "autofs",
+    "binfmt_misc",
+    "bpf",
+    "cgroup",
+    "cgroup2",
+    "configfs",
+    "debugfs",
+    "devpts",
+    "devtmpfs",
+    "efivarfs",
+    "functionfs",
+    "fusectl",
+    "hugetlbfs",
+    "mqueue",
+    "nsfs",
+    "proc",
+    "pstore",
+    "ramfs",
+    "resctrl",
+    "rpc_pipefs",
+    "securityfs",
+    "selinuxfs",
+    "sysfs",
+    "tmpfs",
+    "tracefs",
+];
+
+/// The number of a device in the kernel's own form.
+pub fn kernel_number((major, minor): (u32, u32)) -> u32 {
+    (major << 20) | (minor & 0xf_ffff)
+}
+
+/// Major and minor number of a device in the kernel's own form.
+pub fn major_minor(device: u32) -> (u32, u32) {
+    (device >> 20, device & 0xf_ffff)
+}
+
+/// The mounts that are watched.
+#[derive(Clone, Debug)]
+pub struct Places {
+    mounts: Vec<Mount>,
+    /// The mount of the path that was asked for.
+    only: Option<Mount>,
+}
+
+impl Places {
+    /// All storage, or the filesystem of a path.
+    ///
+    /// # Errors
+    /// The mounts can't be read, or the path is on no storage.
+    pub fn of(path: Option<&Path>) -> Result<Places, LiveError> {
+        let root = Root::system();
+        let all = mounts(&root).map_err(LiveError::Mounts)?;
+        let only = match path {
+            None => None,
+            Some(path) => {
+                path.metadata()
+                    .map_err(|source| LiveError::NoPath { path: path.to_owned(), source })?;
+                let mount = mount_of(&root, path).map_err(LiveError::Mounts)?;
+                if NOT_STORAGE.contains(&mount.kind.as_str()) {
+                    return Err(LiveError::NotStorage { path: path.to_owned(), kind: mount.kind });
+                }
+                Some(mount)
+            }
+        };
+        let storage = |mount: &Mount| !NOT_STORAGE.contains(&mount.kind.as_str());
+        Ok(Places { mounts: all.into_iter().filter(storage).collect(), only })
+    }
+
+    /// Reads the mounts again. What was unmounted stays known.
+    pub fn renew(&mut self) {
+        let Ok(all) = mounts(&Root::system()) else { return };
+        for mount in all {
+            if !NOT_STORAGE.contains(&mount.kind.as_str()) && !self.mounts.contains(&mount) {
+                self.mounts.push(mount);
+            }
+        }
+    }
+
+    /// Whether one filesystem is watched, not all storage.
+    pub fn is_one(&self) -> bool {
+        self.only.is_some()
+    }
+
+    /// The filesystems that are watched, in the kernel's own form.
+    pub fn filesystems(&self) -> BTreeSet<u32> {
+        match &self.only {
+            Some(mount) => BTreeSet::from([kernel_number(mount.device)]),
+            None => self.mounts.iter().map(|mount| kernel_number(mount.device)).collect(),
+        }
+    }
+
+    /// The mounts that are watched.
+    pub fn watched(&self) -> impl Iterator<Item = &Mount> {
+        let only = self.only.as_ref().map(|mount| mount.device);
+        self.mounts.iter().filter(move |mount| only.is_none_or(|device| device == mount.device))
+    }
+
+    /// The disks that are watched; `None` for all, also where those of the filesystem are not known.
+    pub fn disks(&self) -> Option<BTreeSet<u32>> {
+        let mount = self.only.as_ref()?;
+        let mut found = BTreeSet::new();
+        let device = match mount.device {
+            (0, _) => block_device_of(Path::new(&mount.source))?,
+            device => device,
+        };
+        add_disks(device, &mut found, 0);
+        (!found.is_empty()).then_some(found)
+    }
+
+    /// The filesystem of a path, if that is watched.
+    pub fn watched_device_of(&self, path: &Path) -> Option<u32> {
+        let above = self.mounts.iter().filter(|mount| path.starts_with(&mount.mount_point));
+        // Of several at one place the later covers the earlier.
+        let mount = above.max_by_key(|mount| mount.mount_point.components().count())?;
+        let watched = self.only.as_ref().is_none_or(|only| only.device == mount.device);
+        watched.then(|| kernel_number(mount.device))
+    }
+
+    /// The path of a file, from its components within its filesystem, from the root on.
+    pub fn path(&self, device: u32, components: &[&str]) -> Option<String> {
+        let whole: PathBuf =
+            std::iter::once("/").chain(components.iter().copied()).collect::<PathBuf>();
+        let here = |mount: &&Mount| {
+            kernel_number(mount.device) == device && whole.starts_with(&mount.root)
+        };
+        // The shortest root shows most of the filesystem: bind mounts of a part come after it.
+        let candidates = self.only.iter().chain(&self.mounts).filter(here);
+        let mount = candidates.min_by_key(|mount| mount.root.components().count())?;
+        let within = whole.strip_prefix(&mount.root).ok()?;
+        let path = if within.as_os_str().is_empty() {
+            mount.mount_point.clone()
+        } else {
+            mount.mount_point.join(within)
+        };
+        Some(path.to_string_lossy().into_owned())
+    }
+}
+
+/// The name of a block device, or its numbers where the device is gone.
+pub fn device_name(device: u32) -> String {
+    let (major, minor) = major_minor(device);
+    let link = fs::read_link(format!("/sys/dev/block/{major}:{minor}"));
+    let name = link.ok().and_then(|link| Some(link.file_name()?.to_string_lossy().into_owned()));
+    name.unwrap_or_else(|| format!("{major}:{minor}"))
+}
+
+/// The numbers of `/dev/NAME`, for filesystems that have numbers of their own.
+fn block_device_of(source: &Path) -> Option<(u32, u32)> {
+    let status = rustix::fs::stat(source).ok()?;
+    let kind = rustix::fs::FileType::from_raw_mode(status.st_mode);
+    let (major, minor) = (rustix::fs::major(status.st_rdev), rustix::fs::minor(status.st_rdev));
+    (kind == rustix::fs::FileType::BlockDevice).then_some((major, minor))
+}
+
+/// The whole disks below a device: of a partition its disk, of a mapped device what that lies on.
+fn add_disks(device: (u32, u32), found: &mut BTreeSet<u32>, depth: u32) {
+    let (major, minor) = device;
+    let folder = PathBuf::from(format!("/sys/dev/block/{major}:{minor}"));
+    if depth > 8 || !folder.exists() {
+        return;
+    }
+    let numbers = |path: &Path| {
+        let text = fs::read_to_string(path.join("dev")).ok()?;
+        let (major, minor) = text.trim().split_once(':')?;
+        Some((major.parse().ok()?, minor.parse().ok()?))
+    };
+    let disk = match folder.join("partition").exists() {
+        true => folder.canonicalize().ok().and_then(|own| numbers(own.parent()?)),
+        false => Some(device),
+    };
+    let Some(disk) = disk else { return };
+    found.insert(kernel_number(disk));
+    let (major, minor) = disk;
+    let below = fs::read_dir(format!("/sys/dev/block/{major}:{minor}/slaves"));
+    for slave in below.into_iter().flatten().flatten() {
+        if let Some(device) = numbers(&slave.path()) {
+            add_disks(device, found, depth + 1);
+        }
+    }
+}
