@@ -5,7 +5,6 @@
 //! is the views' job.
 #![forbid(unsafe_code)]
 
-mod advice;
 mod beside;
 mod compare;
 mod conditions;
@@ -16,7 +15,9 @@ mod fill;
 mod findings;
 pub mod format;
 mod headline;
+mod layered;
 mod lifecycle;
+mod listed;
 mod marks;
 mod naming;
 mod outline;
@@ -25,14 +26,15 @@ mod place;
 mod published;
 mod rates;
 mod repeats;
+mod set_up;
 mod standing;
+mod story;
 mod strip;
 mod table;
 mod verdict;
 mod waits;
 mod worst;
 
-pub use advice::{Advice, LayerRow, SetUp, advice, layers, machine, state};
 pub use compare::{
     CheckDifference, CompareError, CompareOptions, CompareRow, CompareSide, Comparison, Difference,
     Group, Ratio, RatioKind, Subject, compare,
@@ -45,7 +47,9 @@ pub use fill::{FillCurve, FillLevel, fill_curves, fill_levels};
 pub use findings::{Finding, FindingSide, Findings, RuledOut, findings};
 pub use flashlag_explain::{FREEZE, Figures, LagVerdict, NOTICED, SaveKind, failed, is_overloaded};
 pub use headline::{Believe, Headline, NoVerdict, headline};
+pub use layered::{LayerShare, Layered, layered};
 pub use lifecycle::{Lifecycle, LifecycleCell, LifecycleColumn, LifecycleRow, lifecycle, sizes};
+pub use listed::{FindingList, ListedFinding, in_words, listed, listed_of};
 pub use marks::{MARKS_NOTE, Mark, MarkPoint, marks, marks_beside};
 pub use naming::{
     device_name, kind_name, row_title, save_label, stage_label, stage_of, state_name, subject_name,
@@ -60,7 +64,9 @@ pub use overload::{OVERLOAD_RULE, Overload, Overloads, overload};
 pub use place::{Place, places};
 pub use rates::{RateRow, rates};
 pub use repeats::{RepeatRow, Repeats, Spread, repeats};
+pub use set_up::{LayerRow, layers, machine, state};
 pub use standing::{Standing, standings};
+pub use story::{Story, story};
 pub use strip::{Strip, StripGroup, StripRow, strip};
 pub use table::{
     Cell, Column, LagLimit, Missing, Table, TableGroup, TableRow, comparison_table,

@@ -225,12 +225,18 @@ pub struct VerifyArgs {
 #[derive(Debug, Args)]
 #[command(after_help = EXPLAIN_HELP)]
 pub struct ExplainArgs {
-    /// A run file, or a directory on the storage in question
-    #[arg(value_name = "RUN.json|DIR", default_value = ".")]
+    /// A run file, a directory on the storage in question, a phone, or a simulated device
+    #[arg(value_name = "RUN.json|DIR|adb:[SERIAL][:DIR]|sim:PROFILE", default_value = ".")]
     pub subject: PathBuf,
     /// Print what was seen and found as JSON
     #[arg(long)]
     pub json: bool,
+    /// Forecast effects on this profile, instead of the one nearest to the run
+    #[arg(long, value_name = "PROFILE")]
+    pub profile: Option<String>,
+    /// Leave effects out that the run did not measure
+    #[arg(long)]
+    pub no_forecast: bool,
 }
 
 /// `flashlag predict`
