@@ -30,7 +30,7 @@ pub fn set_up(
     page.paragraph(Role::Muted, &(sanitize(subject) + &machine.unwrap_or_default()));
     page.gap();
     let list = in_words(None, findings);
-    listed(&mut page, &list, "in the set-up", full);
+    listed(&mut page, &list, full);
     if findings.iter().any(|one| one.severity != Severity::Misleading) {
         page.gap();
         page.paragraph(
@@ -48,13 +48,13 @@ pub fn set_up(
 /// what the storage lay on.
 pub fn explained(run: &Run, findings: &[Finding], style: Style, full: bool) -> String {
     let mut page = Page::new(style);
-    told(&mut page, run, findings, full);
+    in_sentences(&mut page, run, findings, full);
     if let Some(layered) = layered(run) {
         page.gap();
         through(&mut page, &layered);
     }
     page.gap();
-    listed(&mut page, &in_words(Some(run), findings), "", full);
+    listed(&mut page, &in_words(Some(run), findings), full);
     ruled_out(&mut page, run);
     // A simulation, and a file of an older version, say nothing of layers.
     if !run.environment.layers.is_empty() {
@@ -65,7 +65,7 @@ pub fn explained(run: &Run, findings: &[Finding], style: Style, full: bool) -> S
 }
 
 /// The five sentences, whether to believe them, and what happened over time.
-fn told(page: &mut Page, run: &Run, findings: &[Finding], full: bool) {
+fn in_sentences(page: &mut Page, run: &Run, findings: &[Finding], full: bool) {
     title(page, run);
     page.gap();
     let story = story(run, findings);
@@ -132,9 +132,8 @@ fn ruled_out(page: &mut Page, run: &Run) {
     }
 }
 
-fn listed(page: &mut Page, list: &FindingList, of: &str, full: bool) {
-    let of = if of.is_empty() { String::new() } else { format!(" {of}") };
-    page.paragraph(Role::Strong, &format!("{}{of}.", list.heading));
+fn listed(page: &mut Page, list: &FindingList, full: bool) {
+    page.paragraph(Role::Strong, &format!("{}.", list.heading));
     let most = if full { usize::MAX } else { LISTED };
     for one in list.findings.iter().take(most) {
         page.gap();
@@ -175,7 +174,12 @@ fn piece(page: &mut Page, finding: &ListedFinding, full: bool) {
     }
     page.hanging(&indent, 10, Role::Strong, finding.action);
     if let Some(price) = finding.price {
-        page.hanging(&indent, 10, Role::Ink, &format!("The price: {}", format::decapitalized(price)));
+        page.hanging(
+            &indent,
+            10,
+            Role::Ink,
+            &format!("The price: {}", format::decapitalized(price)),
+        );
     }
     page.hanging(&indent, 10, Role::Muted, &format!("Seen: {}", finding.evidence.join("; ")));
     if full {

@@ -61,7 +61,11 @@ const FOUND: [(&str, &str, &[FindingId]); 10] = [
         "/data/local/tmp",
         &[FindingId::NoBarrier, FindingId::FewFreeSegments, FindingId::WriteBoosterOff],
     ),
-    ("raspberry-pi-sd", "/home/pi", &[FindingId::NeverTrimmed]),
+    (
+        "raspberry-pi-sd",
+        "/home/pi",
+        &[FindingId::NeverTrimmed, FindingId::NoAppClass, FindingId::Swapping],
+    ),
     ("laptop-nvme-btrfs", "/home/user/project", &[]),
     ("vm-virtio", "/var/lib/db", &[FindingId::VirtualDisk]),
     ("container-overlay", "/srv", &[FindingId::Overlay]),
@@ -81,7 +85,7 @@ fn each_captured_machine_gets_its_own_advice_and_no_other() {
 #[test]
 fn a_healthy_machine_gets_nothing_to_change() {
     let page = page("laptop-nvme-btrfs", "/home/user/project", 80);
-    assert!(page.contains("Nothing to change in the set-up."), "{page}");
+    assert!(page.contains("Nothing to change."), "{page}");
 }
 
 #[test]

@@ -26,6 +26,7 @@ mod place;
 mod published;
 mod rates;
 mod repeats;
+mod sentences;
 mod set_up;
 mod standing;
 mod story;

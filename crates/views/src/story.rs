@@ -38,9 +38,9 @@ impl Story {
 
 /// The story of a run with these findings.
 pub fn story(run: &Run, findings: &[Finding]) -> Story {
-    let told = headline(run);
+    let headline = headline(run);
     // Where there is no verdict, neither waits nor causes can be believed.
-    let believed = told.no_verdict.is_none();
+    let believed = headline.no_verdict.is_none();
     let waited = layered(run).and_then(|layered| layered.sentence());
     let waited = waited.or_else(|| waits(run).map(|waits| format!("{}.", waits.heading)));
     let largest = ordered(findings.to_vec()).into_iter().find(|finding| {
@@ -55,9 +55,11 @@ pub fn story(run: &Run, findings: &[Finding]) -> Story {
     let per = largest.as_ref().and_then(|one| one.effect.value()).map(|effect| effect.per);
     Story {
         what: what(run),
-        how_bad: told.sentence,
+        how_bad: headline.sentence,
         waited: waited.filter(|_| believed),
-        cause: words.as_ref().map(|words| format!("The largest cause: {}", format::decapitalized(words.finding))),
+        cause: words
+            .as_ref()
+            .map(|words| format!("The largest cause: {}", format::decapitalized(words.finding))),
         advice: words.zip(cost).map(|(words, cost)| {
             let per = per.map(crate::listed::plural).unwrap_or("operations");
             let action = words.action.trim_end_matches('.');

@@ -67,7 +67,7 @@ fn changed(
     };
     let effect = effect.ok_or_else(|| "its rate before and after is not known".to_owned());
     let evidence = vec![of_phase(index, &format!("changes[{at}]"), change.detail.clone())];
-    Some(finding(id, felt(context), source, evidence, effect.into()))
+    Some(finding(id, felt(context, Some(phase)), source, evidence, effect.into()))
 }
 
 /// The rate before and after, as waits of one operation.

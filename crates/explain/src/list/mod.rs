@@ -32,10 +32,11 @@ pub fn list(context: &Context<'_>, causes: &[Cause]) -> Vec<Finding> {
     order::ordered(order::merged(found))
 }
 
-/// How much a wait of the run matters: nothing that makes a save or a write late is minor.
-fn felt(context: &Context<'_>) -> Severity {
-    let judged = context.run.phases.iter().filter_map(|phase| verdict(context.run, phase));
-    match judged.max() {
+/// How much the waits of a phase matter; without one, those of the phase that explains the run. Nothing
+/// that makes a save or a write late is minor.
+fn felt(context: &Context<'_>, phase: Option<&Phase>) -> Severity {
+    let judged = phase.or(context.subjects.main).and_then(|phase| verdict(context.run, phase));
+    match judged {
         Some(LagVerdict::Smooth) => Severity::Minor,
         _ => Severity::Costly,
     }

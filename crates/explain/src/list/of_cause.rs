@@ -1,10 +1,11 @@
 //! A cause with its comparison, as a finding.
 
-use flashlag_schema::Reading;
 use flashlag_schema::finding::{
     Cause, CauseId, Effect, EffectBasis, Fact, Finding, FindingEvidence, FindingId, FindingSide,
     SavePart, Severity,
 };
+
+use flashlag_schema::{Phase, Reading};
 
 use super::{felt, of_phase};
 use crate::candidate::Context;
@@ -50,13 +51,17 @@ fn severity(context: &Context<'_>, cause: &Cause) -> Severity {
     let each = cause.effect.cost_s_per_1000.value * 1e6;
     match each < SMALL * cause.effect.now.mean_ns.0 as f64 {
         true => Severity::Minor,
-        false => felt(context),
+        false => felt(context, phase_of(context, &cause.sides.now).map(|(_, phase)| phase)),
     }
 }
 
+fn phase_of<'a>(context: &Context<'a>, side: &FindingSide) -> Option<(usize, &'a Phase)> {
+    let mut phases = context.run.phases.iter().enumerate();
+    phases.find(|(_, phase)| phase.label() == side.phase)
+}
+
 fn facts(context: &Context<'_>, side: &FindingSide, cause: &Cause) -> Option<Vec<Fact>> {
-    let phases = || context.run.phases.iter().enumerate();
-    let (index, phase) = phases().find(|(_, phase)| phase.label() == side.phase)?;
+    let (index, phase) = phase_of(context, side)?;
     let mean = match (side.part, &phase.growth) {
         (Some(SavePart::Grew), Some(growth)) => growth.grew.latency_ns.mean,
         (Some(SavePart::InPlace), Some(growth)) => growth.in_place.latency_ns.mean,

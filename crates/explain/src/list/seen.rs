@@ -41,7 +41,7 @@ fn journal(context: &Context<'_>) -> Option<Finding> {
     };
     Some(finding(
         FindingId::RollbackJournal,
-        felt(context),
+        felt(context, None),
         "sqlite.org/wal.html: a rollback journal takes several syncs a save, a log one",
         vec![of_phase(index, "name", format!("{}: {mode}", main.name))],
         Reading::unavailable("this run has no such saves in WAL mode to compare with"),
@@ -54,7 +54,7 @@ fn databases(context: &Context<'_>) -> Option<Finding> {
     let kind = context.plan.save(main).filter(|kind| kind.databases > 1)?;
     Some(finding(
         FindingId::SeveralDatabases,
-        felt(context),
+        felt(context, None),
         "sqlite.org/atomiccommit.html: each transaction waits for syncs of its own",
         vec![of_phase(
             index,
@@ -92,7 +92,7 @@ fn no_op_sync(context: &Context<'_>) -> Option<Finding> {
 fn other_io(context: &Context<'_>) -> Option<Finding> {
     Some(finding(
         FindingId::OtherWriter,
-        felt(context),
+        felt(context, None),
         "docs/measuring.md: bytes at the disk that are not of this run",
         vec![failed(context, CheckId::ForeignIo)?],
         Reading::unavailable("this run did not measure without the other's requests"),
@@ -102,7 +102,7 @@ fn other_io(context: &Context<'_>) -> Option<Finding> {
 fn hot(context: &Context<'_>) -> Option<Finding> {
     Some(finding(
         FindingId::Throttled,
-        felt(context),
+        felt(context, None),
         "docs/measuring.md: temperatures, and counts of throttling",
         vec![failed(context, CheckId::ThermalThrottling)?],
         Reading::unavailable("this run did not measure while it was cool"),
@@ -127,7 +127,7 @@ fn modelled(context: &Context<'_>) -> Vec<Finding> {
             value: profile.filesystem.clone(),
         };
         let effect = Reading::unavailable("this run did not measure without it");
-        finding(id, felt(context), source, vec![evidence], effect)
+        finding(id, felt(context, None), source, vec![evidence], effect)
     });
     found.collect()
 }

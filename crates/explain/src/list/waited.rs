@@ -73,7 +73,13 @@ impl Part<'_> {
         };
         let value = format!("{} of {}", self.ns, self.whole);
         let evidence = vec![of_phase(self.index, self.field, value)];
-        finding(self.id, felt(context), source(self.id), evidence, Reading::Value(effect))
+        finding(
+            self.id,
+            felt(context, Some(self.phase)),
+            source(self.id),
+            evidence,
+            Reading::Value(effect),
+        )
     }
 }
 

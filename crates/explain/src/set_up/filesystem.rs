@@ -28,12 +28,21 @@ pub(super) fn no_barrier(seen: &Seen<'_>) -> Option<Finding> {
         }
         _ => return None,
     };
-    Some(found(
-        FindingId::NoBarrier,
-        Severity::Danger,
-        "docs/lab.md, power cuts: saves that were acknowledged are lost",
-        vec![evidence],
-    ))
+    // What 100 power cuts took in the lab, behind a volatile cache of 1 MiB.
+    let source = match (seen.kind(), by_option) {
+        (Some("f2fs"), Some("fsync_mode=nobarrier")) => {
+            "docs/lab.md, WAL without a cache: 23 of 500 power cuts lost a save; with barriers none"
+        }
+        (Some("f2fs"), _) => {
+            "docs/lab.md, WAL: of 100 power cuts all lost saves, and 58 damaged the database; with \
+             barriers none did"
+        }
+        _ => {
+            "docs/lab.md, WAL: of 100 power cuts 90 lost saves, and 2 damaged the database; with \
+             barriers none did"
+        }
+    };
+    Some(found(FindingId::NoBarrier, Severity::Danger, source, vec![evidence]))
 }
 
 pub(super) fn no_journal(seen: &Seen<'_>) -> Option<Finding> {

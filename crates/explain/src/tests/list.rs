@@ -247,7 +247,7 @@ fn small_transactions_are_compared_by_change() {
     assert_eq!(found(&as_slow, FindingId::SmallTransactions), None);
 }
 
-/// Random reads of 4 KiB, so many a second, on a card of a class or on a phone.
+/// Random reads of 4 KiB at a rate, on a card of a class or on a phone.
 fn reads(per_second: f64, change: impl FnOnce(&mut Environment)) -> Run {
     let mut phase = phase("rand_read_4k", State::New, Operation::RandomRead, &all(MS, 500));
     (phase.block_bytes, phase.durable) = (Bytes(4096), Durability::None);

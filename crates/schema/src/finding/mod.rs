@@ -59,7 +59,7 @@ pub struct Finding {
     pub effect: Reading<Effect>,
     /// What would remove it.
     pub action: FindingAction,
-    /// The price of that; absent where there is none.
+    /// The price of that; absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub risk: Option<FindingRisk>,
     /// The published or measured ground of the rule.

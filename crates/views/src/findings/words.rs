@@ -141,7 +141,7 @@ pub fn fix(finding: &Cause) -> String {
         FindingAction::GroupFlushes => {
             "Put several changes into one transaction, or several writes before one fdatasync."
         }
-        other => crate::listed::action(other),
+        other => crate::sentences::action(other),
     };
     fix.to_owned()
 }

@@ -3,16 +3,14 @@
 
 mod effect;
 mod evidence;
-mod words;
 
 use flashlag_explain::findings_of;
 use flashlag_schema::finding::{CauseId, Finding, FindingId, Severity};
 use flashlag_schema::{Environment, Run};
 
-use crate::format;
+use crate::{format, sentences};
 
 pub(crate) use effect::plural;
-pub(crate) use words::action;
 
 /// What to change or to know.
 #[derive(Clone, Debug, PartialEq)]
@@ -116,11 +114,12 @@ fn one(run: Option<&Run>, finding: &Finding) -> ListedFinding {
         },
         cost_s_per_1000: finding.cost(),
         per: known.map(|effect| effect::plural(effect.per)),
-        finding: words::finding(finding.id),
+        finding: sentences::finding(finding.id),
         effect: known.map(|effect| effect::sentence(run, effect)),
-        unknown: finding.effect.reason().map(str::to_owned),
-        action: words::action(finding.action),
-        price: finding.risk.map(words::price),
+        // Of a set-up alone nothing has a figure.
+        unknown: run.and(finding.effect.reason()).map(str::to_owned),
+        action: sentences::action(finding.action),
+        price: finding.risk.map(sentences::price),
         evidence: finding.evidence.iter().map(|fact| evidence::in_words(run, fact)).collect(),
         source: finding.source.clone(),
         cause: None,

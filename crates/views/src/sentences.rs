@@ -3,7 +3,7 @@
 use flashlag_schema::finding::{FindingAction, FindingId, FindingRisk};
 
 /// What was found, and what that does: a sentence.
-pub(super) fn finding(id: FindingId) -> &'static str {
+pub(crate) fn finding(id: FindingId) -> &'static str {
     match id {
         FindingId::RollbackJournal => ROLLBACK_JOURNAL,
         FindingId::SeveralDatabases => SEVERAL_DATABASES,
@@ -94,7 +94,7 @@ const DISCARD_ON_DELETE: &str =
 const NEVER_TRIMMED: &str =
     "Nothing trims here: the flash keeps copying what was deleted long ago.";
 const DELETED_NOT_TRIMMED: &str =
-    "Files were deleted and the flash was not told: it keeps copying what they held.";
+    "Files were deleted and the flash does not know: it keeps copying what they held.";
 const FULL_NOT_TRIMMED: &str = "The storage is full and not trimmed.";
 const NEARLY_FULL: &str =
     "More than four fifths are in use: the flash has less room to tidy up, and writes wait for it.";
@@ -208,7 +208,7 @@ const REPLACE_DEVICE: &str = "Copy the data elsewhere, and replace the device or
 const TAKE_APP_CARD: &str = "Take a card of class A1 or A2, and measure it: `flashlag run quick`.";
 
 /// What the action costs: a sentence.
-pub(super) fn price(of: FindingRisk) -> &'static str {
+pub(crate) fn price(of: FindingRisk) -> &'static str {
     match of {
         FindingRisk::LogGrows => LOG_GROWS,
         FindingRisk::SpaceAllocated => SPACE_ALLOCATED,
