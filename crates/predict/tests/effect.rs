@@ -135,3 +135,31 @@ fn a_forecast_that_is_not_done_in_time_or_not_asked_for_says_so() {
     let found = without_forecasts(list, &run, "none was asked for");
     assert!(found[0].effect.reason().unwrap().ends_with("no forecast: none was asked for"));
 }
+
+/// The closed form, on which ext4 saves many times faster than it does.
+struct FasterOnExt4;
+
+impl Simulator for FasterOnExt4 {
+    fn simulate(&self, simulation: &Simulation<'_>) -> Result<Run, SimulationError> {
+        let mut run = ClosedForm::default().simulate(simulation)?;
+        if simulation.mount.filesystem == flashlag_schema::target::FilesystemKind::Ext4 {
+            for phase in &mut run.phases {
+                phase.ops_per_sec *= 4.0;
+            }
+        }
+        Ok(run)
+    }
+}
+
+#[test]
+fn another_filesystem_is_found_where_saves_would_wait_a_tenth_less() {
+    let mut run = measured(&["rw"]);
+    run.environment.filesystem.kind = Reading::Value("f2fs".to_owned());
+    let found = with_forecasts(&run, Vec::new(), &device(&run), &FasterOnExt4);
+    let effect = effect(&found, FindingId::OtherFilesystem);
+    assert!(effect.fixed_ns.unwrap().0 * 10 < effect.now_ns.0 * 9, "{effect:?}");
+    assert_eq!(found[0].evidence[0].value, "f2fs, not ext4");
+    run.environment.filesystem.kind = Reading::Value("ext4".to_owned());
+    let found = with_forecasts(&run, Vec::new(), &device(&run), &FasterOnExt4);
+    assert_eq!(found, [], "the other one would wait longer");
+}

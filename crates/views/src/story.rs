@@ -3,7 +3,7 @@
 
 use flashlag_explain::ordered;
 use flashlag_schema::Run;
-use flashlag_schema::finding::{Finding, Severity};
+use flashlag_schema::finding::{Finding, FindingId, Severity};
 
 use crate::format;
 use crate::headline::headline;
@@ -39,15 +39,16 @@ impl Story {
 /// The story of a run with these findings.
 pub fn story(run: &Run, findings: &[Finding]) -> Story {
     let headline = headline(run);
-    // Where there is no verdict, neither waits nor causes can be believed.
-    let believed = headline.no_verdict.is_none();
+    // Where there is no verdict, neither waits nor causes can be believed, but that a CPU was the cause.
+    let cpu = headline.no_verdict.as_ref().is_some_and(|failure| failure.cpu.is_some());
+    let believed = headline.no_verdict.is_none() || cpu;
     let waited = layered(run).and_then(|layered| layered.sentence());
     let waited = waited.or_else(|| waits(run).map(|waits| format!("{}.", waits.heading)));
     let largest = ordered(findings.to_vec()).into_iter().find(|finding| {
         let matters = matches!(finding.severity, Severity::Danger | Severity::Costly);
         matters && finding.cost().is_some_and(|cost| cost > 0.0)
     });
-    let largest = largest.filter(|_| believed);
+    let largest = largest.filter(|one| believed && (!cpu || one.id == FindingId::CpuWait));
     let words = largest
         .as_ref()
         .and_then(|one| in_words(Some(run), std::slice::from_ref(one)).findings.into_iter().next());

@@ -1,11 +1,13 @@
 //! What a run shows without a side to compare it by: the kind of its saves, and its failed checks.
 
-use flashlag_schema::finding::{Fact, Finding, FindingId, Severity};
+use flashlag_schema::finding::{Effect, EffectBasis, Estimate, Fact, Finding, FindingId, Severity};
 use flashlag_schema::scenario::JournalMode;
 use flashlag_schema::{CheckId, CheckStatus, LayerKind, Reading};
+use flashlag_units::Nanos;
 
 use super::{felt, of_phase};
 use crate::candidate::Context;
+use crate::pairs::counted;
 use crate::remedy::finding;
 
 /// The findings of this kind.
@@ -16,6 +18,7 @@ pub(super) fn all(context: &Context<'_>) -> Vec<Finding> {
     found.extend(no_op_sync(context));
     found.extend(other_io(context));
     found.extend(hot(context));
+    found.extend(busy_cpu(context));
     found.extend(modelled(context));
     found
 }
@@ -107,6 +110,31 @@ fn hot(context: &Context<'_>) -> Option<Finding> {
         vec![failed(context, CheckId::ThermalThrottling)?],
         Reading::unavailable("this run did not measure while it was cool"),
     ))
+}
+
+/// Waits for a CPU where a check says that they spoil the run: storage would be blamed for them.
+fn busy_cpu(context: &Context<'_>) -> Option<Finding> {
+    let fact = failed(context, CheckId::CpuContention)?;
+    let mut evidence = vec![fact];
+    let effect = context.subjects.main.zip(place(context)).and_then(|(main, index)| {
+        let time = main.time.value().filter(|time| time.runnable_ns > Nanos::ZERO)?;
+        let each = |time: Nanos| Nanos(time.0 / main.ops.max(1));
+        let runnable = each(time.runnable_ns);
+        evidence.push(of_phase(index, "time.runnable_ns", format!("{runnable} a time")));
+        Some(Effect {
+            basis: EffectBasis::Part { phase: main.label() },
+            per: counted(main),
+            now_ns: each(time.total()),
+            fixed_ns: Some(each(time.total()).saturating_since(runnable)),
+            cost_s_per_1000: Estimate { value: runnable.as_secs_f64() * 1e3, interval: None },
+        })
+    });
+    let effect = effect.map_or_else(
+        || Reading::unavailable("the time of saves and writes was not split"),
+        Reading::Value,
+    );
+    let source = "Documentation/scheduler/sched-stats.rst: time spent waiting to run";
+    Some(finding(FindingId::CpuWait, Severity::Costly, source, evidence, effect))
 }
 
 /// What a simulated run has above its filesystem: a simulation has no other layers to see.

@@ -7,7 +7,7 @@ use flashlag_schema::*;
 use flashlag_units::{Bytes, Nanos};
 
 use crate::findings;
-use crate::testing::{all, failing, phase, run, saves};
+use crate::testing::{all, failing, phase, run, saves, split};
 
 fn found(run: &Run, id: FindingId) -> Option<Finding> {
     findings(run).list.into_iter().find(|finding| finding.id == id)
@@ -178,6 +178,22 @@ fn checks_on_others_requests_and_on_heat_are_findings() {
         run.trust.checks[0].status = CheckStatus::Unknown;
         assert_eq!(found(&run, id), None, "unknown is no failure");
     }
+}
+
+#[test]
+fn a_busy_cpu_is_found_where_its_check_fails_so_that_storage_is_not_blamed() {
+    let mut phase = saves("save_wal", State::New, &all(20 * MS, 500));
+    split(&mut phase, 100, 800);
+    let mut run = run(vec![phase]);
+    run.trust.checks = vec![failing(CheckId::CpuContention, &["new: save_wal"])];
+    run.trust.checks[0].detail = "waited for a CPU".to_owned();
+    // Four fifths of 20 ms.
+    assert!((cost(&run, FindingId::CpuWait) - 16.0).abs() < 1e-9);
+    assert_eq!(found(&run, FindingId::CpuWait).unwrap().evidence.len(), 2);
+    run.phases[0].time = Reading::default();
+    assert!(found(&run, FindingId::CpuWait).unwrap().effect.reason().is_some());
+    run.trust.checks[0].status = CheckStatus::Pass;
+    assert_eq!(found(&run, FindingId::CpuWait), None);
 }
 
 #[test]

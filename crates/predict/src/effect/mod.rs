@@ -4,7 +4,7 @@
 mod device;
 mod plan;
 
-use flashlag_explain::{LagVerdict, finding, ordered, verdict};
+use flashlag_explain::{LagVerdict, Subjects, finding, ordered, verdict};
 use flashlag_schema::finding::{
     Counted, Effect, EffectBasis, Estimate, Fact, Finding, FindingId, Severity,
 };
@@ -130,8 +130,8 @@ fn other_filesystem(run: &Run, device: &Device, simulator: &dyn Simulator) -> Op
     if fixed > (1.0 - SHORTER) * effect.now_ns.0 as f64 {
         return None;
     }
-    let judged = run.phases.iter().filter_map(|phase| verdict(run, phase));
-    let severity = match judged.max() {
+    let judged = Subjects::of(run).main.and_then(|main| verdict(run, main));
+    let severity = match judged {
         Some(LagVerdict::Smooth) => Severity::Minor,
         _ => Severity::Costly,
     };
