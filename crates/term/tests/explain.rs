@@ -70,11 +70,7 @@ const FOUND: [(&str, &str, &[FindingId]); 10] = [
     ("vm-virtio", "/var/lib/db", &[FindingId::VirtualDisk]),
     ("container-overlay", "/srv", &[FindingId::Overlay]),
     ("container-overlay", "/var/lib/db", &[FindingId::DiscardOnDelete, FindingId::Scheduler]),
-    (
-        "loop-on-ext4",
-        "/mnt/my image/test",
-        &[FindingId::NeverTrimmed, FindingId::LoopDevice],
-    ),
+    ("loop-on-ext4", "/mnt/my image/test", &[FindingId::NeverTrimmed, FindingId::LoopDevice]),
 ];
 
 #[test]
