@@ -100,7 +100,7 @@ fn every_line_fits_every_width() {
 }
 
 #[test]
-fn a_run_is_told_in_five_sentences_at_every_width() {
+fn a_run_is_explained_in_five_sentences_at_every_width() {
     for run in [flashlag_testing::sample::lifecycle(), flashlag_testing::sample::quick()] {
         let found = flashlag_explain::findings(&run).list;
         let story = flashlag_views::story(&run, &found);

@@ -1,6 +1,7 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -92,9 +93,11 @@ fn effects(
     let named = args.profile.as_deref().map(sim::profile).transpose()?;
     let (stop, what) = (Arc::new(AtomicBool::new(false)), "forecasting effects");
     let simulations = Simulations::new(Arc::clone(&stop), terminal.progress, what, None);
+    let (done, waited) = channel::<()>();
     std::thread::spawn(move || {
-        std::thread::sleep(FORECASTS);
-        stop.store(true, Ordering::Relaxed);
+        if waited.recv_timeout(FORECASTS) == Err(RecvTimeoutError::Timeout) {
+            stop.store(true, Ordering::Relaxed);
+        }
     });
     let profiles: Vec<Profile> = sim::profile_names()
         .filter(|name| *name != NO_DEVICE)
@@ -106,6 +109,7 @@ fn effects(
         Ok(device) => with_forecasts(run, found, &device, &simulations),
         Err(why) => without_forecasts(found, run, &why),
     };
+    drop(done);
     simulations.clear();
     Ok(found)
 }

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_search_ends_after_so_many_entries() {
+    fn a_search_ends_at_its_bound_of_entries() {
         let folder = tempfile::tempdir().unwrap();
         for index in 0..=ENTRIES {
             File::create(folder.path().join(format!("{index}"))).unwrap();
