@@ -38,7 +38,7 @@ def printed(*command):
 def tree(target, edges):
     """The crates of the program, and which uses which: what cargo builds, with the features it builds."""
     lines = printed(os.environ.get("CARGO", "cargo"), "tree", "--locked", "-p", "flashlag-cli", "--target", target,
-                    "-e", edges, "--prefix", "depth", "--format", " {p}|{l}").splitlines()
+                    "--no-default-features", "-e", edges, "--prefix", "depth", "--format", " {p}|{l}").splitlines()
     crates, uses, path = {}, {}, []
     for line in lines:
         depth, name, version, licence = re.match(r"(\d+) (\S+) v(\S+)[^|]*\|(.*?)(?: \(\*\))?$", line).groups()

@@ -9,7 +9,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use flashlag_export::Format;
 use flashlag_runner::OutputKind;
 use flashlag_schema::Run;
-use flashlag_views::Comparison;
+use flashlag_views::{Comparison, Gate};
 
 use crate::load::name_of;
 use crate::say;
@@ -115,7 +115,7 @@ impl Form {
         })
     }
 
-    /// A comparison in this format.
+    /// A comparison in this format; a gate's judgement is part of a Markdown page.
     ///
     /// # Errors
     /// The format is for single runs.
@@ -123,12 +123,13 @@ impl Form {
         self,
         (runs, paths): (&[Run], &[PathBuf]),
         comparison: &Comparison,
+        gate: Option<&Gate>,
         terminal: &Terminal,
     ) -> Result<String> {
         Ok(match self {
             Form::Text => terminal.comparison(comparison),
             Form::Html => flashlag_report::comparison_html(comparison, runs, &page_of(paths)),
-            Form::File(format) => format.write_comparison(comparison)?,
+            Form::File(format) => format.write_comparison(comparison, gate)?,
         })
     }
 

@@ -39,6 +39,7 @@ fn main() -> std::process::ExitCode {
         Command::Compare(args) => command::compare::compare(&args, &terminal),
         Command::Report(args) => command::report::report(&args, &terminal),
         Command::Verify(args) => command::verify::verify(&args),
+        Command::Share(args) => command::share::share(&args),
         Command::Explain(args) => command::explain::explain(&args, &terminal),
         Command::Predict(args) => command::predict::predict(&args, &terminal),
         Command::Fit(args) => command::fit::fit(&args, &terminal),

@@ -5,12 +5,12 @@
 #[path = "support/phone.rs"]
 mod support;
 
-use std::path::PathBuf;
-use std::process::Command;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use flashlag_schema::{Power, Run, RunStatus, TargetKind};
-use flashlag_standin::{Phone, State};
+use flashlag_standin::{Model, Phone, State};
 use support::{Bench, pixel, text};
 use tempfile::TempDir;
 
@@ -127,54 +127,6 @@ fn a_run_of_a_version_with_other_orders_is_left_alone_until_it_is_cleaned() {
     bench.is_clean();
 }
 
-/// The programs for ARM, which the script that runs all tests has built.
-fn arm_programs() -> Option<PathBuf> {
-    // The test is in TARGET/PROFILE/deps.
-    let test = std::env::current_exe().unwrap();
-    let folder = test.ancestors().nth(3).unwrap().join("arm-programs");
-    folder.join("flashlag-aarch64").is_file().then_some(folder)
-}
-
-/// Whether the program for ARM says the same about itself as the one under test.
-fn is_of_this_version(bench: &Bench, runner: &str) -> bool {
-    let hello = |mut command: Command| {
-        let output = command.args(["on-phone", "hello", "/nowhere"]).output().unwrap();
-        String::from_utf8_lossy(&output.stdout).replace("-dirty", "")
-    };
-    let name = if runner.contains("aarch64") { "flashlag-aarch64" } else { "flashlag-armv7" };
-    let mut arm = Command::new(runner);
-    arm.arg(bench.programs.join(name));
-    hello(arm) == hello(bench.command(&[]))
-}
-
-#[test]
-fn a_phone_of_arm_is_measured_by_the_program_for_arm() {
-    if flashlag_need::slow("a run on an emulated processor") {
-        return;
-    }
-    let Some(programs) = arm_programs() else {
-        return flashlag_need::skip("the ARM programs are not built: scripts/dist --test");
-    };
-    for (runner, abis, kernel) in [
-        ("qemu-aarch64-static", "arm64-v8a,armeabi-v7a", "aarch64"),
-        ("qemu-arm-static", "armeabi-v7a,armeabi", "armv7"),
-    ] {
-        let phone = Phone::builder().model("pixel6-android14").abis(abis).runner(runner);
-        let Some(bench) = Bench::of(phone) else { return };
-        let bench = Bench { programs: programs.clone(), ..bench };
-        if std::env::var_os("FLASHLAG_TEST_BUILT").is_none() && !is_of_this_version(&bench, runner)
-        {
-            return flashlag_need::skip(
-                "the ARM programs are of another commit: scripts/dist --test",
-            );
-        }
-        let run = bench.complete(bench.begin(&["short.toml", "--on", "adb:"]));
-        let software = run.environment.software;
-        assert!(software.kernel.value().unwrap().contains(kernel), "{software:?}");
-        assert_eq!(software.virtualized.value(), Some(&false), "by its properties");
-    }
-}
-
 #[test]
 fn a_lifecycle_with_two_pulled_cables_ends_in_a_verified_file_and_a_clean_phone() {
     let Some(bench) = Bench::of(pixel().data_size(Some(160 << 20))) else { return };
@@ -289,6 +241,38 @@ fn hostile_names_reach_no_shell_and_no_page() {
     assert!(!bench.log().contains('\u{1b}'));
 }
 
+/// The names of all properties of that phone but those that say which processor it has.
+fn properties() -> Vec<String> {
+    let model = Model::named("pixel4-android13").unwrap();
+    let text = String::from_utf8(model.text("getprop").unwrap().to_vec()).unwrap();
+    let names = text.lines().filter_map(|line| line.strip_prefix('[')?.split(']').next());
+    names.filter(|name| !name.contains("cpu.abi")).map(str::to_owned).collect()
+}
+
+#[test]
+fn a_phone_whose_every_property_and_setting_means_harm_is_measured_without_any() {
+    let hostile = "33\u{1b}[31m$(touch /data/local/tmp/owned)`touch /data/local/tmp/owned`\
+                   ';touch /data/local/tmp/owned;'\"</td><script>alert(1)</script>../../../owned";
+    let names = properties();
+    assert!(names.len() > 25, "{names:?}");
+    let phone = names.iter().fold(pixel(), |phone, name| phone.property(name, hostile));
+    let texts = ["dumpsys/battery", "dumpsys/thermalservice", "dumpsys/power", "dumpsys/storaged"];
+    let phone = texts.iter().fold(phone, |phone, path| phone.text(path, hostile));
+    let Some(bench) = Bench::of(phone) else { return };
+    let child = bench.begin(&["short.toml", "--on", "adb:"]);
+    let run = bench.complete(child);
+    assert_eq!(run.phases.len(), 3);
+    assert!(!bench.phone.root().join("data/local/tmp/owned").exists());
+    let page = std::fs::read_to_string(bench.output().with_extension("html")).unwrap();
+    assert!(page.contains("touch /data/local/tmp/owned") && !page.contains("<script>alert"));
+    let shown = bench.command(&["report", "run.json"]).output().unwrap();
+    let shown = String::from_utf8(shown.stdout).unwrap() + &page + &bench.log();
+    assert!(!shown.contains('\u{1b}'), "{shown}");
+    let mut files: Vec<_> = std::fs::read_dir(bench.home.path()).unwrap().flatten().collect();
+    files.retain(|file| file.file_name().to_string_lossy().contains("owned"));
+    assert!(files.is_empty(), "{files:?}");
+}
+
 #[test]
 fn a_phone_that_can_not_be_used_says_what_to_do() {
     let Some(bench) = Bench::of(pixel().data_size(Some(130 << 20))) else { return };
@@ -320,6 +304,32 @@ fn a_phone_that_can_not_be_used_says_what_to_do() {
     let without =
         bench.command(&["run", "--on", "adb:"]).env("ADB", "/nowhere/adb").output().unwrap();
     assert!(text(&without).contains("apt install adb"), "{}", text(&without));
+}
+
+#[test]
+fn a_phone_that_is_offline_and_an_adb_that_is_too_old_say_what_to_do() {
+    let Some(bench) = Bench::of(pixel()) else { return };
+    bench.phone.set_state(State::Silent);
+    bench.phone.cut();
+    let mut connecting = bench.adb.command();
+    connecting.args(["connect", &bench.serial]).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut connecting = connecting.spawn().unwrap();
+    let until = Instant::now() + Duration::from_secs(20);
+    let mut said = String::new();
+    while !said.contains("offline") && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(100));
+        said = bench.refused(&["run", "short.toml", "--on", "adb:", "-o", "x.json"]);
+    }
+    assert!(said.contains("is offline") && said.contains("plug it in again"), "{said}");
+    connecting.kill().unwrap();
+    connecting.wait().unwrap();
+
+    let old = bench.home.path().join("old-adb");
+    std::fs::write(&old, "#!/bin/sh\necho Android Debug Bridge version 1.0.31\n").unwrap();
+    std::fs::set_permissions(&old, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let output = bench.command(&["run", "--on", "adb:"]).env("ADB", &old).output().unwrap();
+    let said = text(&output);
+    assert!(said.contains("1.0.31 is too old") && said.contains("install a newer one"), "{said}");
 }
 
 #[test]

@@ -1,5 +1,5 @@
 use flashlag_schema::Run;
-use flashlag_views::Comparison;
+use flashlag_views::{Comparison, Gate};
 use thiserror::Error;
 
 use crate::{csv, fio, json, markdown, openmetrics, tsv};
@@ -91,13 +91,17 @@ impl Format {
         })
     }
 
-    /// A comparison in this format.
+    /// A comparison in this format. A gate's judgement is part of a Markdown page.
     ///
     /// # Errors
     /// [`ExportError::SingleRunsOnly`] if the format can't represent several runs.
-    pub fn write_comparison(self, comparison: &Comparison) -> Result<String, ExportError> {
+    pub fn write_comparison(
+        self,
+        comparison: &Comparison,
+        gate: Option<&Gate>,
+    ) -> Result<String, ExportError> {
         match self {
-            Format::Markdown => Ok(markdown::comparison(comparison)),
+            Format::Markdown => Ok(markdown::comparison(comparison, gate)),
             Format::Csv => Ok(csv::comparison(comparison)),
             Format::Json => Ok(json::comparison(comparison)),
             Format::Tsv | Format::OpenMetrics | Format::Fio => {

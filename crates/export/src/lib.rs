@@ -1,5 +1,5 @@
 //! Runs and comparisons as files of other tools: Markdown, CSV, TSV, JSON, OpenMetrics and fio's
-//! `json+`.
+//! `json+`; the gate of a comparison as JUnit XML.
 //!
 //! [`Format`] lists the formats and writes each. [`fio`] also reads fio's results as a run and writes
 //! job files, and [`device_metrics`] is for the statistics of a served device. Every writer is a pure
@@ -11,11 +11,13 @@ mod csv;
 pub mod fio;
 mod format;
 mod json;
+mod junit;
 mod markdown;
 mod openmetrics;
 mod tsv;
 
 pub use format::{ExportError, Format};
+pub use junit::junit;
 
 /// The statistics of a served device as OpenMetrics text.
 pub fn device_metrics(stats: &flashlag_schema::DeviceStats) -> String {

@@ -23,7 +23,7 @@ fn busy_ops(run: &Run) -> u64 {
 }
 
 fn compared(format: Format, comparison: &Comparison) -> String {
-    format.write_comparison(comparison).unwrap()
+    format.write_comparison(comparison, None).unwrap()
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn every_line_of_a_comparison_has_a_field_for_each_name() {
 fn a_format_for_single_runs_refuses_a_comparison_and_names_those_that_hold_one() {
     let (_, found) = sides();
     for format in Format::ALL {
-        match format.write_comparison(&found) {
+        match format.write_comparison(&found, None) {
             Ok(text) => assert!(format.holds_comparisons() && !text.is_empty(), "{format:?}"),
             Err(ExportError::SingleRunsOnly { format: refused }) => {
                 assert!(!format.holds_comparisons() && refused == format);

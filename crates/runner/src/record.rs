@@ -50,6 +50,7 @@ pub(crate) fn new_run(
         lag: Lag::default(),
         wear: Wear::default(),
         findings: None,
+        shared: None,
         integrity: Integrity::default(),
     }
 }

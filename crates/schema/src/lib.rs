@@ -54,7 +54,7 @@ pub use pressure::PressureStall;
 pub use reading::Reading;
 pub use run::{
     Downgrade, Integrity, Options, ProfileRecord, Program, Run, RunStatus, SCHEMA, ScenarioRecord,
-    Skipped, Target, TargetKind, Wear,
+    SharedRecord, Skipped, Target, TargetKind, Wear,
 };
 pub use seal::RunFileError;
 pub use served::{CutReport, DeviceCount, DeviceStats, FlashState, HostRequests, Lateness};

@@ -66,9 +66,23 @@ pub struct Run {
     pub lag: Lag,
     /// Wear of the device by the run.
     pub wear: Wear,
+    /// What was removed for others by `flashlag share`; absent in a run as it was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared: Option<SharedRecord>,
     /// A checksum of all of the above.
     #[serde(default)]
     pub integrity: Integrity,
+}
+
+/// What was removed from a run before it was given to others.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct SharedRecord {
+    /// The checksum of the run as it was measured: two shared files with the same one are of one run.
+    pub original_sha256: String,
+    /// Fields that were removed or changed: `environment.filesystem.mount_point`.
+    pub removed: Vec<String>,
 }
 
 /// The program that wrote a run.

@@ -187,6 +187,7 @@ pub fn bare_run(phases: Vec<Phase>) -> Run {
         lag: Lag::default(),
         wear: Wear::default(),
         findings: None,
+        shared: None,
         integrity: Integrity::default(),
     }
 }

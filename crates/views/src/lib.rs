@@ -38,7 +38,7 @@ mod worst;
 
 pub use compare::{
     CheckDifference, CompareError, CompareOptions, CompareRow, CompareSide, Comparison, Difference,
-    Group, Ratio, RatioKind, Subject, compare,
+    Gate, GateCase, GateError, GateOutcome, Group, Ratio, RatioKind, Subject, compare,
 };
 pub use conditions::conditions;
 pub use cost::cost;

@@ -88,6 +88,8 @@ pub enum Command {
     Explain(ExplainArgs),
     /// Recompute every figure of a run file from the histograms in it
     Verify(VerifyArgs),
+    /// Write a run without paths, mount sources, command lines and names, to give to others
+    Share(ShareArgs),
     /// Forecast the effect of a change: another filesystem, no barriers, full storage, a year of use
     Predict(PredictArgs),
     /// Make a device profile from a measured run
@@ -193,6 +195,13 @@ pub struct CompareArgs {
     /// Also write the comparison as an HTML page
     #[arg(long, value_name = "FILE.html")]
     pub report: Option<PathBuf>,
+    /// Exit with 1 if a figure of the second side is surely slower than the first side's by more than
+    /// this share, e.g. 5%: if its whole 95% interval is
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub fail_if_slower: Option<f64>,
+    /// Also write JUnit XML: a test for each figure, which fails where --fail-if-slower would (default: 0%)
+    #[arg(long, value_name = "FILE.xml")]
+    pub junit: Option<PathBuf>,
 }
 
 /// `flashlag report`
@@ -224,6 +233,26 @@ pub struct VerifyArgs {
     /// Run files
     #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<PathBuf>,
+}
+
+/// `flashlag share`
+#[derive(Debug, Args)]
+pub struct ShareArgs {
+    /// Run files, or fio json+ files
+    #[arg(required = true, value_name = "RUN")]
+    pub runs: Vec<PathBuf>,
+    /// The file for others [default: RUN-shared.json beside each run]
+    #[arg(short, long, value_name = "FILE.json")]
+    pub output: Option<PathBuf>,
+    /// Only list what would go and what would stay
+    #[arg(long)]
+    pub list: bool,
+    /// Do not ask before writing
+    #[arg(long, conflicts_with = "list")]
+    pub yes: bool,
+    /// Overwrite the files, whatever is in them
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// `flashlag explain`
@@ -396,6 +425,14 @@ fn label(text: &str) -> Result<String, String> {
         1..=LONGEST_LABEL => Ok(label),
         long => Err(format!("a label has at most {LONGEST_LABEL} characters, this one {long}")),
     }
+}
+
+/// A share of 0 to 1000 %, as a number: `5%` is 0.05.
+fn share(text: &str) -> Result<f64, String> {
+    let percent = text.trim().strip_suffix('%').map(str::trim);
+    let share = percent.and_then(|percent| percent.parse::<f64>().ok()).map(|p| p / 100.0);
+    let share = share.filter(|share| (0.0..=10.0).contains(share));
+    share.ok_or_else(|| "write a share from 0% to 1000%, e.g. 5%".to_owned())
 }
 
 fn key_value(text: &str) -> Result<(String, String), String> {

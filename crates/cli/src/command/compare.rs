@@ -3,12 +3,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use flashlag_runner::{Destination, OutputKind, is_same_file};
 use flashlag_schema::Run;
-use flashlag_views::{CompareOptions, Comparison, Group};
+use flashlag_views::{CompareOptions, Comparison, Gate, Group};
 
 use crate::args::CompareArgs;
 use crate::exit::Exit;
 use crate::form::{Form, comparison_by_ending};
 use crate::load::run_from;
+use crate::say;
 use crate::terminal::Terminal;
 
 /// The longest label that is derived from file names.
@@ -29,6 +30,10 @@ pub fn compare(args: &CompareArgs, terminal: &Terminal) -> Result<Exit> {
     let form = args.format.map_or_else(|| comparison_by_ending(&args.output), Ok)?;
     let to_file = args.output != Path::new("-");
     let output = to_file.then(|| place(&args.output, form)).transpose()?;
+    let junit_place = args.junit.as_deref();
+    let junit_place = junit_place
+        .map(|path| place_of(path, OutputKind::Export, args.force, &paths))
+        .transpose()?;
     reject_repeated(&paths)?;
     let groups = match args.against.is_empty() {
         true => Vec::new(),
@@ -41,7 +46,9 @@ pub fn compare(args: &CompareArgs, terminal: &Terminal) -> Result<Exit> {
         ..CompareOptions::default()
     };
     let (runs, comparison) = compared_as(&paths, asked)?;
-    let written = |form: Form| form.comparison((&runs, &paths), &comparison, terminal);
+    let gate = gate(args, &comparison)?;
+    let written =
+        |form: Form| form.comparison((&runs, &paths), &comparison, gate.as_ref(), terminal);
     if let Some(place) = &page_place {
         place.write(written(Form::Html)?.as_bytes())?;
     }
@@ -50,7 +57,26 @@ pub fn compare(args: &CompareArgs, terminal: &Terminal) -> Result<Exit> {
         Some(output) => output.write(text.as_bytes())?,
         None => form.print(&text)?,
     }
-    Ok(Exit::Done)
+    let Some(gate) = gate else { return Ok(Exit::Done) };
+    if let Some(place) = junit_place {
+        place.write(flashlag_export::junit(&gate).as_bytes())?;
+    }
+    if args.fail_if_slower.is_none() {
+        return Ok(Exit::Done);
+    }
+    say::notes(&gate.to_string());
+    Ok(if gate.passes() { Exit::Done } else { Exit::Crossed })
+}
+
+/// The judgement that was asked for, by `--fail-if-slower` or as JUnit XML.
+///
+/// # Errors
+/// Nothing can be decided: that is never a pass.
+fn gate(args: &CompareArgs, comparison: &Comparison) -> Result<Option<Gate>> {
+    if args.fail_if_slower.is_none() && args.junit.is_none() {
+        return Ok(None);
+    }
+    Ok(Some(Gate::of(comparison, args.fail_if_slower.unwrap_or(0.0))?))
 }
 
 /// Reads runs and compares them; those with the same set-up are repeats of one another.

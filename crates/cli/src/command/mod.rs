@@ -14,4 +14,5 @@ pub mod report;
 pub mod run;
 pub mod scenarios;
 pub mod schema;
+pub mod share;
 pub mod verify;

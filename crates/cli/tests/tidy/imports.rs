@@ -3,7 +3,7 @@
 use crate::{crate_names, none, root};
 
 /// The house: each crate's floor. A crate appears here when it appears at all.
-const FLOORS: [(&str, u32); 26] = [
+const FLOORS: [(&str, u32); 27] = [
     ("units", 0),
     ("stats", 0),
     ("schema", 1),
@@ -19,6 +19,7 @@ const FLOORS: [(&str, u32); 26] = [
     ("android", 2),
     ("trust", 3),
     ("explain", 3),
+    ("share", 3),
     ("runner", 4),
     ("predict", 4),
     ("views", 5),

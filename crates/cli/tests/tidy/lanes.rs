@@ -3,16 +3,21 @@
 
 use crate::{crate_names, none, root};
 
-/// The patterns `[a-l]*` and `[m-z]*` of the script, as ranges of letters.
+/// The patterns `[a-l]*`, `[m-y]*` and `[z]*` of the script, as ranges of letters in order.
 fn lanes(script: &str) -> Vec<(char, char)> {
     let patterns = script.split("--test '[").skip(1);
     let range = |pattern: &str| {
         let mut letters = pattern.split("]*'").next().unwrap().chars();
         let first = letters.next().unwrap();
-        assert_eq!(letters.next(), Some('-'), "{pattern}");
-        (first, letters.next().unwrap())
+        match letters.next() {
+            None => (first, first),
+            Some('-') => (first, letters.next().unwrap()),
+            Some(_) => panic!("{pattern}"),
+        }
     };
-    patterns.map(range).collect()
+    let mut lanes: Vec<_> = patterns.map(range).collect();
+    lanes.sort_unstable();
+    lanes
 }
 
 #[test]
@@ -40,5 +45,7 @@ fn every_test_target_is_in_one_lane_of_the_script_that_runs_them() {
         }
     }
     none("each test target runs once", wrong);
-    assert!(lanes.len() == 2 && each.iter().all(|count| *count > 20), "{lanes:?} {each:?}");
+    // The third waits for the ARM programs and has only what needs them.
+    assert!(lanes.len() == 3 && each[2] == 1, "{lanes:?} {each:?}");
+    assert!(each[..2].iter().all(|count| *count > 20), "{lanes:?} {each:?}");
 }

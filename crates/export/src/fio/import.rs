@@ -224,6 +224,7 @@ impl Imported {
                 life_percent: Reading::unavailable(NOT_IN_FIO),
             },
             findings: None,
+            shared: None,
             integrity: Integrity::default(),
         };
         run.seal();

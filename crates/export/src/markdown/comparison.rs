@@ -2,14 +2,14 @@
 
 use std::fmt::Write;
 
-use flashlag_views::{Column, Comparison, RatioKind, Table, comparison_table, format};
+use flashlag_views::{Column, Comparison, Gate, RatioKind, Table, comparison_table, format};
 
 use super::{escape, figures, table};
 
-/// A comparison as a Markdown page: the leading sentences, a table for each test with the ratios, and
-/// what else differs.
-pub(crate) fn comparison(comparison: &Comparison) -> String {
-    let mut text = String::new();
+/// A comparison as a Markdown page: a gate's judgement where there is a gate, the leading sentences, a
+/// table for each test with the ratios, and what else differs.
+pub(crate) fn comparison(comparison: &Comparison, gate: Option<&Gate>) -> String {
+    let mut text = gate.map(judgement).unwrap_or_default();
     let (first, rest) = match comparison.faster.is_empty() {
         true => (&comparison.sentence, None),
         false => (&comparison.faster, Some(&comparison.sentence)),
@@ -24,6 +24,20 @@ pub(crate) fn comparison(comparison: &Comparison) -> String {
     }
     tests(&mut text, comparison);
     differences(&mut text, comparison);
+    text
+}
+
+/// What a gate found, for a reader who looks at nothing else: what is slower as a list.
+fn judgement(gate: &Gate) -> String {
+    let words = gate.to_string();
+    let mut lines = words.lines();
+    let mut text = format!("**{}**\n\n", escape(lines.next().unwrap_or_default()));
+    for line in lines.by_ref() {
+        let _ = writeln!(text, "- {}", escape(line.trim()));
+    }
+    if !text.ends_with("\n\n") {
+        text.push('\n');
+    }
     text
 }
 

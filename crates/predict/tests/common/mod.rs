@@ -313,6 +313,7 @@ fn run(
         lag: Lag::default(),
         wear: Wear::default(),
         findings: None,
+        shared: None,
         integrity: Integrity::default(),
     }
 }

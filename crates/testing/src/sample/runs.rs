@@ -389,6 +389,7 @@ pub(super) fn build(
             life_percent: Reading::unavailable("the device does not tell its rated endurance"),
         },
         findings: None,
+        shared: None,
         integrity: Integrity::default(),
     };
     run.seal();

@@ -3,6 +3,7 @@
 mod believe;
 mod differs;
 mod faster;
+mod gate;
 mod outcome;
 mod ratios;
 mod rows;
@@ -18,6 +19,8 @@ use thiserror::Error;
 use crate::overload::Overloads;
 use crate::verdict::Judgement;
 use crate::worst::GroupKind;
+
+pub use gate::{Gate, GateCase, GateError, GateOutcome};
 
 /// What a comparison may do.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,12 +1,18 @@
 //! The programs for phones run: those for ARM under qemu's user mode, a whole `quick` each, verified by
-//! the program of this machine.
+//! the program of this machine, and a short run on a phone. The script that runs all tests builds them, with
+//! zig as the linker, beside the other tests: these are in a lane of their own.
 #![allow(clippy::unwrap_used, reason = "a test that can't go on fails")]
+
+#[path = "support/phone.rs"]
+mod support;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
+use flashlag_standin::Phone;
 use serde_json::Value;
+use support::Bench;
 use tempfile::TempDir;
 
 /// The folder of the ARM programs, as they are now. The script that runs all tests has built them.
@@ -71,4 +77,24 @@ fn the_program_for_aarch64_measures_a_directory() {
 #[test]
 fn the_program_for_armv7_measures_a_directory() {
     quick("armv7", "qemu-arm-static", "armv7");
+}
+
+#[test]
+fn a_phone_of_arm_is_measured_by_the_program_for_arm() {
+    if flashlag_need::slow("a run on an emulated processor") {
+        return;
+    }
+    let programs = flashlag_need::or_skip!(programs());
+    for (runner, abis, kernel) in [
+        ("qemu-aarch64-static", "arm64-v8a,armeabi-v7a", "aarch64"),
+        ("qemu-arm-static", "armeabi-v7a,armeabi", "armv7"),
+    ] {
+        let phone = Phone::builder().model("pixel6-android14").abis(abis).runner(runner);
+        let Some(bench) = Bench::of(phone) else { return };
+        let bench = Bench { programs: programs.clone(), ..bench };
+        let run = bench.complete(bench.begin(&["short.toml", "--on", "adb:"]));
+        let software = run.environment.software;
+        assert!(software.kernel.value().unwrap().contains(kernel), "{software:?}");
+        assert_eq!(software.virtualized.value(), Some(&false), "by its properties");
+    }
 }

@@ -1,0 +1,105 @@
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use flashlag_runner::{Destination, OutputKind};
+use flashlag_share::Shared;
+
+use super::compare::place_of;
+use crate::args::ShareArgs;
+use crate::exit::Exit;
+use crate::load::{name_of, run_from};
+use crate::say;
+
+/// Writes runs without what is private in them, after showing what goes and what stays.
+pub fn share(args: &ShareArgs) -> Result<Exit> {
+    if args.output.is_some() && args.runs.len() > 1 {
+        bail!("-o names one file, and there are {} runs: leave it out", args.runs.len());
+    }
+    let runs = args.runs.iter().map(|path| planned(path, args)).collect::<Result<Vec<_>>>()?;
+    for (from, to, shared) in &runs {
+        say::text(&account(from, &to.path(), shared))?;
+    }
+    if args.list {
+        return Ok(Exit::Done);
+    }
+    if !args.yes && !agreed(runs.len())? {
+        return Ok(Exit::CouldNotRun);
+    }
+    for (_, to, shared) in &runs {
+        to.write(shared.run.to_json().as_bytes())?;
+    }
+    Ok(Exit::Done)
+}
+
+/// One run and its file, nothing written yet.
+fn planned<'a>(path: &'a Path, args: &ShareArgs) -> Result<(&'a Path, Destination, Shared)> {
+    let shared = flashlag_share::shared(&run_from(path)?)
+        .with_context(|| format!("{} can't be shared", path.display()))?;
+    let to = args.output.clone().unwrap_or_else(|| beside(path));
+    let place = place_of(&to, OutputKind::Export, args.force, &args.runs)?;
+    Ok((path, place, shared))
+}
+
+/// `dir/run.json` as `dir/run-shared.json`.
+fn beside(path: &Path) -> PathBuf {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!("{stem}-shared.json"))
+}
+
+/// What goes and what stays, as text.
+fn account(from: &Path, to: &Path, shared: &Shared) -> String {
+    let mut text = format!("{} without what is private, as {}\n", name_of(from), name_of(to));
+    if shared.removed.is_empty() {
+        text += "  goes    nothing: nothing private was found\n";
+    }
+    let widest = shared.removed.iter().map(|it| it.field.len()).max().unwrap_or(0);
+    for (index, removed) in shared.removed.iter().enumerate() {
+        let head = if index == 0 { "goes" } else { "" };
+        let times =
+            if removed.values > 1 { format!(", {} times", removed.values) } else { String::new() };
+        text += &format!("  {head:<7} {:<widest$}  {}{times}\n", removed.field, removed.reason);
+    }
+    let environment = &shared.run.environment;
+    let known = [
+        environment.software.machine.value().cloned(),
+        environment.software.system.value().cloned(),
+        environment.software.kernel.value().cloned(),
+        environment.cpu.model.value().cloned(),
+        environment.device.model.value().cloned(),
+        environment.filesystem.kind.value().cloned(),
+        shared.run.started.as_ref().map(|began| format!("began {began}")),
+    ];
+    let known: Vec<String> = known.into_iter().flatten().collect();
+    text += &format!(
+        "  stays   {} tests with all their figures, checks and findings\n",
+        shared.run.phases.len()
+    );
+    known.iter().for_each(|known| text += &format!("          {known}\n"));
+    let is_builtin = flashlag_runner::builtin(&shared.run.scenario.name)
+        .is_some_and(|builtin| builtin.text == shared.run.scenario.text);
+    let scenario = ["scenario.text", "scenario.name"];
+    let kept = shared.kept.iter();
+    for kept in kept.filter(|kept| !is_builtin || !scenario.contains(&kept.field.as_str())) {
+        text += &match kept.text.chars().count() {
+            0..=60 => format!("          {}: {}\n", kept.field, kept.text),
+            long => format!(
+                "          {}: {long} characters, which somebody wrote: look through them\n",
+                kept.field
+            ),
+        };
+    }
+    text
+}
+
+/// Whether the user agrees, at a terminal.
+fn agreed(files: usize) -> Result<bool> {
+    if !std::io::stdin().is_terminal() {
+        bail!("nothing is written: add --yes to agree, or --list to see this list alone");
+    }
+    let these = if files == 1 { "the file" } else { "the files" };
+    say::ask(&format!("flashlag sends nothing. Write {these}? [y/N]"));
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}

@@ -1,0 +1,104 @@
+//! A run for others: the measurement, without what is private. Paths, mount sources, names of volumes,
+//! command lines and texts that repeat any of them go; what the device is and what was measured stays.
+//!
+//! A field of free text stays only if a rule says so ([`rules`]): what no rule knows makes
+//! [`shared`] refuse the run instead of passing something on.
+#![forbid(unsafe_code)]
+
+mod free_text;
+mod options;
+mod rules;
+mod scrub;
+mod walk;
+
+use flashlag_schema::{Run, RunFileError, SharedRecord};
+use flashlag_units::sanitize;
+use serde_json::Value;
+use thiserror::Error;
+
+pub use rules::{Fate, Rule, rules};
+use scrub::Scrubber;
+
+/// A run that is fit for others, and what was done to make it so.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shared {
+    /// The run, sealed anew.
+    pub run: Run,
+    /// Fields that were removed or changed, each once, in the order of the file.
+    pub removed: Vec<Removed>,
+    /// Free text that stays, by field, for its owner to look through: values of a field at most once.
+    pub kept: Vec<Kept>,
+}
+
+/// A field that was removed or changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Removed {
+    /// The field's path: `environment.filesystem.mount_point`.
+    pub field: String,
+    /// Why.
+    pub reason: &'static str,
+    /// How many values of the field were removed or changed.
+    pub values: usize,
+}
+
+/// Free text that stays.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// The field's path.
+    pub field: String,
+    /// The text as it stays, fit for a terminal.
+    pub text: String,
+}
+
+/// Why a run can't be made fit for others.
+#[derive(Debug, Error)]
+pub enum ShareError {
+    /// A field that the rules do not know.
+    #[error(
+        "the run has text in {field}, and this flashlag has no rule for whether that is private: share \
+         the run with the flashlag that made it"
+    )]
+    UnknownField {
+        /// The field's path.
+        field: String,
+    },
+    /// What is left is no run.
+    #[error("what is left is not a run: {0}")]
+    NoRun(#[from] RunFileError),
+}
+
+/// A run without what is private in it.
+///
+/// # Errors
+/// A field of free text without a rule.
+pub fn shared(run: &Run) -> Result<Shared, ShareError> {
+    let original = match &run.shared {
+        Some(shared) => shared.original_sha256.clone(),
+        None => run.checksum(),
+    };
+    let mut value = serde_json::to_value(run).unwrap_or(Value::Null);
+    let scrubber = Scrubber::of(&value);
+    let mut walked = walk::Walk::new(&scrubber, free_text::fields());
+    walked.through(&mut value, "")?;
+    let (removed, kept) = walked.found();
+    let mut run = Run::from_json(&value.to_string())?;
+    let mut fields: Vec<String> = removed.iter().map(|it| it.field.clone()).collect();
+    if let Some(before) = run.shared.take() {
+        fields.extend(before.removed);
+        fields.sort();
+        fields.dedup();
+    }
+    run.shared = Some(SharedRecord { original_sha256: original, removed: fields });
+    run.seal();
+    Ok(Shared { run, removed, kept })
+}
+
+/// Paths of a run's fields of free text, by its schema; `*` stands for a name that is free itself.
+pub fn free_text() -> std::collections::BTreeSet<String> {
+    free_text::fields()
+}
+
+/// Text as it may be shown to its owner.
+fn shown(text: &str) -> String {
+    sanitize(text)
+}

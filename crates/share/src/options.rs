@@ -1,0 +1,149 @@
+//! Options of a mount and names of devices that say nothing of their owner.
+
+/// Keys of mount options whose values are the filesystem's own, by the kernel's documentation of ext4,
+/// F2FS, Btrfs, XFS, overlayfs and FUSE. A value of any other key may be a path, a user or a label.
+const KEYS: &[&str] = &[
+    "active_logs",
+    "age_extent_cache",
+    "alloc_mode",
+    "allocsize",
+    "background_gc",
+    "barrier",
+    "blksize",
+    "checkpoint",
+    "checkpoint_merge",
+    "commit",
+    "compress",
+    "compress-force",
+    "compress_algorithm",
+    "compress_log_size",
+    "compress_mode",
+    "compress_cache",
+    "data",
+    "data_err",
+    "delalloc",
+    "discard",
+    "discard_unit",
+    "errors",
+    "extent_cache",
+    "fault_injection",
+    "fscache",
+    "fsync_mode",
+    "index",
+    "init_itable",
+    "inlinecrypt",
+    "inode_readahead_blks",
+    "inode64",
+    "jqfmt",
+    "journal_async_commit",
+    "journal_checksum",
+    "journal_ioprio",
+    "logbsize",
+    "logbufs",
+    "max_batch_time",
+    "max_inline",
+    "max_read",
+    "memory",
+    "metacopy",
+    "min_batch_time",
+    "mode",
+    "nfs_export",
+    "noquota",
+    "orphan_stub",
+    "redirect_dir",
+    "reserve_root",
+    "size",
+    "space_cache",
+    "ssd",
+    "stripe",
+    "sunit",
+    "swidth",
+    "thread_pool",
+    "uuid",
+    "volatile",
+    "whint_mode",
+    "xino",
+];
+
+/// Whether an option of a mount may stay: a bare word, or a value of a known key.
+pub fn is_plain_option(option: &str) -> bool {
+    let is_word = |text: &str| {
+        let allowed = |c: char| c.is_ascii_alphanumeric() || "_-:%".contains(c);
+        !text.is_empty() && text.len() <= 40 && text.chars().all(allowed)
+    };
+    match option.split_once('=') {
+        Some((key, value)) => KEYS.contains(&key) && is_word(value),
+        None => is_word(option),
+    }
+}
+
+/// Prefixes of the kernel's own names of block devices.
+const DEVICES: &[&str] = &[
+    "mmcblk", "nvme", "loop", "ram", "zram", "dm-", "md", "sr", "nbd", "ublkb", "mtdblock", "sd",
+    "vd", "xvd", "hd",
+];
+
+/// Whether a name is the kernel's own of a block device, as `sda1`, `mmcblk0p2` and `dm-0`: one of a
+/// volume or a mount point is not.
+pub fn is_device_name(name: &str) -> bool {
+    let rest = DEVICES.iter().find_map(|prefix| name.strip_prefix(prefix));
+    // Letters of disks and numbers: `sda1`, `nvme0n1p2`. `sdcard` and `home` are no devices.
+    let is_rest = |rest: &str| {
+        let letters = rest.chars().take_while(char::is_ascii_lowercase).count();
+        let after = &rest[letters..];
+        let numbered = |c: char| {
+            c.is_ascii_digit() || c == 'n' || c == 'p' || c == 'b' || c == 'o' || c == 't'
+        };
+        letters <= 2 && rest.len() <= 12 && after.chars().all(numbered)
+    };
+    rest.is_some_and(is_rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_of_the_filesystem_stay_and_those_of_users_and_paths_go() {
+        for plain in
+            ["rw", "noatime", "nobarrier", "errors=remount-ro", "fsync_mode=posix", "commit=5"]
+        {
+            assert!(is_plain_option(plain), "{plain}");
+        }
+        for private in [
+            "uid=1000",
+            "lowerdir=/home/ann",
+            "subvol=/@home",
+            "username=ann",
+            "data=/x",
+            "a b",
+            "",
+            "context=u:r:x",
+        ] {
+            assert!(!is_plain_option(private), "{private}");
+        }
+    }
+
+    #[test]
+    fn names_that_the_kernel_gives_stay_and_those_of_people_go() {
+        for device in [
+            "sda",
+            "sda1",
+            "vda",
+            "mmcblk0",
+            "mmcblk0p28",
+            "nvme0n1p2",
+            "dm-3",
+            "loop7",
+            "zram0",
+            "mmcblk0boot0",
+        ] {
+            assert!(is_device_name(device), "{device}");
+        }
+        for name in
+            ["vg-ann", "luks-4f2c", "/home/ann", "sdcard", "annes-laptop", "", "mdann", "data"]
+        {
+            assert!(!is_device_name(name), "{name}");
+        }
+    }
+}

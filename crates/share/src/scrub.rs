@@ -1,0 +1,174 @@
+//! Replaces in texts what is private: paths, and the private values of the same run.
+
+use serde_json::Value;
+
+/// Where the private values of a run are that other texts may repeat.
+const PRIVATE: &[&str] = &[
+    "/target/name",
+    "/target/directory",
+    "/environment/filesystem/mount_point",
+    "/environment/filesystem/source",
+];
+
+/// Paths that are the same on every machine and say how something was read.
+const SYSTEM: &[&str] =
+    &["/proc", "/sys", "/dev/shm", "/system", "/vendor", "/data/local/tmp", "/sdcard"];
+
+/// Shortest private value that is looked for in texts: a shorter one would be found in words.
+const LEAST: usize = 4;
+
+/// Shortest part of a path that is looked for alone.
+const LEAST_PART: usize = 5;
+
+/// Replaces private parts of texts.
+#[derive(Debug)]
+pub struct Scrubber {
+    values: Vec<String>,
+}
+
+impl Scrubber {
+    /// Of one run, as JSON.
+    pub fn of(run: &Value) -> Scrubber {
+        let texts = PRIVATE.iter().filter_map(|place| run.pointer(place)?.as_str());
+        let layers = run.pointer("/environment/layers").and_then(Value::as_array);
+        let names = layers.into_iter().flatten().filter_map(|layer| layer.get("name")?.as_str());
+        let names = names.filter(|name| !crate::options::is_device_name(name));
+        let mut values: Vec<String> = texts.chain(names).map(str::to_owned).collect();
+        // A path's parts are private too: a message may name a file below a part of it.
+        let parts: Vec<String> =
+            values.iter().flat_map(|value| value.split(['/', ':'])).map(str::to_owned).collect();
+        values.extend(parts.into_iter().filter(|part| part.len() > LEAST_PART && !is_common(part)));
+        values.retain(|value| value.len() >= LEAST && !is_system(value) && value != "tmpfs");
+        // Longest first: a path goes before its parts.
+        values.sort_by_key(|value| std::cmp::Reverse(value.len()));
+        values.dedup();
+        Scrubber { values }
+    }
+
+    /// The text without private parts; `None` if there are none.
+    pub fn scrubbed(&self, text: &str) -> Option<String> {
+        let mut clean = text.to_owned();
+        for value in &self.values {
+            clean = without_word(&clean, value);
+        }
+        let clean = without_paths(&clean);
+        (clean != text).then_some(clean)
+    }
+}
+
+/// Replaces `word` where no letter, digit or underscore continues it.
+fn without_word(text: &str, word: &str) -> String {
+    let continues = |c: char| c.is_alphanumeric() || c == '_';
+    let mut clean = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(word) {
+        let (before, after) = (&rest[..at], &rest[at + word.len()..]);
+        let is_whole = !before.ends_with(continues) && !after.starts_with(continues);
+        clean.push_str(before);
+        clean.push_str(if is_whole { "PRIVATE" } else { word });
+        rest = after;
+    }
+    clean.push_str(rest);
+    clean
+}
+
+/// Names of folders and of targets that many machines have.
+fn is_common(part: &str) -> bool {
+    const COMMON: &[&str] = &[
+        "mnt", "media", "home", "root", "local", "mapper", "disk", "block", "by-uuid", "by-name",
+        "system", "vendor", "storage", "emulated", "sdcard", "tmpfs", "overlay", "flashlag",
+        "cache", "users", "nexus", "lab", "sim",
+    ];
+    COMMON.contains(&part) || part.chars().all(|c| c.is_ascii_digit() || c == '.')
+}
+
+fn is_system(path: &str) -> bool {
+    SYSTEM.iter().any(|known| {
+        path.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    })
+}
+
+/// Replaces each absolute path of two parts or more, and each path of a home directory.
+fn without_paths(text: &str) -> String {
+    let mut clean = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(begin) = path_begin(rest) {
+        clean.push_str(&rest[..begin]);
+        let end = rest[begin..].find(is_path_end).map_or(rest.len(), |length| begin + length);
+        let path = &rest[begin..end];
+        let trimmed = path.trim_end_matches(['.', ',', ':', ';']);
+        match is_system(trimmed) {
+            true => clean.push_str(path),
+            false => {
+                clean.push_str("PATH");
+                clean.push_str(&path[trimmed.len()..]);
+            }
+        }
+        rest = &rest[end..];
+    }
+    clean.push_str(rest);
+    clean
+}
+
+/// Where a path begins: a slash, or `~/`, after a space, a quotation mark, a bracket or an equals sign,
+/// with a name behind it. A slash within `MB/s` or `and/or` begins none.
+fn path_begin(text: &str) -> Option<usize> {
+    let mut before = None;
+    for (index, letter) in text.char_indices() {
+        let is_free = before.is_none_or(|b: char| !(b.is_alphanumeric() || "/~._-)".contains(b)));
+        let next = text[index + letter.len_utf8()..].chars().next();
+        let is_path = match letter {
+            '/' => next.is_some_and(|n| n.is_alphanumeric() || "._-@~".contains(n)),
+            '~' => next == Some('/'),
+            _ => false,
+        };
+        if is_free && is_path {
+            return Some(index);
+        }
+        before = Some(letter);
+    }
+    None
+}
+
+fn is_path_end(letter: char) -> bool {
+    letter.is_whitespace() || "\"'`()[]{}<>|,;".contains(letter)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn scrubber() -> Scrubber {
+        Scrubber::of(&json!({
+            "target": {"name": "/home/ann/Secret Project", "directory": "/home/ann/Secret Project"},
+            "environment": {"filesystem": {"mount_point": "/home", "source": "/dev/mapper/vg_acme-home"}},
+        }))
+    }
+
+    #[test]
+    fn paths_and_their_parts_go_wherever_a_text_repeats_them() {
+        let clean = |text: &str| scrubber().scrubbed(text).unwrap_or_else(|| text.to_owned());
+        for text in [
+            "write of /home/ann/Secret Project/.flashlag-7/file: No space left",
+            "choose a directory on the storage: flashlag run --on /var/lib/acme.",
+            "vg_acme-home is a volume",
+            "see ~/notes, 'Secret Project' and \"/opt/acme\"",
+        ] {
+            let clean = clean(text);
+            for private in ["ann", "Secret", "acme", "notes"] {
+                assert!(!clean.contains(private), "{private} in {clean}");
+            }
+        }
+        assert_eq!(clean("at /opt/x/y, 5 MB/s."), "at PATH, 5 MB/s.");
+    }
+
+    #[test]
+    fn units_and_files_of_the_kernel_stay() {
+        for text in
+            ["64.4 MB/s and/or 3/4", "/proc/self/schedstat can't be read", "/sys/block/vda/stat"]
+        {
+            assert_eq!(scrubber().scrubbed(text), None, "{text}");
+        }
+    }
+}
