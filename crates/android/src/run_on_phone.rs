@@ -5,6 +5,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
 
 use flashlag_schema::Run;
+use flashlag_schema::finding::Explained;
 
 use crate::error::PhoneError;
 use crate::folder::Folder;
@@ -223,6 +224,24 @@ impl RunOnPhone {
             Some(first) => Err(PhoneError::Result(first.to_string())),
             None => Run::from_json(&text).map_err(refuse),
         }
+    }
+
+    /// Has the phone's flashlag explain what a directory lies on.
+    ///
+    /// # Errors
+    /// The phone can't be reached, the directory can't be looked at, or the answer is of another
+    /// version.
+    pub fn explain(&self, directory: &str) -> Result<Explained, PhoneError> {
+        let words = [&*self.folder.program(), "explain", "--json", directory];
+        let answer = self.shell(&words, LOOK)?;
+        if answer.status != 0 {
+            let what = format!("explaining {directory}");
+            return Err(PhoneError::Command { what, reason: answer.reason() });
+        }
+        // A shell may print messages of its own before the answer.
+        let from = answer.output.find('{').unwrap_or_default();
+        serde_json::from_str(&answer.output[from..])
+            .map_err(|error| PhoneError::Answer(printable(&error.to_string())))
     }
 
     /// Has the phone remove the files that killed runs left in a directory.

@@ -63,3 +63,45 @@ fn stored_findings_read_as_derived_ones_do() {
     assert_eq!(flashlag_views::waits(&with), flashlag_views::waits(&without));
     assert_eq!(flashlag_views::stalls(&with), flashlag_views::stalls(&without));
 }
+
+fn explain_json(words: &[&str]) -> serde_json::Value {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_flashlag"));
+    let output = command.arg("explain").args(words).arg("--json").output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn a_simulated_device_is_explained_with_measured_effects_and_forecast_ones() {
+    let explained = explain_json(&["sim:nexus5-2013+ext4,fuse"]);
+    let found = explained["findings"].as_array().unwrap();
+    for finding in found {
+        for key in ["id", "severity", "evidence", "effect", "action", "source"] {
+            assert!(!finding[key].is_null(), "{key}: {finding}");
+        }
+        assert!(!finding["evidence"].as_array().unwrap().is_empty(), "{finding}");
+    }
+    let of = |id: &str| found.iter().find(|one| one["id"] == id).unwrap();
+    assert_eq!(of("rollback_journal")["effect"]["basis"]["kind"], "compared");
+    let fuse = &of("fuse_on_path")["effect"];
+    assert_eq!(fuse["basis"]["kind"], "forecast", "{fuse}");
+    assert_eq!(fuse["basis"]["of"], "simulated");
+    assert!(fuse["cost_s_per_1000"]["value"].as_f64().unwrap() > 0.0, "{fuse}");
+    let without = explain_json(&["sim:nexus5-2013+ext4,fuse", "--no-forecast"]);
+    let found = without["findings"].as_array().unwrap();
+    let fuse = found.iter().find(|one| one["id"] == "fuse_on_path").unwrap();
+    assert!(fuse["effect"]["unavailable"].as_str().unwrap().contains("no forecast"), "{fuse}");
+}
+
+#[test]
+fn a_directory_is_explained_without_a_figure_and_a_guest_has_to_be_measured() {
+    let explained = explain_json(&["."]);
+    assert!(explained["run"].is_null());
+    for finding in explained["findings"].as_array().unwrap() {
+        assert_eq!(finding["effect"]["unavailable"], "nothing was measured", "{finding}");
+    }
+    let mut command = Command::new(env!("CARGO_BIN_EXE_flashlag"));
+    let output = command.args(["explain", "lab:nexus5-2013+ext4"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("has to be measured first"));
+}

@@ -37,6 +37,25 @@ fn a_run_on_a_phone_ends_in_a_verified_file_and_a_clean_phone() {
 }
 
 #[test]
+fn a_phone_explains_what_its_storage_is_made_of_and_is_clean_afterwards() {
+    let Some(bench) = Bench::of(pixel()) else { return };
+    let output = bench.command(&["explain", "adb:", "--json"]).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output));
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let subject = json["subject"].as_str().unwrap();
+    assert!(subject.starts_with("/data/local/tmp on Google Pixel 4"), "{subject}");
+    assert!(json["findings"].is_array() && json["environment"]["internals"].is_object());
+    let screen = bench.command(&["explain", "adb:"]).output().unwrap();
+    let screen = String::from_utf8_lossy(&screen.stdout).into_owned();
+    assert!(screen.contains("A write passes through"), "{screen}");
+    bench.is_clean();
+    let gone = bench.command(&["explain", "adb:/no/such/place"]).output().unwrap();
+    assert_eq!(gone.status.code(), Some(2));
+    assert!(text(&gone).contains("explaining /no/such/place"), "{}", text(&gone));
+    bench.is_clean();
+}
+
+#[test]
 fn what_other_apps_wrote_during_a_test_is_in_the_run_and_in_the_report() {
     let Some(bench) = Bench::of(pixel()) else { return };
     let child = bench.begin(&["short.toml", "--on", "adb:"]);

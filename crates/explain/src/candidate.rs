@@ -1,7 +1,7 @@
 //! A suspicion that was weighed: a cause, or ruled out.
 
 use flashlag_schema::finding::{
-    Finding, FindingAction, FindingEffect, FindingEvidence, FindingId, FindingRisk, FindingSide,
+    Cause, CauseId, FindingAction, FindingEffect, FindingEvidence, FindingRisk, FindingSide,
     FindingSides, RuledOut, SavePart,
 };
 use flashlag_schema::{Phase, Run};
@@ -17,13 +17,13 @@ pub struct Context<'a> {
 }
 
 pub enum Candidate {
-    Cause(Finding),
+    Cause(Cause),
     Not(RuledOut),
 }
 
 /// A suspected cause and its fix.
 pub struct Suspicion {
-    pub id: FindingId,
+    pub id: CauseId,
     pub action: FindingAction,
     pub risk: FindingRisk,
 }
@@ -39,7 +39,7 @@ impl Suspicion {
     ) -> Candidate {
         let Suspicion { id, action, risk } = self;
         match is_cause {
-            true => Candidate::Cause(Finding { id, sides, effect, evidence, action, risk }),
+            true => Candidate::Cause(Cause { id, sides, effect, evidence, action, risk }),
             false => Candidate::Not(RuledOut { id, sides, effect, evidence }),
         }
     }

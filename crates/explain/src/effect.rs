@@ -37,6 +37,12 @@ impl Mean {
         Some(Mean { mean, error: (sum / (n - 1) as f64 / n as f64).sqrt(), n })
     }
 
+    /// Of each of several equal parts of an operation.
+    pub fn divided(self, parts: u32) -> Mean {
+        let parts = f64::from(parts.max(1));
+        Mean { mean: self.mean / parts, error: self.error / parts, n: self.n }
+    }
+
     /// Of what a person would have waited in a phase. Slow stretches come in one piece, so the
     /// error is the larger of that of independent values and that between intervals (the
     /// linearized variance of a ratio of sums, intervals as clusters).

@@ -4,16 +4,18 @@
 //! [`findings`] derives, [`attach`] stores, [`verify`] compares what is stored with what follows.
 #![forbid(unsafe_code)]
 
-mod advice;
 mod candidate;
 mod doubt;
 mod effect;
 mod figures;
 mod histograms;
 pub mod infer;
+mod list;
 mod overload;
 mod pairs;
 mod plan;
+mod remedy;
+mod set_up;
 mod stalls;
 mod subjects;
 #[cfg(test)]
@@ -32,13 +34,15 @@ use flashlag_schema::finding::Findings;
 
 use candidate::{Candidate, Context};
 
-pub use advice::advice;
 pub use doubt::{cpu_cause, failed, failed_for, is_trusted};
 pub use effect::{lowers_median, slowest_remain};
 pub use figures::Figures;
 pub use histograms::{merged, response_histogram, restored};
+pub use list::ordered;
 pub use overload::{due, is_overloaded};
 pub use plan::{Plan, SaveKind, is_fill};
+pub use remedy::finding;
+pub use set_up::set_up;
 pub use stalls::{is_usual, of_phase as stalls_of};
 pub use subjects::Subjects;
 pub use verdict::{FREEZE, LagVerdict, NOTICED, verdict};
@@ -48,7 +52,7 @@ pub use verify::verify;
 const LEAST_COST: f64 = 0.05;
 
 /// Version of the rules in this crate; raise it with every change of the findings.
-pub const RULES: u32 = 1;
+pub const RULES: u32 = 2;
 
 /// The findings of a run, derived from its phases and checks.
 pub fn findings(run: &Run) -> Findings {
@@ -65,6 +69,7 @@ pub fn findings(run: &Run) -> Findings {
     found
         .causes
         .sort_by(|a, b| b.effect.cost_s_per_1000.value.total_cmp(&a.effect.cost_s_per_1000.value));
+    found.list = list::list(&context, &found.causes);
     found.waits = waits::waits(run, &subjects);
     found.stalls = stalls::stalls(run);
     found

@@ -1,7 +1,7 @@
 //! Two phases that differ in one thing.
 
 use flashlag_schema::finding::{
-    Counted, FindingAction, FindingEvidence, FindingId, FindingRisk, FindingSides,
+    CauseId, Counted, FindingAction, FindingEvidence, FindingRisk, FindingSides,
 };
 use flashlag_schema::scenario::JournalMode;
 use flashlag_schema::{Operation, Phase, Run, State};
@@ -11,6 +11,7 @@ use crate::doubt::is_trusted;
 use crate::effect::{Mean, Side, effect, is_cost};
 use crate::figures::Figures;
 use crate::overload::is_overloaded;
+use crate::plan::SaveKind;
 
 /// All pairs of a run.
 pub fn all(context: &Context<'_>) -> Vec<Candidate> {
@@ -20,6 +21,8 @@ pub fn all(context: &Context<'_>) -> Vec<Candidate> {
     found.extend(trim(context.run, main));
     found.extend(full(context, main));
     found.extend(busy(context));
+    found.extend(databases(context, main));
+    found.extend(statements(context));
     found
 }
 
@@ -28,7 +31,7 @@ fn journal(context: &Context<'_>, main: &Phase) -> Option<Candidate> {
     let is_wal = context.plan.save(main).is_some_and(|kind| kind.journal == JournalMode::Wal);
     let (rollback, wal) = if is_wal { (other, main) } else { (main, other) };
     let suspicion = Suspicion {
-        id: FindingId::RollbackJournal,
+        id: CauseId::RollbackJournal,
         action: FindingAction::UseWal,
         risk: FindingRisk::LogGrows,
     };
@@ -41,8 +44,8 @@ fn trim(run: &Run, main: &Phase) -> Option<Candidate> {
     let deleted = same_test(run, main, State::Deleted);
     let before = deleted.or_else(|| same_test(run, main, State::Filled))?;
     let (id, action) = match deleted {
-        Some(_) => (FindingId::DeletedNotTrimmed, FindingAction::Trim),
-        None => (FindingId::FullNotTrimmed, FindingAction::DeleteAndTrim),
+        Some(_) => (CauseId::DeletedNotTrimmed, FindingAction::Trim),
+        None => (CauseId::FullNotTrimmed, FindingAction::DeleteAndTrim),
     };
     weigh(run, before, trimmed, Suspicion { id, action, risk: FindingRisk::BusyWhileTrimming })
 }
@@ -53,7 +56,7 @@ fn full(context: &Context<'_>, main: &Phase) -> Option<Candidate> {
         return None;
     }
     let suspicion = Suspicion {
-        id: FindingId::FullStorage,
+        id: CauseId::FullStorage,
         action: FindingAction::KeepSpaceFree,
         risk: FindingRisk::SpaceKept,
     };
@@ -86,11 +89,52 @@ fn busy(context: &Context<'_>) -> Option<Candidate> {
         return None;
     }
     let suspicion = Suspicion {
-        id: FindingId::OtherWriter,
+        id: CauseId::OtherWriter,
         action: FindingAction::DeferBulkWrites,
         risk: FindingRisk::OtherWorkWaits,
     };
     weigh(run, busy, alone, suspicion)
+}
+
+/// A save over several databases against the same save in one.
+fn databases(context: &Context<'_>, main: &Phase) -> Option<Candidate> {
+    let several = in_stage(context, main, |kind| kind.databases > 1)?;
+    let kind = SaveKind { databases: 1, ..context.plan.save(several)? };
+    let one = in_stage(context, main, |other| *other == kind)?;
+    let suspicion = Suspicion {
+        id: CauseId::SeveralDatabases,
+        action: FindingAction::OneDatabase,
+        risk: FindingRisk::DataMoved,
+    };
+    weigh(context.run, several, one, suspicion)
+}
+
+/// A transaction for each change against one for several, by change.
+fn statements(context: &Context<'_>) -> Option<Candidate> {
+    let main = context.subjects.main?;
+    let many = in_stage(context, main, |kind| kind.statements > 1)?;
+    let kind = context.plan.save(many)?;
+    let single = SaveKind { statements: 1, ..kind };
+    let one = in_stage(context, main, |other| *other == single)?;
+    let suspicion = Suspicion {
+        id: CauseId::SmallTransactions,
+        action: FindingAction::GroupFlushes,
+        risk: FindingRisk::MoreLostAtOnce,
+    };
+    weigh_shares(context.run, one, (many, kind.statements), suspicion)
+}
+
+/// Saves of a kind in the stage that is explained, one after the other and alone.
+fn in_stage<'a>(
+    context: &Context<'a>,
+    main: &Phase,
+    wanted: impl Fn(&SaveKind) -> bool,
+) -> Option<&'a Phase> {
+    let stage = (main.state, main.run);
+    let alone = |phase: &&Phase| phase.background.is_none() && phase.closed_loop && phase.ops > 0;
+    let phases = context.run.phases.iter().filter(alone);
+    let mut phases = phases.filter(|phase| (phase.state, phase.run) == stage);
+    phases.find(|phase| context.plan.save(phase).is_some_and(|kind| wanted(&kind)))
 }
 
 /// Whether about the same share of the saves of both grew a file. A few hundred saves on a new log
@@ -127,6 +171,16 @@ pub fn counted(phase: &Phase) -> Counted {
 
 /// A cause if the first side waits longer beyond chance, else ruled out.
 fn weigh(run: &Run, now: &Phase, fixed: &Phase, suspicion: Suspicion) -> Option<Candidate> {
+    weigh_shares(run, now, (fixed, 1), suspicion)
+}
+
+/// The same where each operation of the second side does the work of several of the first.
+fn weigh_shares(
+    run: &Run,
+    now: &Phase,
+    (fixed, work): (&Phase, u32),
+    suspicion: Suspicion,
+) -> Option<Candidate> {
     if !is_trusted(run, now) || !is_trusted(run, fixed) {
         return None;
     }
@@ -137,7 +191,12 @@ fn weigh(run: &Run, now: &Phase, fixed: &Phase, suspicion: Suspicion) -> Option<
     let measured = |phase: &Phase| {
         Some(Side { mean: Mean::of_phase(phase)?, figures: Figures::of_phase(phase) })
     };
-    let effect = effect(counted(now), &measured(now)?, &measured(fixed)?, 1.0)?;
+    let share = |side: Side| match work {
+        0 | 1 => side,
+        // A share of an operation has a mean and no percentiles.
+        work => Side { mean: side.mean.divided(work), figures: Figures::default() },
+    };
+    let effect = effect(counted(now), &measured(now)?, &share(measured(fixed)?), 1.0)?;
     let sides = FindingSides { now: side(now), fixed: Some(side(fixed)) };
     Some(suspicion.weighed(is_cost(&effect), sides, effect, FindingEvidence::TwoPhases))
 }

@@ -1,7 +1,7 @@
 //! Causes that a phase shows by itself: growth, the flush, waiting for a CPU.
 
 use flashlag_schema::finding::{
-    Counted, Estimate, FindingAction, FindingEffect, FindingEvidence, FindingId, FindingRisk,
+    CauseId, Counted, Estimate, FindingAction, FindingEffect, FindingEvidence, FindingRisk,
     FindingSides, MeasuredWait, SavePart,
 };
 use flashlag_schema::scenario::JournalMode;
@@ -49,7 +49,7 @@ fn growth(context: &Context<'_>, phase: &Phase) -> Option<Candidate> {
     let journal = context.plan.save(phase).map(|kind| kind.journal);
     let rollback = matches!(journal, Some(JournalMode::Delete | JournalMode::Truncate));
     let suspicion = Suspicion {
-        id: FindingId::GrowingFiles,
+        id: CauseId::GrowingFiles,
         action: match rollback {
             true => FindingAction::KeepJournalFile,
             false => FindingAction::GrowInSteps,
@@ -83,7 +83,7 @@ fn cpu(phase: &Phase) -> Option<Candidate> {
         cost_s_per_1000: Estimate { value: each.as_secs_f64() * 1e3, interval: None },
     };
     let suspicion = Suspicion {
-        id: FindingId::CpuWait,
+        id: CauseId::CpuWait,
         action: FindingAction::FreeCpu,
         risk: FindingRisk::OtherWorkWaits,
     };
@@ -112,7 +112,7 @@ fn flush(phase: &Phase) -> Option<Candidate> {
         cost_s_per_1000: Estimate { value: flush.as_secs_f64() * 1e3, interval: None },
     };
     let suspicion = Suspicion {
-        id: FindingId::FlushPerWrite,
+        id: CauseId::FlushPerWrite,
         action: FindingAction::GroupFlushes,
         risk: FindingRisk::MoreLostAtOnce,
     };

@@ -10,7 +10,7 @@ use crate::counters::{cpu_times, disk, self_io};
 use crate::disk::device;
 use crate::encryption::encryption;
 use crate::filesystem::{filesystem, find};
-use crate::internals::internals;
+use crate::internals::{internals, searched};
 use crate::layers::layers;
 use crate::pressure::{cpu, load, pressure};
 use crate::processes::processes;
@@ -34,12 +34,21 @@ pub fn environment(root: &Root, directory: &Path) -> Environment {
         device: device(root, &stack),
         encryption: encryption(root, directory, &found, &stack).into(),
         layers: layers(root, directory, &found, &stack),
-        internals: Some(internals(root, &found, &stack)),
+        internals: Some(internals(root, directory, &found, &stack)),
         storage_temperature_millicelsius: both(sensors.storage(root)),
         cpu_temperature_millicelsius: both(sensors.cpu(root)),
         // Measured by the engine when a run begins.
         calibration: Reading::default(),
     }
+}
+
+/// As [`environment`], with the name of the database in most pieces: to be shown, not stored.
+pub fn environment_with_names(root: &Root, directory: &Path) -> Environment {
+    let mut seen = environment(root, directory);
+    if let Some(internals) = &mut seen.internals {
+        internals.databases = searched(root, directory, true).into();
+    }
+    seen
 }
 
 /// A reader of the counters of a directory's storage. Their files are found once, so that a reading

@@ -6,11 +6,13 @@
 //! - [`check`]: a profile under the reviewers' protocols, published beside simulated, row by row.
 //! - [`fit`]: a profile's parameters from a measured run, and which of them the run leaves open.
 //! - [`change`]: the figures of a device after each of several changes, with the reasons.
+//! - [`effect`]: what the findings of a run cost, where the run has nothing to compare.
 #![forbid(unsafe_code)]
 
 pub mod change;
 pub mod check;
 mod doubts;
+pub mod effect;
 mod error;
 pub mod fit;
 mod knob;

@@ -1,6 +1,6 @@
 use askama::Template;
 use flashlag_schema::Run;
-use flashlag_views::{LagVerdict, StripRow, findings, headline};
+use flashlag_views::{LagVerdict, StripRow, findings, headline, layered};
 
 use crate::Options;
 use crate::facts;
@@ -62,6 +62,12 @@ pub(crate) fn report(run: &Run, options: &Options) -> String {
             let text = no_verdict.fix.clone();
             ledes.push(Lede { lead: Some("What to do:"), text, link: None });
         }
+    }
+    if headline.no_verdict.is_none()
+        && let Some(text) = layered(run).and_then(|layered| layered.sentence())
+    {
+        let link = Some(("layers", "Layer by layer.".to_owned()));
+        ledes.push(Lede { lead: Some("What it waited for:"), text, link });
     }
     ledes.extend(advice(run));
     ledes.push(believe(&headline.believe));

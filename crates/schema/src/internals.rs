@@ -3,6 +3,7 @@
 use flashlag_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
+use crate::counters::Throttle;
 use crate::pressure::PressureStall;
 use crate::reading::Reading;
 
@@ -21,6 +22,40 @@ pub struct Internals {
     pub trimmed_before_ns: Reading<Nanos>,
     /// Whether the processor has instructions for AES.
     pub aes_instructions: Reading<bool>,
+    /// Signs that heat holds the machine back.
+    pub thermal: Reading<Throttle>,
+    /// SQLite databases below the directory.
+    pub databases: Reading<Databases>,
+}
+
+/// The SQLite databases found by a bounded search below a directory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Databases {
+    /// Entries of directories that were looked at.
+    pub searched: u64,
+    /// Whether these were all.
+    pub complete: bool,
+    /// Databases of 256 KiB or more.
+    pub databases: u64,
+    /// The one in most pieces.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worst: Option<DatabasePieces>,
+}
+
+/// A database, and the pieces that it lies in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct DatabasePieces {
+    /// Its file name; absent in run files, which are passed on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Its size.
+    pub bytes: Bytes,
+    /// Pieces, as the filesystem counts them.
+    pub pieces: u64,
 }
 
 /// What a filesystem says about itself.
@@ -51,6 +86,8 @@ pub enum FilesystemInternals {
         dirty_segments: Reading<u64>,
         /// Segments that are kept for cleaning.
         spare_segments: Reading<u64>,
+        /// What an fsync flushes: `posix`, `strict`, `nobarrier`.
+        fsync_mode: Reading<String>,
         /// When data is overwritten in place: the kernel's bits (`fs/f2fs/segment.h`).
         ipu_policy: Reading<String>,
         /// Checkpoints that something waited for, and others.

@@ -8,7 +8,6 @@
 //! ([`Reading`]), never 0.
 #![forbid(unsafe_code)]
 
-pub mod advice;
 mod calibration;
 mod conditions;
 pub mod counters;

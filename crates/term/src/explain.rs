@@ -1,72 +1,193 @@
-//! What a path lies on: its layers, their state, and advice.
+//! What a path lies on and why a run lagged: findings, layers, their state.
 
+use flashlag_schema::finding::{Finding, Severity};
 use flashlag_schema::{Environment, Run};
-use flashlag_units::sanitize;
-use flashlag_views::{Advice, SetUp, advice, layers, machine, state};
+use flashlag_units::{Bytes, sanitize};
+use flashlag_views::{
+    FindingList, Layered, ListedFinding, format, headline, in_words, layered, layers, machine,
+    state, story,
+};
 
 use crate::line::{Line, Page};
 use crate::style::{Role, Style};
-use crate::summary::story;
+use crate::summary::{in_short, over_time, title};
 
 /// Column of the second words of a line.
 const INDENT: usize = 21;
+/// Findings that are printed without `-v`.
+const LISTED: usize = 5;
 
-/// What is below a path, and what to change about it. `subject` is the path as typed.
-pub fn set_up(subject: &str, environment: &Environment, style: Style, full: bool) -> String {
+/// What is below a path or on a phone, and what to change about it. `subject` is as typed.
+pub fn set_up(
+    subject: &str,
+    environment: &Environment,
+    findings: &[Finding],
+    style: Style,
+    full: bool,
+) -> String {
     let mut page = Page::new(style);
     let machine = machine(environment).map(|machine| format!(" on {machine}"));
     page.paragraph(Role::Muted, &(sanitize(subject) + &machine.unwrap_or_default()));
     page.gap();
-    all_of(&mut page, environment, full);
+    let list = in_words(None, findings);
+    listed(&mut page, &list, full);
+    if findings.iter().any(|one| one.severity != Severity::Misleading) {
+        page.gap();
+        page.paragraph(
+            Role::Muted,
+            "How much each would gain here was not measured: `flashlag run quick -o RUN.json`, then \
+             `flashlag explain RUN.json`.",
+        );
+    }
+    page.gap();
+    below(&mut page, environment);
     page.finish()
 }
 
-/// The story of a run: its verdict, what was waited for and the causes, then what the storage lay on.
-pub fn explained(run: &Run, style: Style, full: bool) -> String {
+/// The story of a run in five sentences, what each layer did, then the findings by what they cost, and
+/// what the storage lay on.
+pub fn explained(run: &Run, findings: &[Finding], style: Style, full: bool) -> String {
     let mut page = Page::new(style);
-    story(&mut page, run, full);
+    in_sentences(&mut page, run, findings, full);
+    if let Some(layered) = layered(run) {
+        page.gap();
+        through(&mut page, &layered);
+    }
+    page.gap();
+    listed(&mut page, &in_words(Some(run), findings), full);
+    ruled_out(&mut page, run);
     // A simulation, and a file of an older version, say nothing of layers.
     if !run.environment.layers.is_empty() {
         page.gap();
-        all_of(&mut page, &run.environment, full);
+        below(&mut page, &run.environment);
     }
     page.finish()
 }
 
-fn all_of(page: &mut Page, environment: &Environment, full: bool) {
-    let SetUp { heading, advice } = advice(environment);
-    page.paragraph(Role::Strong, &format!("{heading}."));
-    for one in &advice {
+/// The five sentences, whether to believe them, and what happened over time.
+fn in_sentences(page: &mut Page, run: &Run, findings: &[Finding], full: bool) {
+    title(page, run);
+    page.gap();
+    let story = story(run, findings);
+    for (index, sentence) in story.sentences().into_iter().enumerate() {
+        let role = if index == 1 { Role::Strong } else { Role::Ink };
+        page.paragraph(role, sentence);
+    }
+    page.gap();
+    let headline = headline(run);
+    page.paragraph(Role::Ink, &headline.believe.statement);
+    if headline.no_verdict.is_some() {
+        page.gap();
+        in_short(page, run, headline.no_verdict.as_ref());
+    }
+    page.gap();
+    over_time(page, run, full);
+}
+
+/// Columns of a bar.
+const BAR: usize = 12;
+
+/// One save or write, layer by layer.
+fn through(page: &mut Page, layered: &Layered) {
+    let Layered { one, title, mean, rows } = layered;
+    let mean = format::time(*mean);
+    page.paragraph(Role::Strong, &format!("A mean {one} of {mean}, layer by layer ({title})"));
+    let wide = page.style().columns() >= 76;
+    let most = layered.most_bytes().max(1.0);
+    let bar = |share: f64| {
+        let columns = (share * BAR as f64).ceil().clamp(0.0, BAR as f64) as usize;
+        "█".repeat(columns)
+    };
+    for row in rows {
+        let mut head = Line::new(page.style());
+        head.add(Role::Ink, "  ").left(Role::Muted, row.name, 13);
+        let bytes = row.bytes.map(|bytes| Bytes(bytes.round() as u64).to_string());
+        head.right(Role::Ink, &bytes.unwrap_or_default(), 8).add(Role::Ink, " ");
+        if wide {
+            let share = row.bytes.unwrap_or_default() / most;
+            head.left(Role::InTime, &bar(share), BAR).add(Role::Ink, " ");
+        }
+        let time = row.time.map(format::time).unwrap_or_default();
+        head.right(Role::Ink, &time, 8).add(Role::Ink, " ");
+        if wide {
+            head.left(Role::Late, &bar(layered.share(row)), BAR).add(Role::Ink, " ");
+        }
+        let indent = head.used();
+        let parts = [row.requests.as_str(), row.what.as_str()];
+        let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        page.hanging(&head, indent, Role::Muted, &parts.join("; "));
+    }
+}
+
+/// Suspicions that the measurements refute.
+fn ruled_out(page: &mut Page, run: &Run) {
+    let refuted = flashlag_views::findings(run).ruled_out;
+    if !refuted.is_empty() {
+        page.gap();
+    }
+    for one in refuted {
+        let mut head = Line::new(page.style());
+        head.right(Role::Muted, "not", 8);
+        page.hanging(&head, 10, Role::Muted, &one.sentence);
+    }
+}
+
+fn listed(page: &mut Page, list: &FindingList, full: bool) {
+    page.paragraph(Role::Strong, &format!("{}.", list.heading));
+    let most = if full { usize::MAX } else { LISTED };
+    for one in list.findings.iter().take(most) {
         page.gap();
         piece(page, one, full);
     }
-    page.gap();
-    below(page, environment);
+    let more = list.findings.len().saturating_sub(most);
+    if more > 0 {
+        page.gap();
+        page.paragraph(Role::Muted, &format!("{more} more with -v."));
+    }
+    if list.findings.iter().any(|one| one.cost_s_per_1000.is_some()) {
+        page.gap();
+        page.paragraph(
+            Role::Muted,
+            "Seconds are what each adds to 1,000 operations. Costs overlap: removing one shrinks the \
+             others.",
+        );
+    }
 }
 
-fn piece(page: &mut Page, advice: &Advice, full: bool) {
-    let role = match advice.mark {
-        "danger" => Role::Late,
-        "note" => Role::Muted,
+fn piece(page: &mut Page, finding: &ListedFinding, full: bool) {
+    let role = match finding.severity {
+        Severity::Danger => Role::Late,
+        Severity::Misleading => Role::Muted,
         _ => Role::Strong,
     };
     let mut head = Line::new(page.style());
-    head.right(role, advice.mark, 8);
-    page.hanging(&head, 10, Role::Ink, advice.finding);
+    let cost = finding.cost_s_per_1000.filter(|cost| *cost > 0.0);
+    let mark = match (finding.severity, cost) {
+        (Severity::Danger, _) | (_, None) => finding.mark.to_owned(),
+        (_, Some(cost)) => format::seconds(cost),
+    };
+    head.right(role, &mark, 8);
+    page.hanging(&head, 10, Role::Ink, finding.finding);
     let indent = Line::new(page.style());
-    page.hanging(&indent, 10, Role::Strong, advice.action);
-    if let Some(price) = advice.price {
-        page.hanging(&indent, 10, Role::Ink, &format!("The price: {}", lowered(price)));
+    if let Some(effect) = &finding.effect {
+        page.hanging(&indent, 10, Role::Ink, effect);
     }
-    page.hanging(&indent, 10, Role::Muted, &format!("Seen: {}", advice.evidence.join("; ")));
+    page.hanging(&indent, 10, Role::Strong, finding.action);
+    if let Some(price) = finding.price {
+        page.hanging(
+            &indent,
+            10,
+            Role::Ink,
+            &format!("The price: {}", format::decapitalized(price)),
+        );
+    }
+    page.hanging(&indent, 10, Role::Muted, &format!("Seen: {}", finding.evidence.join("; ")));
     if full {
-        page.hanging(&indent, 10, Role::Muted, &format!("Why: {}", advice.source));
+        if let Some(unknown) = &finding.unknown {
+            page.hanging(&indent, 10, Role::Muted, &format!("No figure: {unknown}."));
+        }
+        page.hanging(&indent, 10, Role::Muted, &format!("Why: {}", finding.source));
     }
-}
-
-fn lowered(sentence: &str) -> String {
-    let mut letters = sentence.chars();
-    letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
 }
 
 fn below(page: &mut Page, environment: &Environment) {

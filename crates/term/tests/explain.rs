@@ -5,9 +5,9 @@ use std::path::Path;
 
 use flashlag_inspect::{Root, environment};
 use flashlag_schema::Environment;
+use flashlag_schema::finding::FindingId;
 use flashlag_term::Style;
-use flashlag_term::explain::set_up;
-use flashlag_views::advice;
+use flashlag_term::explain::{explained, set_up};
 
 /// The captured machines, and a directory on each.
 const MACHINES: [(&str, &str); 10] = [
@@ -33,33 +33,88 @@ fn seen(name: &str, directory: &str) -> Environment {
     environment(&Root::captured(tree), Path::new(directory))
 }
 
+fn page(name: &str, directory: &str, width: usize) -> String {
+    let seen = seen(name, directory);
+    let found = flashlag_explain::set_up(&seen);
+    set_up(directory, &seen, &found, plain(width), true)
+}
+
 #[test]
 fn captured_machines_are_explained() {
     for (name, directory) in MACHINES {
-        let page = set_up(directory, &seen(name, directory), plain(80), true);
+        let page = page(name, directory, 80);
         insta::assert_snapshot!(format!("{name}{}", directory.replace(['/', ' '], "-")), page);
     }
 }
 
+/// What must be found on each captured machine, and nothing else may be.
+const FOUND: [(&str, &str, &[FindingId]); 10] = [
+    ("android-ext4", "/data/local/tmp", &[FindingId::SoftwareEncryption]),
+    (
+        "android-ext4",
+        "/storage/emulated/0",
+        &[FindingId::FuseOnPath, FindingId::SoftwareEncryption],
+    ),
+    ("android-emmc", "/storage/emulated/0", &[FindingId::FuseOnPath]),
+    (
+        "android-ufs",
+        "/data/local/tmp",
+        &[FindingId::NoBarrier, FindingId::FewFreeSegments, FindingId::WriteBoosterOff],
+    ),
+    (
+        "raspberry-pi-sd",
+        "/home/pi",
+        &[FindingId::NeverTrimmed, FindingId::NoAppClass, FindingId::Swapping],
+    ),
+    ("laptop-nvme-btrfs", "/home/user/project", &[]),
+    ("vm-virtio", "/var/lib/db", &[FindingId::VirtualDisk]),
+    ("container-overlay", "/srv", &[FindingId::Overlay]),
+    ("container-overlay", "/var/lib/db", &[FindingId::DiscardOnDelete, FindingId::Scheduler]),
+    ("loop-on-ext4", "/mnt/my image/test", &[FindingId::NeverTrimmed, FindingId::LoopDevice]),
+];
+
 #[test]
-fn advice_on_different_machines_differs_and_fits_a_screen() {
-    let mut all = Vec::new();
-    for (name, directory) in MACHINES {
-        let given: Vec<_> = advice(&seen(name, directory)).advice;
-        assert!(given.len() <= 5, "{name}: {} pieces", given.len());
-        all.push(given.into_iter().map(|one| one.id).collect::<Vec<_>>());
+fn each_captured_machine_gets_its_own_advice_and_no_other() {
+    for (name, directory, wanted) in FOUND {
+        let found = flashlag_explain::set_up(&seen(name, directory));
+        let found: Vec<FindingId> = found.into_iter().map(|one| one.id).collect();
+        assert_eq!(found, wanted, "{name}{directory}");
     }
-    let kinds: std::collections::HashSet<_> = all.iter().collect();
-    assert!(kinds.len() >= 8, "{all:?}");
+}
+
+#[test]
+fn a_healthy_machine_gets_nothing_to_change() {
+    let page = page("laptop-nvme-btrfs", "/home/user/project", 80);
+    assert!(page.contains("Nothing to change."), "{page}");
 }
 
 #[test]
 fn every_line_fits_every_width() {
     for (name, directory) in MACHINES {
         for width in [Style::NARROWEST, 60, 80, 120] {
-            let page = set_up(directory, &seen(name, directory), plain(width), true);
+            let page = page(name, directory, width);
             let long = page.lines().find(|line| line.chars().count() > width);
             assert_eq!(long, None, "{name} at {width}");
         }
+    }
+}
+
+#[test]
+fn a_run_is_explained_in_five_sentences_at_every_width() {
+    for run in [flashlag_testing::sample::lifecycle(), flashlag_testing::sample::quick()] {
+        let found = flashlag_explain::findings(&run).list;
+        let story = flashlag_views::story(&run, &found);
+        assert_eq!(story.sentences().len(), 5, "{story:?}");
+        for width in [Style::NARROWEST, 60, 80, 120] {
+            for full in [false, true] {
+                let page = explained(&run, &found, plain(width), full);
+                let long = page.lines().find(|line| line.chars().count() > width);
+                assert_eq!(long, None, "at {width}");
+            }
+        }
+        insta::assert_snapshot!(
+            format!("run-{}", run.scenario.name),
+            explained(&run, &found, plain(80), false)
+        );
     }
 }

@@ -30,6 +30,16 @@ pub fn ms_of(value: Option<Nanos>, n: u64) -> String {
     }
 }
 
+/// Seconds of waiting of a thousand operations: `39 s`, `4.1 s`, `0.12 s`.
+pub fn seconds(value: f64) -> String {
+    match value {
+        v if !v.is_finite() || v < 0.0 => NONE.to_owned(),
+        v if v < 0.995 => format!("{v:.2} s"),
+        v if v < 9.95 => format!("{v:.1} s"),
+        v => format!("{} s", count(v.round() as u64)),
+    }
+}
+
 /// A time in running text, in a suitable unit: `85 ns`, `17 µs`, `2.6 ms`, `4.6 s`.
 pub fn time(value: Nanos) -> String {
     value.to_string()
@@ -144,7 +154,7 @@ pub fn limit(limit: Nanos) -> String {
 }
 
 /// A text with its first letter in lower case, unless the first word is an abbreviation (`O_DIRECT`, `WAL`).
-pub(crate) fn decapitalized(text: &str) -> String {
+pub fn decapitalized(text: &str) -> String {
     let mut letters = text.chars();
     let (first, second) = (letters.next(), letters.next());
     match (first, second) {

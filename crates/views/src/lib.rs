@@ -5,7 +5,6 @@
 //! is the views' job.
 #![forbid(unsafe_code)]
 
-mod advice;
 mod beside;
 mod compare;
 mod conditions;
@@ -16,7 +15,9 @@ mod fill;
 mod findings;
 pub mod format;
 mod headline;
+mod layered;
 mod lifecycle;
+mod listed;
 mod marks;
 mod naming;
 mod outline;
@@ -26,7 +27,10 @@ mod published;
 mod rates;
 mod repeats;
 mod replayed;
+mod sentences;
+mod set_up;
 mod standing;
+mod story;
 mod strip;
 mod table;
 mod trace;
@@ -34,7 +38,6 @@ mod verdict;
 mod waits;
 mod worst;
 
-pub use advice::{Advice, LayerRow, SetUp, advice, layers, machine, state};
 pub use compare::{
     CheckDifference, CompareError, CompareOptions, CompareRow, CompareSide, Comparison, Difference,
     Gate, GateCase, GateError, GateOutcome, Group, Ratio, RatioKind, Subject, compare,
@@ -47,7 +50,9 @@ pub use fill::{FillCurve, FillLevel, fill_curves, fill_levels};
 pub use findings::{Finding, FindingSide, Findings, RuledOut, findings};
 pub use flashlag_explain::{FREEZE, Figures, LagVerdict, NOTICED, SaveKind, failed, is_overloaded};
 pub use headline::{Believe, Headline, NoVerdict, headline};
+pub use layered::{LayerShare, Layered, layered};
 pub use lifecycle::{Lifecycle, LifecycleCell, LifecycleColumn, LifecycleRow, lifecycle, sizes};
+pub use listed::{FindingList, ListedFinding, in_words, listed, listed_of};
 pub use marks::{MARKS_NOTE, Mark, MarkPoint, marks, marks_beside};
 pub use naming::{
     device_name, kind_name, row_title, save_label, stage_label, stage_of, state_name, subject_name,
@@ -63,7 +68,9 @@ pub use place::{Place, places};
 pub use rates::{RateRow, rates};
 pub use repeats::{RepeatRow, Repeats, Spread, repeats};
 pub use replayed::{REPLAY_RULE, ReplayedTrace, replayed_traces};
+pub use set_up::{LayerRow, layers, machine, state};
 pub use standing::{Standing, standings};
+pub use story::{Story, story};
 pub use strip::{Strip, StripGroup, StripRow, strip};
 pub use table::{
     Cell, Column, LagLimit, Missing, Table, TableGroup, TableRow, comparison_table,

@@ -346,7 +346,7 @@ fn labels_of_the_run_file_and_backquotes_are_for_programs() {
 fn fullness_is_no_cause_where_making_room_changes_nothing_and_an_overload_no_cost() {
     let full = |run: &Run| {
         let causes = explain::findings(run).causes;
-        causes.iter().any(|cause| cause.id == flashlag_schema::finding::FindingId::FullStorage)
+        causes.iter().any(|cause| cause.id == flashlag_schema::finding::CauseId::FullStorage)
     };
     let mut run = sample::lifecycle();
     run.trust.checks.clear();
@@ -361,7 +361,7 @@ fn fullness_is_no_cause_where_making_room_changes_nothing_and_an_overload_no_cos
     quick.trust.checks.clear();
     let busy = |run: &Run| {
         let causes = explain::findings(run).causes;
-        causes.iter().any(|cause| cause.id == flashlag_schema::finding::FindingId::OtherWriter)
+        causes.iter().any(|cause| cause.id == flashlag_schema::finding::CauseId::OtherWriter)
     };
     let phase = quick.phases.iter_mut().find(|phase| phase.background.is_some()).unwrap();
     phase.missed_slots = Some(phase.ops * 100);

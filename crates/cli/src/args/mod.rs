@@ -38,10 +38,15 @@ const LONGEST_LABEL: usize = 40;
 
 const EXPLAIN_HELP: &str = "\
 Nothing is measured or written: of a directory it is read what the system says about the path to
-the disk. As root more can be read. With -v each piece of advice has its ground.
+the disk. As root more can be read. With -v each finding has its ground.
 
   flashlag explain            what this directory lies on, and what to change about it
-  flashlag explain RUN.json   why that run lagged";
+  flashlag explain RUN.json   why that run lagged: in five sentences, layer by layer, by cost
+  flashlag explain adb:       what the phone's storage is made of
+  flashlag explain sim:PROFILE   why a simulated device lags, by the scenario `quick`
+
+What a run did not compare is forecast on the profile that it was simulated on, on --profile, or on
+the nearest built-in one; all forecasts together take 15 s at most.";
 
 const PREDICT_HELP: &str = "\
 Changes:
@@ -258,12 +263,18 @@ pub struct ShareArgs {
 #[derive(Debug, Args)]
 #[command(after_help = EXPLAIN_HELP)]
 pub struct ExplainArgs {
-    /// A run file, or a directory on the storage in question
-    #[arg(value_name = "RUN.json|DIR", default_value = ".")]
+    /// A run file, a directory on the storage in question, a phone, or a simulated device
+    #[arg(value_name = "RUN.json|DIR|adb:[SERIAL][:DIR]|sim:PROFILE", default_value = ".")]
     pub subject: PathBuf,
     /// Print what was seen and found as JSON
     #[arg(long)]
     pub json: bool,
+    /// Forecast effects on this profile, instead of the one nearest to the run
+    #[arg(long, value_name = "PROFILE")]
+    pub profile: Option<String>,
+    /// Leave effects out that the run did not measure
+    #[arg(long)]
+    pub no_forecast: bool,
 }
 
 /// `flashlag predict`

@@ -83,7 +83,7 @@ fn nothing_measured_explains_nothing() {
 
 #[test]
 fn a_side_of_one_value_is_not_compared() {
-    use flashlag_schema::finding::FindingId::RollbackJournal;
+    use flashlag_schema::finding::CauseId::RollbackJournal;
     let with = |waits: &[u64]| {
         run(vec![
             saves("save_delete", State::New, &of_ms(waits)),
@@ -101,7 +101,7 @@ fn a_run_that_was_stopped_is_explained_by_what_it_has() {
     run.status = RunStatus::Interrupted { next_step: 3 };
     run.phases[1].cut_short = true;
     let ids: Vec<_> = findings(&run).causes.iter().map(|cause| cause.id).collect();
-    use flashlag_schema::finding::FindingId::{CpuWait, FullStorage};
+    use flashlag_schema::finding::CauseId::{CpuWait, FullStorage};
     assert_eq!(ids, [FullStorage, CpuWait]);
 }
 
@@ -109,7 +109,7 @@ fn a_run_that_was_stopped_is_explained_by_what_it_has() {
 fn a_broken_histogram_is_no_side() {
     let mut run = explained();
     run.phases[4].histogram.count.push(1);
-    assert!(is_silent(&run, flashlag_schema::finding::FindingId::RollbackJournal));
+    assert!(is_silent(&run, flashlag_schema::finding::CauseId::RollbackJournal));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-use flashlag_schema::finding::{Counted, FindingAction, FindingEvidence, FindingId, FindingRisk};
+use flashlag_schema::finding::{CauseId, Counted, FindingAction, FindingEvidence, FindingRisk};
 use flashlag_schema::{CheckId, Growth, GrowthPart, Phase, Run, State};
 use flashlag_units::Nanos;
 
@@ -15,7 +15,7 @@ fn rollback_and_wal(rollback: u64, wal: u64) -> Run {
 #[test]
 fn a_rollback_journal_that_waits_twice_as_long_costs_the_difference_of_the_means() {
     let run = rollback_and_wal(20_000_000, 10_000_000);
-    let found = cause(&run, FindingId::RollbackJournal).unwrap();
+    let found = cause(&run, CauseId::RollbackJournal).unwrap();
     assert_eq!((found.action, found.risk), (FindingAction::UseWal, FindingRisk::LogGrows));
     assert_eq!(found.evidence, FindingEvidence::TwoPhases);
     assert_eq!(found.sides.now.phase, "new: save_delete");
@@ -35,22 +35,22 @@ fn a_rollback_journal_that_waits_twice_as_long_costs_the_difference_of_the_means
 fn sides_are_the_same_whichever_journal_is_the_main_test() {
     let mut run = rollback_and_wal(20_000_000, 10_000_000);
     run.phases.reverse();
-    let found = cause(&run, FindingId::RollbackJournal).unwrap();
+    let found = cause(&run, CauseId::RollbackJournal).unwrap();
     assert_eq!(found.sides.now.phase, "new: save_delete");
 }
 
 #[test]
 fn a_mean_longer_by_a_hundredth_is_ruled_out_and_by_more_a_cause() {
     let longer = |by: u64| rollback_and_wal(10_000_000 + by, 10_000_000);
-    assert!(is_ruled_out(&longer(100_000), FindingId::RollbackJournal));
-    assert!(cause(&longer(101_000), FindingId::RollbackJournal).is_some());
+    assert!(is_ruled_out(&longer(100_000), CauseId::RollbackJournal));
+    assert!(cause(&longer(101_000), CauseId::RollbackJournal).is_some());
 }
 
 #[test]
 fn what_costs_less_than_a_twentieth_of_a_second_is_left_out() {
     let longer = |by: u64| rollback_and_wal(1_000_000 + by, 1_000_000);
-    assert!(is_silent(&longer(49_000), FindingId::RollbackJournal));
-    assert!(cause(&longer(51_000), FindingId::RollbackJournal).is_some());
+    assert!(is_silent(&longer(49_000), CauseId::RollbackJournal));
+    assert!(cause(&longer(51_000), CauseId::RollbackJournal).is_some());
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn a_difference_within_chance_is_ruled_out() {
         saves("save_delete", State::New, &waits),
         saves("save_wal", State::New, &all(10_000_000, 20)),
     ]);
-    assert!(is_ruled_out(&run, FindingId::RollbackJournal));
+    assert!(is_ruled_out(&run, CauseId::RollbackJournal));
 }
 
 fn stages(waits: &[(State, u64)]) -> Run {
@@ -77,33 +77,33 @@ fn trimming_is_weighed_against_deleted_files_and_without_them_against_full_stora
         (State::Deleted, 38),
         (State::Trimmed, 12),
     ]);
-    let found = cause(&run, FindingId::DeletedNotTrimmed).unwrap();
+    let found = cause(&run, CauseId::DeletedNotTrimmed).unwrap();
     assert_eq!(found.action, FindingAction::Trim);
     assert_eq!(found.sides.now.phase, "deleted 1: save_delete");
     assert_eq!(found.sides.fixed.unwrap().phase, "trimmed 1: save_delete");
     assert!((found.effect.cost_s_per_1000.value - 26.0).abs() < 1e-6);
-    assert!(is_silent(&run, FindingId::FullNotTrimmed));
+    assert!(is_silent(&run, CauseId::FullNotTrimmed));
 
     let run = stages(&[(State::New, 10), (State::Filled, 40), (State::Trimmed, 12)]);
-    let found = cause(&run, FindingId::FullNotTrimmed).unwrap();
+    let found = cause(&run, CauseId::FullNotTrimmed).unwrap();
     assert_eq!(found.action, FindingAction::DeleteAndTrim);
     assert_eq!(found.sides.now.phase, "filled 1: save_delete");
 
     let run = stages(&[(State::New, 10), (State::Deleted, 12), (State::Trimmed, 12)]);
-    assert!(is_ruled_out(&run, FindingId::DeletedNotTrimmed));
+    assert!(is_ruled_out(&run, CauseId::DeletedNotTrimmed));
 }
 
 #[test]
 fn full_storage_is_a_cause_where_making_room_brings_a_fifth_of_the_slowdown_back() {
     // From 10 to 60 ms: a fifth of the slowdown is 10 ms.
     let later = |ms| stages(&[(State::New, 10), (State::Filled, 60), (State::Trimmed, ms)]);
-    let found = cause(&later(50), FindingId::FullStorage).unwrap();
+    let found = cause(&later(50), CauseId::FullStorage).unwrap();
     assert_eq!(found.sides.fixed.unwrap().phase, "new: save_delete");
     assert_eq!(found.risk, FindingRisk::SpaceKept);
-    assert!(is_silent(&later(51), FindingId::FullStorage), "it was fast for another reason");
+    assert!(is_silent(&later(51), CauseId::FullStorage), "it was fast for another reason");
     // If no room was made, nothing refutes it.
     let run = stages(&[(State::New, 10), (State::Filled, 60)]);
-    assert!(cause(&run, FindingId::FullStorage).is_some());
+    assert!(cause(&run, CauseId::FullStorage).is_some());
 }
 
 fn beside(phase: &mut Phase) {
@@ -126,13 +126,13 @@ fn another_writer_is_a_cause_where_both_grew_files_about_as_often() {
         grown(&mut busy, grew_beside);
         run(vec![alone, busy])
     };
-    let found = cause(&with(100, 150), FindingId::OtherWriter).unwrap();
+    let found = cause(&with(100, 150), CauseId::OtherWriter).unwrap();
     assert_eq!(found.sides.now.phase, "new: save_busy_delete");
     assert_eq!(found.action, FindingAction::DeferBulkWrites);
     assert!((found.effect.cost_s_per_1000.value - 20.0).abs() < 1e-6);
     // 20 % against 31 %: the growth may be what differs.
-    assert!(is_silent(&with(100, 155), FindingId::OtherWriter));
-    assert!(is_silent(&with(155, 100), FindingId::OtherWriter));
+    assert!(is_silent(&with(100, 155), CauseId::OtherWriter));
+    assert!(is_silent(&with(155, 100), CauseId::OtherWriter));
 }
 
 #[test]
@@ -142,16 +142,16 @@ fn a_schedule_that_was_not_kept_is_no_side_of_a_comparison() {
     beside(&mut busy);
     busy.closed_loop = false;
     busy.response_histogram = Some(flashlag_schema::StoredHistogram::from(&around(3_000, 500)));
-    assert!(cause(&run(vec![alone.clone(), busy.clone()]), FindingId::OtherWriter).is_some());
+    assert!(cause(&run(vec![alone.clone(), busy.clone()]), CauseId::OtherWriter).is_some());
     busy.missed_slots = Some(5_000);
-    assert!(is_silent(&run(vec![alone, busy]), FindingId::OtherWriter));
+    assert!(is_silent(&run(vec![alone, busy]), CauseId::OtherWriter));
 }
 
 #[test]
 fn a_side_that_a_failed_check_covers_is_not_compared() {
     let mut run = rollback_and_wal(20_000_000, 10_000_000);
     run.trust.checks = vec![failing(CheckId::ForeignIo, &["new: rand_write_4k"])];
-    assert!(cause(&run, FindingId::RollbackJournal).is_some(), "another phase is in doubt");
+    assert!(cause(&run, CauseId::RollbackJournal).is_some(), "another phase is in doubt");
     run.trust.checks = vec![failing(CheckId::ForeignIo, &["new: save_wal"])];
-    assert!(is_silent(&run, FindingId::RollbackJournal));
+    assert!(is_silent(&run, CauseId::RollbackJournal));
 }

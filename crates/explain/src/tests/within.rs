@@ -1,4 +1,4 @@
-use flashlag_schema::finding::{FindingAction, FindingEvidence, FindingId, SavePart};
+use flashlag_schema::finding::{CauseId, FindingAction, FindingEvidence, SavePart};
 use flashlag_schema::{
     CheckCause, CheckId, Growth, GrowthPart, Phase, Run, State, StoredHistogram,
 };
@@ -17,16 +17,16 @@ fn saves_that_grow_a_file_cost_their_share_of_the_difference() {
             Some(Growth { grew: GrowthPart::from(&grew), in_place: GrowthPart::from(&in_place) });
         run(vec![phase])
     };
-    let found = cause(&with("save_delete", 30), FindingId::GrowingFiles).unwrap();
+    let found = cause(&with("save_delete", 30), CauseId::GrowingFiles).unwrap();
     assert_eq!(found.action, FindingAction::KeepJournalFile);
     assert_eq!(found.sides.now.part, Some(SavePart::Grew));
     assert_eq!(found.sides.fixed.unwrap().part, Some(SavePart::InPlace));
     assert_eq!(found.evidence, FindingEvidence::TwoParts { share: 0.25 });
     // 20 ms for a quarter of a thousand saves.
     assert!((found.effect.cost_s_per_1000.value - 5.0).abs() < 1e-3);
-    let wal = cause(&with("save_wal", 30), FindingId::GrowingFiles).unwrap();
+    let wal = cause(&with("save_wal", 30), CauseId::GrowingFiles).unwrap();
     assert_eq!(wal.action, FindingAction::GrowInSteps, "WAL keeps its file");
-    assert!(is_ruled_out(&with("save_delete", 10), FindingId::GrowingFiles));
+    assert!(is_ruled_out(&with("save_delete", 10), CauseId::GrowingFiles));
 }
 
 fn with_cpu(runnable: u64) -> Run {
@@ -37,16 +37,16 @@ fn with_cpu(runnable: u64) -> Run {
 
 #[test]
 fn waiting_for_a_cpu_is_a_cause_from_a_twentieth_on_and_none_below_a_hundredth() {
-    let found = cause(&with_cpu(50), FindingId::CpuWait).unwrap();
+    let found = cause(&with_cpu(50), CauseId::CpuWait).unwrap();
     // 5 % of 10 ms, a thousand times.
     assert!((found.effect.cost_s_per_1000.value - 0.5).abs() < 1e-3, "{found:?}");
     assert_eq!(found.effect.cost_s_per_1000.interval, None);
     let (now, free) = (found.effect.now.mean_ns, found.effect.fixed.unwrap().mean_ns);
     assert!(now.since(free).0.abs_diff(500_000) < 1_000, "{found:?}");
     assert!(found.sides.fixed.is_none());
-    assert!(is_silent(&with_cpu(49), FindingId::CpuWait));
-    assert!(is_silent(&with_cpu(11), FindingId::CpuWait));
-    assert!(is_ruled_out(&with_cpu(9), FindingId::CpuWait));
+    assert!(is_silent(&with_cpu(49), CauseId::CpuWait));
+    assert!(is_silent(&with_cpu(11), CauseId::CpuWait));
+    assert!(is_ruled_out(&with_cpu(9), CauseId::CpuWait));
 }
 
 fn with_flush(part: u64) -> Run {
@@ -57,14 +57,14 @@ fn with_flush(part: u64) -> Run {
 
 #[test]
 fn a_flush_of_a_fifth_of_a_durable_write_is_a_cause_and_no_longer_one_than_the_write() {
-    let found = cause(&with_flush(200), FindingId::FlushPerWrite).unwrap();
+    let found = cause(&with_flush(200), CauseId::FlushPerWrite).unwrap();
     let expected = FindingEvidence::FlushTimedApart { flush_ns: Nanos(2_000_000), share: 0.2 };
     assert_eq!(found.evidence, expected);
     assert!((found.effect.cost_s_per_1000.value - 2.0).abs() < 1e-9);
     assert_eq!(found.action, FindingAction::GroupFlushes);
-    assert!(cause(&with_flush(199), FindingId::FlushPerWrite).is_none());
-    assert!(cause(&with_flush(1000), FindingId::FlushPerWrite).is_some());
-    assert!(cause(&with_flush(1001), FindingId::FlushPerWrite).is_none(), "longer than the whole");
+    assert!(cause(&with_flush(199), CauseId::FlushPerWrite).is_none());
+    assert!(cause(&with_flush(1000), CauseId::FlushPerWrite).is_some());
+    assert!(cause(&with_flush(1001), CauseId::FlushPerWrite).is_none(), "longer than the whole");
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn a_flush_is_read_in_the_stage_that_is_explained() {
     later.state = State::Trimmed;
     run.phases.push(later);
     run.phases.push(saves("save_delete", State::New, &around(10, 500)));
-    let found = cause(&run, FindingId::FlushPerWrite).unwrap();
+    let found = cause(&run, CauseId::FlushPerWrite).unwrap();
     assert_eq!(found.sides.now.phase, "new: rand_write_4k");
 }
 
@@ -82,10 +82,10 @@ fn a_flush_is_read_in_the_stage_that_is_explained() {
 fn what_a_phase_shows_by_itself_counts_for_nothing_under_a_failed_check() {
     let mut run = with_flush(500);
     split(&mut run.phases[0], 100, 500);
-    assert!(cause(&run, FindingId::CpuWait).is_some());
+    assert!(cause(&run, CauseId::CpuWait).is_some());
     run.trust.checks = vec![failing(CheckId::CpuContention, &[])];
-    assert!(is_silent(&run, FindingId::CpuWait));
-    assert!(is_silent(&run, FindingId::FlushPerWrite));
+    assert!(is_silent(&run, CauseId::CpuWait));
+    assert!(is_silent(&run, CauseId::FlushPerWrite));
 }
 
 #[test]

@@ -20,7 +20,7 @@ pub(super) fn internals(
 ) -> Result<FilesystemInternals, String> {
     match mount.kind.as_str() {
         "ext4" => Ok(ext4(root, &top?)),
-        "f2fs" => Ok(f2fs(root, &top?)),
+        "f2fs" => Ok(f2fs(root, mount, &top?)),
         "btrfs" => Ok(btrfs(mount)),
         kind => Err(format!("{kind} has no account that is read here")),
     }
@@ -69,7 +69,7 @@ fn fast_commits(root: &Root, device: &str) -> Result<u64, String> {
     count.ok_or_else(|| format!("{file} counts no commits"))
 }
 
-fn f2fs(root: &Root, device: &str) -> FilesystemInternals {
+fn f2fs(root: &Root, mount: &Mount, device: &str) -> FilesystemInternals {
     let sysfs = Path::new("/sys/fs/f2fs").join(device);
     let number = |name: &str| -> Reading<u64> { root.number(sysfs.join(name)).into() };
     let calls = |name: &str| -> Reading<Calls> {
@@ -82,6 +82,11 @@ fn f2fs(root: &Root, device: &str) -> FilesystemInternals {
         free_segments: number("free_segments"),
         dirty_segments: number("dirty_segments"),
         spare_segments: number("ovp_segments"),
+        fsync_mode: mount
+            .option("fsync_mode")
+            .map(str::to_owned)
+            .ok_or_else(|| "this kernel names no fsync_mode among the options".to_owned())
+            .into(),
         ipu_policy: root.reading(sysfs.join("ipu_policy")),
         checkpoints: calls("cp"),
         cleanings: calls("gc"),

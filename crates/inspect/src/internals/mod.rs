@@ -1,6 +1,8 @@
 //! What filesystem, device and memory say about themselves.
 
+mod databases;
 mod device;
+mod extents;
 mod filesystem;
 mod memory;
 mod sd;
@@ -8,16 +10,18 @@ mod sd;
 use std::path::Path;
 
 use flashlag_schema::Reading;
-use flashlag_schema::internals::Internals;
+use flashlag_schema::internals::{Databases, Internals};
 use flashlag_units::Nanos;
 
 use crate::block::{Stack, name};
 use crate::filesystem::FilesystemStack;
 use crate::root::Root;
+use crate::thermal::throttle;
 
 /// The state below a directory. What can't be read is absent with its reason.
 pub(crate) fn internals(
     root: &Root,
+    directory: &Path,
     found: &Result<FilesystemStack, String>,
     stack: &Result<Stack, String>,
 ) -> Internals {
@@ -31,7 +35,17 @@ pub(crate) fn internals(
         memory: memory::state(root),
         trimmed_before_ns: trimmed(root).into(),
         aes_instructions: aes(root).into(),
+        thermal: throttle(root).into(),
+        databases: searched(root, directory, false).into(),
     }
+}
+
+/// The databases below a directory; those of a captured tree are not in it.
+pub(crate) fn searched(root: &Root, directory: &Path, named: bool) -> Result<Databases, String> {
+    if !root.is_live() {
+        return Err("a captured tree has no files of apps".to_owned());
+    }
+    databases::databases(directory, named)
 }
 
 /// systemd's timer leaves an empty file whose time is that of its last run.

@@ -36,6 +36,7 @@ pub use figures::{Figure, Residual};
 pub use identifiability::{ConfoundedGroup, Identifiability};
 pub use nearest::{Nearest, nearest};
 pub use outcome::{Fit, FitParameter};
+pub(crate) use rerun::mount_of;
 pub use rows::{Tuning, tune};
 pub use stage::FitStage;
 

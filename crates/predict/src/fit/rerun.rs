@@ -34,7 +34,7 @@ pub(super) fn scenario_of(run: &Run) -> Result<Scenario, RunInputError> {
 ///
 /// # Errors
 /// A simulated run with a filesystem that this version does not model.
-pub(super) fn mount_of(run: &Run) -> Result<(MountSpec, Option<String>), RunInputError> {
+pub(crate) fn mount_of(run: &Run) -> Result<(MountSpec, Option<String>), RunInputError> {
     if let Some(profile) = &run.target.profile {
         let mount = MountSpec::parse(Kind::Sim, &profile.filesystem).map_err(ModelError::from)?;
         return Ok((mount, None));

@@ -8,11 +8,20 @@ use crate::markup::Markup;
 
 /// A share, 0 to 1, of the best in its column. `low` is drawn in the colour for late.
 pub(crate) fn share_bar(share: f64, low: bool) -> Markup {
+    bar(share, if low { "l" } else { "m" })
+}
+
+/// A share, 0 to 1, that is neither in time nor late.
+pub(crate) fn plain_bar(share: f64) -> Markup {
+    bar(share, "sto")
+}
+
+fn bar(share: f64, class: &'static str) -> Markup {
     let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
     let mut svg = Svg::new();
     let whole = Pct(100.0);
     svg.rect("tr", Pct(0.0), whole, Pct(0.0), whole);
-    svg.rect(if low { "l" } else { "m" }, Pct(0.0), Pct(share * 100.0), Pct(0.0), whole);
+    svg.rect(class, Pct(0.0), Pct(share * 100.0), Pct(0.0), whole);
     svg.hidden(4)
 }
 

@@ -19,7 +19,7 @@ mod svg;
 pub(crate) mod testing;
 
 pub(crate) use axis::LatencyAxis;
-pub(crate) use bars::{share_bar, split_bar, status_icon};
+pub(crate) use bars::{plain_bar, share_bar, split_bar, status_icon};
 pub(crate) use cause::{Kind, mark as cause_mark, swatch};
 pub(crate) use depth::{DepthPlot, DepthPoint};
 pub(crate) use distribution::DistributionPlot;

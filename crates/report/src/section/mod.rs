@@ -7,6 +7,7 @@ pub(crate) mod figures;
 pub(crate) mod fill;
 mod findings;
 pub(crate) mod first;
+mod layered;
 mod lifecycle;
 mod published;
 mod replay;
@@ -46,9 +47,10 @@ pub(crate) fn all(run: &Run, options: &Options) -> Vec<Section> {
     let [third, fourth] = later;
     // What to do, and what was found, before the details of it.
     let sections = [
+        layered::section(run),
+        findings::section(run),
         tests::section(run),
         replay::section(run),
-        findings::section(run),
         first,
         second,
         lifecycle::section(run),

@@ -1,7 +1,7 @@
 //! SQLite saves: how long they take, how many are late, and what growth costs.
 
 use askama::Template;
-use flashlag_schema::finding::FindingId;
+use flashlag_schema::finding::CauseId;
 use flashlag_schema::{Lag, Operation, Phase, Run};
 use flashlag_views::{
     Cell, Column, Figures, LAG_IS_A_BUDGET, LagLimit, TableGroup, TableRow, figure_cell, findings,
@@ -131,7 +131,7 @@ fn kept(saves: &[&Phase]) -> Lag {
 fn says_growth(run: &Run) -> bool {
     let found = findings(run);
     let causes = found.causes.iter().map(|cause| cause.id);
-    causes.chain(found.ruled_out.iter().map(|out| out.id)).any(|id| id == FindingId::GrowingFiles)
+    causes.chain(found.ruled_out.iter().map(|out| out.id)).any(|id| id == CauseId::GrowingFiles)
 }
 
 /// The saves with the highest cost of growing a file, in the order of the run, and the number of

@@ -2,11 +2,13 @@
 //! end follows and takes the result.
 
 mod connection;
+mod explain;
 mod follow;
 mod on_phone;
 mod order;
 mod phone;
 
+pub use explain::explain_phone;
 pub use on_phone::be_on_the_phone;
 pub(crate) use phone::{PhoneRun, prepare, run};
 

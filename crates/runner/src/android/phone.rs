@@ -130,7 +130,7 @@ fn ready(
 }
 
 /// `Google Pixel 4 (0A1B2C), Android 13`.
-fn about(phone: &Connected, identity: &Identity) -> String {
+pub(super) fn about(phone: &Connected, identity: &Identity) -> String {
     let Identity { model, release, .. } = identity;
     format!("{model} ({}), Android {release}", phone.serial)
 }

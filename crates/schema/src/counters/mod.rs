@@ -5,6 +5,7 @@ mod delta;
 mod processes;
 
 use flashlag_units::{Bytes, Nanos};
+use serde::{Deserialize, Serialize};
 
 use crate::{PressureStall, Reading};
 
@@ -123,17 +124,24 @@ pub struct CpuTimes {
 }
 
 /// Signs that heat (or power) slows the processors. Each is `None` where the machine reports none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Throttle {
     /// How often Intel cores were throttled since boot, summed (`thermal_throttle`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core_throttle_count: Option<u64>,
     /// The highest state of a cooling device that slows a processor: above 0 the device is active.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cooling_state: Option<u64>,
     /// The lowest frequency limit in force, in percent of that CPU's own maximum.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frequency_limit_percent: Option<u8>,
     /// The highest frequency at this moment, in kHz.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frequency_khz: Option<u64>,
     /// Whether a Raspberry Pi has seen too low a voltage, at which it slows itself down
     /// (`rpi_volt`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undervoltage: Option<bool>,
 }

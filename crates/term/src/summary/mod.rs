@@ -21,6 +21,7 @@ use crate::style::{Role, Style};
 use crate::text::sanitize_parts;
 
 pub use cost::files;
+pub(crate) use trust::in_short;
 pub use trust::trust;
 
 /// The verdict of a run as one paragraph: how the device lags, and whether to believe that.
@@ -110,26 +111,13 @@ fn write(run: &Run, style: Style, depth: Depth) -> String {
     page.finish()
 }
 
-/// The story of a run: how the device lags and whether to believe that, what slow operations waited for,
-/// the causes by what they cost.
-pub(crate) fn story(page: &mut Page, run: &Run, full: bool) {
-    let depth = if full { Depth::Full } else { Depth::Short };
-    title(page, run);
-    page.gap();
-    let headline = headline(run);
-    answer(page, &headline);
-    if headline.no_verdict.is_some() {
-        page.gap();
-        trust::in_short(page, run, headline.no_verdict.as_ref());
-    }
-    for section in [why::waits, stages::events, why::findings] {
-        page.gap();
-        section(page, run, depth);
-    }
+/// The stalls and changes of a run.
+pub(crate) fn over_time(page: &mut Page, run: &Run, full: bool) {
+    stages::events(page, run, if full { Depth::Full } else { Depth::Short });
 }
 
 /// The scenario, the device and the machine.
-fn title(page: &mut Page, run: &Run) {
+pub(crate) fn title(page: &mut Page, run: &Run) {
     let program = format!("flashlag {}", run.flashlag.version);
     let text = format!("{program}  {}  {}", run.scenario.name, device(run));
     let mut line = Line::new(page.style());

@@ -29,7 +29,7 @@ pub(super) fn checks(page: &mut Page, run: &Run) {
 
 /// Failed checks with their advice, unknown ones with their claims only. Omits what the headline says
 /// of the check that prevented a verdict.
-pub(super) fn in_short(page: &mut Page, run: &Run, headline: Option<&NoVerdict>) {
+pub(crate) fn in_short(page: &mut Page, run: &Run, headline: Option<&NoVerdict>) {
     let is_said = |check: &&Check| headline.is_some_and(|said| said.id == check.id);
     // First: it follows the headline that it explains.
     for check in of(run, CheckStatus::Fail).filter(is_said) {

@@ -3,7 +3,7 @@
 mod words;
 
 use flashlag_explain::{Figures, SaveKind, findings_of, restored};
-use flashlag_schema::finding::{self, FindingId, SavePart};
+use flashlag_schema::finding::{self, CauseId, SavePart};
 use flashlag_schema::{Phase, Run};
 
 use crate::format;
@@ -26,7 +26,7 @@ pub struct Findings {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
     /// Its kind.
-    pub id: FindingId,
+    pub id: CauseId,
     /// `Rollback journal`.
     pub cause: String,
     /// `switching to WAL would cut save p50 from 24 ms to 9.1 ms`.
@@ -76,7 +76,7 @@ pub struct FindingSide {
 #[derive(Clone, Debug, PartialEq)]
 pub struct RuledOut {
     /// Its kind.
-    pub id: FindingId,
+    pub id: CauseId,
     /// A sentence with numbers.
     pub sentence: String,
 }
@@ -103,8 +103,8 @@ pub fn findings(run: &Run) -> Findings {
     }
 }
 
-fn finding_in_words(run: &Run, finding: &finding::Finding) -> Option<Finding> {
-    let finding::Finding { id, sides, effect, .. } = finding;
+fn finding_in_words(run: &Run, finding: &finding::Cause) -> Option<Finding> {
+    let finding::Cause { id, sides, effect, .. } = finding;
     let fixed = match &sides.fixed {
         Some(fixed) => Some(side(run, fixed)?),
         None => None,

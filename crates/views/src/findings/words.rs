@@ -3,8 +3,7 @@
 use flashlag_explain::{lowers_median, slowest_remain};
 use flashlag_schema::Run;
 use flashlag_schema::finding::{
-    Counted, Finding, FindingAction, FindingEffect, FindingEvidence, FindingId, FindingSides,
-    RuledOut,
+    Cause, CauseId, Counted, FindingAction, FindingEffect, FindingEvidence, FindingSides, RuledOut,
 };
 use flashlag_units::Nanos;
 
@@ -13,16 +12,18 @@ use crate::format;
 use crate::naming::stage_of;
 
 /// `Rollback journal`.
-pub fn cause(id: FindingId) -> &'static str {
+pub fn cause(id: CauseId) -> &'static str {
     match id {
-        FindingId::RollbackJournal => "Rollback journal",
-        FindingId::GrowingFiles => "Files grow",
-        FindingId::FullStorage => "Storage is full",
-        FindingId::DeletedNotTrimmed => "Trim has not run since files were deleted",
-        FindingId::FullNotTrimmed => "Storage is full and not trimmed",
-        FindingId::OtherWriter => "Another writer",
-        FindingId::CpuWait => "Waiting for a CPU",
-        FindingId::FlushPerWrite => "Every write waits for a flush of its own",
+        CauseId::RollbackJournal => "Rollback journal",
+        CauseId::GrowingFiles => "Files grow",
+        CauseId::FullStorage => "Storage is full",
+        CauseId::DeletedNotTrimmed => "Trim has not run since files were deleted",
+        CauseId::FullNotTrimmed => "Storage is full and not trimmed",
+        CauseId::OtherWriter => "Another writer",
+        CauseId::CpuWait => "Waiting for a CPU",
+        CauseId::FlushPerWrite => "Every write waits for a flush of its own",
+        CauseId::SeveralDatabases => "Several databases a save",
+        CauseId::SmallTransactions => "A transaction for each change",
     }
 }
 
@@ -30,7 +31,7 @@ pub fn cause(id: FindingId) -> &'static str {
 pub fn ruled_out(run: &Run, out: &RuledOut) -> Option<String> {
     let evidence = figures(run, out.id, &out.sides, &out.effect, &out.evidence)?;
     let suspicion = match out.id {
-        FindingId::GrowingFiles => "Growing files",
+        CauseId::GrowingFiles => "Growing files",
         id => cause(id),
     };
     Some(format!("{suspicion}: {evidence}"))
@@ -41,6 +42,7 @@ pub fn per(effect: &FindingEffect) -> &'static str {
     match effect.per {
         Counted::Saves => "saves",
         Counted::Writes => "writes",
+        Counted::Reads => "reads",
     }
 }
 
@@ -48,11 +50,12 @@ fn one(effect: &FindingEffect) -> &'static str {
     match effect.per {
         Counted::Saves => "save",
         Counted::Writes => "write",
+        Counted::Reads => "read",
     }
 }
 
 /// `switching to WAL would cut save p50 from 24 ms to 9.1 ms`.
-pub fn would(finding: &Finding) -> String {
+pub fn would(finding: &Cause) -> String {
     let effect = &finding.effect;
     let change = match finding.action {
         FindingAction::UseWal => "switching to WAL",
@@ -65,6 +68,9 @@ pub fn would(finding: &Finding) -> String {
         }
         FindingAction::FreeCpu => "a free CPU",
         FindingAction::GroupFlushes => "grouping them",
+        FindingAction::OneDatabase => "one database",
+        // The causes of a run have no other actions.
+        _ => "the change",
     };
     match &finding.evidence {
         FindingEvidence::FlushTimedApart { flush_ns, share } => format!(
@@ -100,7 +106,7 @@ fn cut(effect: &FindingEffect) -> String {
 }
 
 /// The fix: a sentence.
-pub fn fix(finding: &Finding) -> String {
+pub fn fix(finding: &Cause) -> String {
     let fix = match finding.action {
         FindingAction::UseWal => {
             let slowest = match slowest_remain(&finding.effect) {
@@ -135,6 +141,7 @@ pub fn fix(finding: &Finding) -> String {
         FindingAction::GroupFlushes => {
             "Put several changes into one transaction, or several writes before one fdatasync."
         }
+        other => crate::sentences::action(other),
     };
     fix.to_owned()
 }
@@ -155,8 +162,8 @@ pub fn try_this(run: &Run, action: FindingAction) -> Option<String> {
 }
 
 /// The evidence of a cause: a sentence. `None` if a side is not in the run.
-pub fn evidence(run: &Run, finding: &Finding) -> Option<String> {
-    let Finding { id, sides, effect, evidence, .. } = finding;
+pub fn evidence(run: &Run, finding: &Cause) -> Option<String> {
+    let Cause { id, sides, effect, evidence, .. } = finding;
     let figures = figures(run, *id, sides, effect, evidence)?;
     Some(match evidence {
         FindingEvidence::SchedulerCount { .. } => {
@@ -169,7 +176,7 @@ pub fn evidence(run: &Run, finding: &Finding) -> Option<String> {
 /// The measured figures of a side, with n.
 fn figures(
     run: &Run,
-    id: FindingId,
+    id: CauseId,
     sides: &FindingSides,
     effect: &FindingEffect,
     evidence: &FindingEvidence,
@@ -199,11 +206,11 @@ fn figures(
 }
 
 /// The stages of both sides.
-fn measured(id: FindingId, now: &str, fixed: &str) -> String {
+fn measured(id: CauseId, now: &str, fixed: &str) -> String {
     match id {
-        FindingId::RollbackJournal => format!("Measured {now}"),
-        FindingId::FullStorage => format!("Measured {now} and new"),
-        FindingId::OtherWriter => {
+        CauseId::RollbackJournal => format!("Measured {now}"),
+        CauseId::FullStorage => format!("Measured {now} and new"),
+        CauseId::OtherWriter => {
             "Beside the writer saves came on a schedule and count from their intended start; alone \
              each waited for the last"
                 .to_owned()

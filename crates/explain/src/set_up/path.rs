@@ -1,14 +1,14 @@
 //! What the layers between a path and its disk say.
 
 use flashlag_schema::LayerKind;
-use flashlag_schema::advice::{Advice, AdviceId, Severity};
+use flashlag_schema::finding::{Fact, Finding, FindingId, Severity};
 
 use super::{Seen, fact, found, of_layer};
 
-pub(super) fn fuse(seen: &Seen<'_>) -> Option<Advice> {
+pub(super) fn fuse(seen: &Seen<'_>) -> Option<Finding> {
     let layer = seen.layer(LayerKind::Fuse)?;
     Some(found(
-        AdviceId::FuseOnPath,
+        FindingId::FuseOnPath,
         Severity::Costly,
         "profiles/pixel-2016.toml: slower by up to 30 % as published, 0.1 ms a call as assumed there",
         vec![of_layer(layer)],
@@ -16,7 +16,7 @@ pub(super) fn fuse(seen: &Seen<'_>) -> Option<Advice> {
 }
 
 /// Encryption of a block device, or of files, by a processor that has no instructions for AES.
-pub(super) fn software_encryption(seen: &Seen<'_>) -> Option<Advice> {
+pub(super) fn software_encryption(seen: &Seen<'_>) -> Option<Finding> {
     let layer = seen.layer(LayerKind::BlockEncryption).or(seen.layer(LayerKind::FileEncryption))?;
     // Inline encryption, by the storage controller, takes no time of the processor.
     if seen.option(|option| option == "inlinecrypt").is_some() {
@@ -25,7 +25,7 @@ pub(super) fn software_encryption(seen: &Seen<'_>) -> Option<Advice> {
     let aes = seen.internals()?.aes_instructions.value()?;
     (!aes).then(|| {
         found(
-            AdviceId::SoftwareEncryption,
+            FindingId::SoftwareEncryption,
             Severity::Costly,
             "Adiantum (Crowley and Biggers, 2018): AES-XTS without instructions is 5 times slower on ARM",
             vec![of_layer(layer), fact("internals.aes_instructions", "none")],
@@ -33,12 +33,16 @@ pub(super) fn software_encryption(seen: &Seen<'_>) -> Option<Advice> {
     })
 }
 
-pub(super) fn loop_device(seen: &Seen<'_>) -> Option<Advice> {
+pub(super) fn loop_device(seen: &Seen<'_>) -> Option<Finding> {
     let layer = seen.layer(LayerKind::Loop)?;
-    Some(misleading(AdviceId::LoopDevice, "each write passes a second filesystem", of_layer(layer)))
+    Some(misleading(
+        FindingId::LoopDevice,
+        "each write passes a second filesystem",
+        of_layer(layer),
+    ))
 }
 
-pub(super) fn virtual_disk(seen: &Seen<'_>) -> Option<Advice> {
+pub(super) fn virtual_disk(seen: &Seen<'_>) -> Option<Finding> {
     let kind = seen.disk().filter(|kind| matches!(*kind, "virtio" | "xen" | "hyper-v" | "nbd"));
     let evidence = match (kind, seen.0.software.virtualized.value()) {
         (Some(kind), _) => fact("device.kind", kind),
@@ -48,29 +52,29 @@ pub(super) fn virtual_disk(seen: &Seen<'_>) -> Option<Advice> {
         _ => return None,
     };
     let source = "the host's caches, limits and other guests answer, not the flash";
-    Some(misleading(AdviceId::VirtualDisk, source, evidence))
+    Some(misleading(FindingId::VirtualDisk, source, evidence))
 }
 
-pub(super) fn not_on_flash(seen: &Seen<'_>) -> Option<Advice> {
+pub(super) fn not_on_flash(seen: &Seen<'_>) -> Option<Finding> {
     let layer = seen.layer(LayerKind::Memory).or(seen.layer(LayerKind::Remote))?;
     Some(misleading(
-        AdviceId::NotOnFlash,
+        FindingId::NotOnFlash,
         "no block device of this machine is below",
         of_layer(layer),
     ))
 }
 
-pub(super) fn overlay(seen: &Seen<'_>) -> Option<Advice> {
+pub(super) fn overlay(seen: &Seen<'_>) -> Option<Finding> {
     let mut stacked = seen.0.layers.iter().filter(|layer| layer.kind == LayerKind::Stacked);
     let layer = stacked.find(|layer| layer.detail.as_deref() == Some("overlay"))?;
     Some(found(
-        AdviceId::Overlay,
+        FindingId::Overlay,
         Severity::Minor,
         "Documentation/filesystems/overlayfs.rst: copy up before the first change of a file",
         vec![of_layer(layer)],
     ))
 }
 
-fn misleading(id: AdviceId, source: &str, evidence: flashlag_schema::advice::Fact) -> Advice {
+fn misleading(id: FindingId, source: &str, evidence: Fact) -> Finding {
     found(id, Severity::Misleading, source, vec![evidence])
 }

@@ -1,4 +1,4 @@
-//! Advice from the set-up of a machine alone, without a measurement: a rule each, over the environment
+//! Finding from the set-up of a machine alone, without a measurement: a rule each, over the environment
 //! of a run or of a path.
 
 mod device;
@@ -7,14 +7,16 @@ mod path;
 #[cfg(test)]
 mod tests;
 
-use flashlag_schema::advice::{Advice, AdviceId, Fact, Severity};
+use flashlag_schema::finding::{Fact, Finding, FindingId, Severity};
 use flashlag_schema::internals::{DeviceInternals, FilesystemInternals, Internals};
-use flashlag_schema::{Environment, Layer, LayerKind};
+use flashlag_schema::{Environment, Layer, LayerKind, Reading};
 
-/// A rule: the advice, where its condition is seen to hold. What could not be read triggers nothing.
-type Rule = fn(&Seen<'_>) -> Option<Advice>;
+use crate::remedy::finding;
 
-const RULES: [Rule; 22] = [
+/// A rule: the finding, where its condition is seen to hold. What could not be read triggers nothing.
+type Rule = fn(&Seen<'_>) -> Option<Finding>;
+
+const RULES: [Rule; 24] = [
     filesystem::no_barrier,
     filesystem::no_journal,
     filesystem::errors,
@@ -32,6 +34,8 @@ const RULES: [Rule; 22] = [
     device::no_app_class,
     device::scheduler,
     device::swapping,
+    device::held_back,
+    filesystem::fragmented,
     filesystem::access_times,
     path::loop_device,
     path::virtual_disk,
@@ -39,12 +43,13 @@ const RULES: [Rule; 22] = [
     path::overlay,
 ];
 
-/// What the set-up says: data in danger first, then by how much it matters.
-pub fn advice(environment: &Environment) -> Vec<Advice> {
+/// What the set-up shows: data in danger first, then by how much it matters. Nothing is measured here,
+/// so no finding has an effect.
+pub fn set_up(environment: &Environment) -> Vec<Finding> {
     let seen = Seen(environment);
-    let mut found: Vec<Advice> = RULES.iter().filter_map(|rule| rule(&seen)).collect();
+    let mut found: Vec<Finding> = RULES.iter().filter_map(|rule| rule(&seen)).collect();
     // Equal ones stay in the order of the rules.
-    found.sort_by_key(|advice| advice.severity);
+    found.sort_by_key(|finding| finding.severity);
     found
 }
 
@@ -95,12 +100,14 @@ impl Seen<'_> {
     }
 }
 
-fn found(id: AdviceId, severity: Severity, source: &str, evidence: Vec<Fact>) -> Advice {
-    Advice { id, severity, evidence, source: source.to_owned() }
+fn found(id: FindingId, severity: Severity, source: &str, evidence: Vec<Fact>) -> Finding {
+    let effect = Reading::unavailable("nothing was measured");
+    finding(id, severity, source, evidence, effect)
 }
 
+/// A field of the environment as evidence.
 fn fact(field: &str, value: impl Into<String>) -> Fact {
-    Fact { field: field.to_owned(), value: value.into() }
+    Fact { field: format!("environment.{field}"), value: value.into() }
 }
 
 /// A layer as evidence.

@@ -1,6 +1,9 @@
 //! The state of filesystem, device and memory, a short line each.
 
-use flashlag_schema::internals::{DeviceInternals, Ext4Journal, FilesystemInternals, MemoryState};
+use flashlag_schema::counters::Throttle;
+use flashlag_schema::internals::{
+    Databases, DeviceInternals, Ext4Journal, FilesystemInternals, MemoryState,
+};
 use flashlag_schema::{Environment, Reading};
 
 use crate::format;
@@ -27,6 +30,8 @@ pub fn state(environment: &Environment) -> Vec<(&'static str, String)> {
             add(subject, parts);
         }
         add("memory", memory(&internals.memory));
+        add("heat", heat(environment, &internals.thermal));
+        add("databases", vec![databases(&internals.databases)]);
     }
     if let Some(life) = environment.device.life.value() {
         add(
@@ -101,6 +106,7 @@ fn filesystem(internals: &FilesystemInternals) -> (&'static str, Vec<Option<Stri
             free_segments,
             dirty_segments,
             spare_segments,
+            fsync_mode,
             ipu_policy: _,
             checkpoints,
             cleanings,
@@ -111,6 +117,7 @@ fn filesystem(internals: &FilesystemInternals) -> (&'static str, Vec<Option<Stri
                 shown(free_segments, |count| format!("{} free segments", format::count(*count))),
                 shown(dirty_segments, |count| format!("{} dirty", format::count(*count))),
                 shown(spare_segments, |count| format!("{} spare", format::count(*count))),
+                shown(fsync_mode, |mode| format!("fsync_mode={mode}")),
                 shown(checkpoints, |calls| {
                     format!("{} checkpoints", format::count(calls.foreground + calls.background))
                 }),
@@ -198,6 +205,28 @@ fn device(internals: &DeviceInternals) -> (&'static str, Vec<Option<String>>) {
             })],
         ),
     }
+}
+
+fn heat(environment: &Environment, thermal: &Reading<Throttle>) -> Vec<Option<String>> {
+    let at = |what, reading: &Reading<(i64, i64)>| {
+        shown(reading, |(before, _)| format!("{what} at {:.0} °C", *before as f64 / 1000.0))
+    };
+    let held = thermal.value().and_then(|thermal| thermal.frequency_limit_percent);
+    vec![
+        at("storage", &environment.storage_temperature_millicelsius),
+        at("CPU", &environment.cpu_temperature_millicelsius),
+        held.filter(|percent| *percent < 100)
+            .map(|percent| format!("CPU held to {percent}% of its frequency")),
+    ]
+}
+
+fn databases(databases: &Reading<Databases>) -> Option<String> {
+    let found = databases.value().filter(|found| found.databases > 0)?;
+    let worst = found.worst.as_ref()?;
+    let count = format::plural(found.databases as usize, "database", "databases");
+    let pieces = format::plural(worst.pieces as usize, "piece", "pieces");
+    let name = worst.name.as_deref().map(|name| format!("{name}, ")).unwrap_or_default();
+    Some(format!("{count} found; most pieces: {name}{} in {pieces}", format::size(worst.bytes)))
 }
 
 fn memory(memory: &MemoryState) -> Vec<Option<String>> {

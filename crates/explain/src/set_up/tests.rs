@@ -1,7 +1,8 @@
 //! Each rule has a planted case in which it must speak, and healthy machines on which none may.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use flashlag_schema::internals::{Calls, Ext4Journal, MemoryState};
+use flashlag_schema::counters::Throttle;
+use flashlag_schema::internals::{Calls, DatabasePieces, Databases, Ext4Journal, MemoryState};
 use flashlag_schema::{DeviceLife, PressureStall, Reading};
 use flashlag_units::{Bytes, Nanos};
 
@@ -44,6 +45,7 @@ fn laptop() -> Environment {
         memory: MemoryState::default(),
         trimmed_before_ns: known(Nanos(DAY)),
         aes_instructions: known(true),
+        ..Internals::default()
     });
     seen
 }
@@ -63,6 +65,7 @@ fn phone() -> Environment {
         free_segments: known(9000),
         dirty_segments: known(100),
         spare_segments: known(500),
+        fsync_mode: known("posix".to_owned()),
         ipu_policy: known("16".to_owned()),
         checkpoints: known(calls),
         cleanings: known(calls),
@@ -198,10 +201,30 @@ fn scheduled(kind: &str, scheduler: &str) -> Environment {
     })
 }
 
-/// Each kind of advice: a machine on which it alone must be given, and one close to it on which nothing
+fn heat(undervoltage: Option<bool>, cooling_state: u64, limit: u8) -> Environment {
+    with(laptop(), |seen| {
+        seen.internals.as_mut().unwrap().thermal = known(Throttle {
+            core_throttle_count: None,
+            cooling_state: Some(cooling_state),
+            frequency_limit_percent: Some(limit),
+            frequency_khz: None,
+            undervoltage,
+        });
+    })
+}
+
+fn pieces(kib: u64, pieces: u64) -> Environment {
+    with(laptop(), |seen| {
+        let worst = DatabasePieces { name: None, bytes: Bytes::from_kib(kib), pieces };
+        seen.internals.as_mut().unwrap().databases =
+            known(Databases { searched: 9, complete: true, databases: 1, worst: Some(worst) });
+    })
+}
+
+/// Each kind of finding: a machine on which it alone must be made, and one close to it on which nothing
 /// may be said.
-fn planted() -> Vec<(AdviceId, Environment, Environment)> {
-    use AdviceId::*;
+fn planted() -> Vec<(FindingId, Environment, Environment)> {
+    use FindingId::*;
     let encrypted = |has| aes(above(laptop(), LayerKind::BlockEncryption, "dm-crypt"), has);
     vec![
         (NoBarrier, option(laptop(), "nobarrier"), option(laptop(), "barrier")),
@@ -231,6 +254,11 @@ fn planted() -> Vec<(AdviceId, Environment, Environment)> {
         (Scheduler, scheduled("nvme", "bfq"), scheduled("emmc", "bfq")),
         (Swapping, swapped(64, 100), swapped(64, 99)),
         (Swapping, swapped(64, 100), swapped(63, 100)),
+        (Throttled, heat(None, 2, 79), heat(None, 2, 80)),
+        (Throttled, heat(None, 2, 79), heat(None, 0, 79)),
+        (Throttled, heat(Some(true), 0, 100), heat(Some(false), 0, 100)),
+        (FragmentedDatabase, pieces(2048, 32), pieces(2048, 31)),
+        (FragmentedDatabase, pieces(2048, 32), pieces(2112, 32)),
         (AccessTimes, option(laptop(), "strictatime"), option(laptop(), "noatime")),
         (LoopDevice, above(laptop(), LayerKind::Loop, "/images/one"), laptop()),
         (VirtualDisk, scheduled("virtio", "none"), scheduled("emmc", "none")),
@@ -244,26 +272,26 @@ fn planted() -> Vec<(AdviceId, Environment, Environment)> {
 }
 
 #[test]
-fn each_kind_of_advice_is_given_where_its_cause_is_planted_and_not_beside_it() {
+fn each_kind_of_finding_is_made_where_its_cause_is_planted_and_not_beside_it() {
     for (id, sick, healthy) in planted() {
-        let given: Vec<AdviceId> = advice(&sick).into_iter().map(|one| one.id).collect();
+        let given: Vec<FindingId> = set_up(&sick).into_iter().map(|one| one.id).collect();
         assert_eq!(given, [id], "where it was planted");
-        assert_eq!(advice(&healthy), Vec::new(), "close to {id:?}");
+        assert_eq!(set_up(&healthy), Vec::new(), "close to {id:?}");
     }
 }
 
 #[test]
 fn every_rule_has_a_planted_case() {
-    let kinds: std::collections::HashSet<AdviceId> =
+    let kinds: std::collections::HashSet<FindingId> =
         planted().into_iter().map(|(id, ..)| id).collect();
     assert_eq!(kinds.len(), RULES.len());
 }
 
 #[test]
-fn each_piece_of_advice_names_fields_that_exist_with_what_was_seen() {
+fn each_finding_names_fields_that_exist_with_what_was_seen() {
     for (id, sick, _) in planted() {
-        let text = serde_json::to_value(&sick).unwrap();
-        for fact in advice(&sick).into_iter().flat_map(|one| one.evidence) {
+        let text = serde_json::json!({ "environment": sick });
+        for fact in set_up(&sick).into_iter().flat_map(|one| one.evidence) {
             let mut at = &text;
             for name in fact.field.split('.') {
                 at = at.get(name).unwrap_or_else(|| panic!("{id:?}: no field {}", fact.field));
@@ -275,8 +303,8 @@ fn each_piece_of_advice_names_fields_that_exist_with_what_was_seen() {
 
 #[test]
 fn nothing_is_said_of_what_could_not_be_read() {
-    assert_eq!(advice(&Environment::default()), Vec::new());
-    assert_eq!(advice(&with(laptop(), |seen| seen.internals = None)), Vec::new());
+    assert_eq!(set_up(&Environment::default()), Vec::new());
+    assert_eq!(set_up(&with(laptop(), |seen| seen.internals = None)), Vec::new());
 }
 
 #[test]
@@ -286,7 +314,7 @@ fn what_endangers_data_comes_first() {
         LayerKind::Fuse,
         "fuse",
     );
-    let given: Vec<Severity> = advice(&seen).into_iter().map(|one| one.severity).collect();
+    let given: Vec<Severity> = set_up(&seen).into_iter().map(|one| one.severity).collect();
     assert!(given.is_sorted() && given.len() == 4, "{given:?}");
     assert_eq!(given.first(), Some(&Severity::Danger));
 }

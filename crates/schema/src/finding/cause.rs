@@ -1,38 +1,20 @@
-//! Why a run lagged: causes with their evidence, causes that were ruled out, and what operations waited for. Derived from
-//! the phases and the checks by fixed rules, and stored without a sentence.
+//! Causes of waiting that a run shows by comparing its own phases, causes that were ruled out, and what
+//! operations waited for.
 
 use flashlag_units::Nanos;
 use serde::{Deserialize, Serialize};
 
+use super::{FindingAction, FindingRisk};
 use crate::stall::StallCause;
 use crate::trust::CheckId;
-
-/// Everything that explains the waits of a run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct Findings {
-    /// Version of the rules that derived them. Rules of another version may find something else, so
-    /// only findings of the reader's own version are recomputed by `flashlag verify`.
-    pub rules: u32,
-    /// Causes of waiting, costliest first.
-    pub causes: Vec<Finding>,
-    /// Suspected causes that the measurements refute.
-    pub ruled_out: Vec<RuledOut>,
-    /// What slow and ordinary operations waited for; absent if no operation's time was split.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub waits: Option<WaitFinding>,
-    /// The stalls of each phase that had any, in the order of the run.
-    pub stalls: Vec<StallFinding>,
-}
 
 /// A cause of waiting, with what to do about it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub struct Finding {
+pub struct Cause {
     /// The cause.
-    pub id: FindingId,
+    pub id: CauseId,
     /// What was compared.
     pub sides: FindingSides,
     /// How much longer the wait is with the cause than without.
@@ -51,7 +33,7 @@ pub struct Finding {
 #[serde(deny_unknown_fields)]
 pub struct RuledOut {
     /// The suspicion.
-    pub id: FindingId,
+    pub id: CauseId,
     /// What was compared.
     pub sides: FindingSides,
     /// The difference, which is within chance or too small to matter.
@@ -64,7 +46,7 @@ pub struct RuledOut {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum FindingId {
+pub enum CauseId {
     /// SQLite saves with a rollback journal wait longer than with WAL.
     RollbackJournal,
     /// Saves that make a file grow wait longer than saves within what is allocated.
@@ -81,6 +63,10 @@ pub enum FindingId {
     CpuWait,
     /// Every durable write waits for a flush of its own.
     FlushPerWrite,
+    /// One save changes several databases, each in a transaction of its own.
+    SeveralDatabases,
+    /// Each change is a transaction of its own.
+    SmallTransactions,
 }
 
 /// The two sides of a comparison.
@@ -146,6 +132,8 @@ pub enum Counted {
     Saves,
     /// Block writes.
     Writes,
+    /// Block reads.
+    Reads,
 }
 
 /// The wait of one side, from the call, or from the intended start of a schedule.
@@ -203,50 +191,6 @@ pub enum FindingEvidence {
         /// The same as a share of the whole durable write, 0 to 1.
         share: f64,
     },
-}
-
-/// What would remove a cause.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum FindingAction {
-    /// Open the database in WAL mode.
-    UseWal,
-    /// Allocate files in larger steps.
-    GrowInSteps,
-    /// Allocate files in larger steps and keep the rollback journal's file.
-    KeepJournalFile,
-    /// Keep a part of the storage free, and trimmed.
-    KeepSpaceFree,
-    /// Trim regularly, or mount with discard.
-    Trim,
-    /// Delete files, then trim.
-    DeleteAndTrim,
-    /// Write in bulk at another time or a lower I/O priority.
-    DeferBulkWrites,
-    /// Run less at the same time, or raise the priority of what saves.
-    FreeCpu,
-    /// Put several changes into one transaction or several writes before one flush.
-    GroupFlushes,
-}
-
-/// The price of an action.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum FindingRisk {
-    /// The write-ahead log grows until a checkpoint, and readers search it.
-    LogGrows,
-    /// Files take more space than they hold.
-    SpaceAllocated,
-    /// Less space is left for data.
-    SpaceKept,
-    /// The storage is busy while it is trimmed.
-    BusyWhileTrimming,
-    /// The other work ends later.
-    OtherWorkWaits,
-    /// A crash or power cut loses more changes at once.
-    MoreLostAtOnce,
 }
 
 /// What the operations of one test waited for, by how slow they were.

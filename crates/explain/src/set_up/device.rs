@@ -1,6 +1,6 @@
 //! What a device and the memory say.
 
-use flashlag_schema::advice::{Advice, AdviceId, Severity};
+use flashlag_schema::finding::{Finding, FindingId, Severity};
 use flashlag_schema::internals::DeviceInternals;
 use flashlag_units::Bytes;
 
@@ -10,10 +10,12 @@ use super::{Seen, fact, found};
 const WORN_PERCENT: u8 = 80;
 /// Memory written to disks above which an app's return reads from the flash.
 const SWAPPED: Bytes = Bytes(64 << 20);
+/// Limit of the processors' frequency below which saves feel it, in percent.
+const HELD_PERCENT: u8 = 80;
 /// Share of time in which some task waits for memory that is felt, in hundredths of a percent.
 const PRESSED: u64 = 100;
 
-pub(super) fn worn(seen: &Seen<'_>) -> Option<Advice> {
+pub(super) fn worn(seen: &Seen<'_>) -> Option<Finding> {
     let life = seen.0.device.life.value()?;
     let warned = life.pre_eol.as_deref().filter(|state| *state != "normal");
     if life.used_percent_at_most < WORN_PERCENT && warned.is_none() {
@@ -23,19 +25,19 @@ pub(super) fn worn(seen: &Seen<'_>) -> Option<Advice> {
     let mut evidence = vec![fact("device.life.used_percent_at_most", used)];
     evidence.extend(warned.map(|state| fact("device.life.pre_eol", state)));
     Some(found(
-        AdviceId::WornFlash,
+        FindingId::WornFlash,
         Severity::Danger,
         "JESD84-B51 and JESD220: life time estimation and pre-EOL information",
         evidence,
     ))
 }
 
-pub(super) fn cache_off(seen: &Seen<'_>) -> Option<Advice> {
+pub(super) fn cache_off(seen: &Seen<'_>) -> Option<Finding> {
     let DeviceInternals::Emmc { cache_bytes, cache_on, .. } = seen.device()? else { return None };
     let size = cache_bytes.value().filter(|size| size.0 > 0)?;
     (cache_on.value() == Some(&false)).then(|| {
         found(
-            AdviceId::DeviceCacheOff,
+            FindingId::DeviceCacheOff,
             Severity::Minor,
             "JESD84-B51, 6.6.31: writes wait for the flash where the cache is off",
             vec![fact("internals.device.cache_on", format!("off, of {size}"))],
@@ -43,7 +45,7 @@ pub(super) fn cache_off(seen: &Seen<'_>) -> Option<Advice> {
     })
 }
 
-pub(super) fn write_booster(seen: &Seen<'_>) -> Option<Advice> {
+pub(super) fn write_booster(seen: &Seen<'_>) -> Option<Finding> {
     let DeviceInternals::Ufs { write_booster, write_booster_free_percent, .. } = seen.device()?
     else {
         return None;
@@ -56,18 +58,18 @@ pub(super) fn write_booster(seen: &Seen<'_>) -> Option<Advice> {
         _ => return None,
     };
     Some(found(
-        AdviceId::WriteBoosterOff,
+        FindingId::WriteBoosterOff,
         Severity::Minor,
         "JESD220-3: WriteBooster writes to single-level cells first",
         vec![evidence],
     ))
 }
 
-pub(super) fn no_app_class(seen: &Seen<'_>) -> Option<Advice> {
+pub(super) fn no_app_class(seen: &Seen<'_>) -> Option<Finding> {
     let DeviceInternals::Sd { app_class, .. } = seen.device()? else { return None };
     (app_class.value() == Some(&0)).then(|| {
         found(
-            AdviceId::NoAppClass,
+            FindingId::NoAppClass,
             Severity::Costly,
             "SD Physical Layer 5.1: class A1 promises 500 random writes a second, others nothing",
             vec![fact("internals.device.app_class", "none")],
@@ -76,11 +78,11 @@ pub(super) fn no_app_class(seen: &Seen<'_>) -> Option<Advice> {
 }
 
 /// A disk with many queues needs no order of requests; eMMC and SD cards have one queue.
-pub(super) fn scheduler(seen: &Seen<'_>) -> Option<Advice> {
+pub(super) fn scheduler(seen: &Seen<'_>) -> Option<Finding> {
     let scheduler = seen.0.device.queue.scheduler.value()?;
     (seen.disk() == Some("nvme") && matches!(scheduler.as_str(), "bfq" | "cfq")).then(|| {
         found(
-            AdviceId::Scheduler,
+            FindingId::Scheduler,
             Severity::Minor,
             "Documentation/block/bfq-iosched.rst: its cost for each request caps fast devices",
             vec![fact("device.queue.scheduler", scheduler)],
@@ -88,18 +90,38 @@ pub(super) fn scheduler(seen: &Seen<'_>) -> Option<Advice> {
     })
 }
 
-pub(super) fn swapping(seen: &Seen<'_>) -> Option<Advice> {
+pub(super) fn swapping(seen: &Seen<'_>) -> Option<Finding> {
     let memory = &seen.internals()?.memory;
     let swapped = memory.swapped_to_disk_bytes.value().filter(|bytes| **bytes >= SWAPPED)?;
     let pressed = memory.pressure.value().filter(|one| one.avg10_hundredths >= PRESSED)?;
     let waited = format!("{}% of the last 10 s", pressed.avg10_hundredths / 100);
     Some(found(
-        AdviceId::Swapping,
+        FindingId::Swapping,
         Severity::Costly,
         "Documentation/accounting/psi.rst: tasks waited for memory",
         vec![
             fact("internals.memory.swapped_to_disk_bytes", swapped.to_string()),
             fact("internals.memory.pressure", waited),
         ],
+    ))
+}
+
+/// Heat, or a weak power supply, that holds the machine back now.
+pub(super) fn held_back(seen: &Seen<'_>) -> Option<Finding> {
+    let thermal = seen.internals()?.thermal.value()?;
+    let limit = thermal.frequency_limit_percent.filter(|limit| *limit < HELD_PERCENT);
+    let evidence = match (thermal.undervoltage, thermal.cooling_state, limit) {
+        (Some(true), ..) => fact("internals.thermal.undervoltage", "the supply's voltage is low"),
+        (_, Some(state), Some(limit)) if state > 0 => fact(
+            "internals.thermal.frequency_limit_percent",
+            format!("{limit}%, with cooling at step {state}"),
+        ),
+        _ => return None,
+    };
+    Some(found(
+        FindingId::Throttled,
+        Severity::Costly,
+        "Documentation/driver-api/thermal/sysfs-api.rst: cooling devices; cpufreq limits",
+        vec![evidence],
     ))
 }

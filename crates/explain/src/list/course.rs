@@ -1,0 +1,142 @@
+//! What changed within a phase: a cache that was used up, heat, stalls at a regular distance, the last
+//! free space.
+
+use flashlag_schema::finding::{
+    Counted, Effect, EffectBasis, Estimate, Finding, FindingId, Severity,
+};
+use flashlag_schema::{Change, ChangeKind, IntervalRecord, Operation, Phase, Reading};
+use flashlag_units::Nanos;
+
+use super::{felt, of_phase, per_thousand};
+use crate::candidate::Context;
+use crate::doubt::is_trusted;
+use crate::histograms::restored;
+use crate::pairs::counted;
+use crate::remedy::finding;
+
+/// Past this share of what a fill wrote, free space is short.
+const LATE: f64 = 0.9;
+/// Mean write past it over the mean before it, from which on the spare area is small.
+const CLIFF: f64 = 3.0;
+/// Minimum writes on either side.
+const WRITES: u64 = 20;
+
+/// The findings of every phase that can be believed.
+pub(super) fn all(context: &Context<'_>) -> Vec<Finding> {
+    let run = context.run;
+    let phases = run.phases.iter().enumerate().filter(|(_, phase)| is_trusted(run, phase));
+    let found = phases.flat_map(|(index, phase)| {
+        let changes = phase.changes.iter().enumerate();
+        let changes =
+            changes.filter_map(move |(at, change)| changed(context, index, phase, at, change));
+        changes.chain(cliff(index, phase))
+    });
+    found.collect()
+}
+
+/// Whether a phase fills the storage: its rate falls for want of space.
+fn fills(phase: &Phase) -> bool {
+    phase.intervals.iter().any(|interval| interval.filled_bytes.is_some())
+}
+
+fn changed(
+    context: &Context<'_>,
+    index: usize,
+    phase: &Phase,
+    at: usize,
+    change: &Change,
+) -> Option<Finding> {
+    let writes = !matches!(phase.operation, Operation::RandomRead | Operation::SequentialRead);
+    let (id, effect, source) = match change.kind {
+        ChangeKind::CacheExhausted if writes && !fills(phase) => (
+            FindingId::WriteCacheExhausted,
+            slower(phase, change),
+            "docs/measuring.md: throughput fell once and stayed low",
+        ),
+        ChangeKind::Throttled => (
+            FindingId::Throttled,
+            slower(phase, change),
+            "docs/measuring.md: throughput fell while the device was hot",
+        ),
+        ChangeKind::PeriodicStalls if writes => (
+            FindingId::CollectionPeriod,
+            stalled(phase),
+            "docs/measuring.md: stalls at a regular distance are the device's own work",
+        ),
+        _ => return None,
+    };
+    let effect = effect.ok_or_else(|| "its rate before and after is not known".to_owned());
+    let evidence = vec![of_phase(index, &format!("changes[{at}]"), change.detail.clone())];
+    Some(finding(id, felt(context, Some(phase)), source, evidence, effect.into()))
+}
+
+/// The rate before and after, as waits of one operation.
+fn slower(phase: &Phase, change: &Change) -> Option<Effect> {
+    let (before, after) = change.bytes_per_sec?;
+    let each = |rate: f64| phase.block_bytes.0 as f64 / rate;
+    let (fixed, now) = (each(before), each(after));
+    let known = fixed.is_finite() && now.is_finite() && fixed > 0.0 && now > fixed;
+    known.then(|| Effect {
+        basis: EffectBasis::Course { phase: phase.label() },
+        per: counted(phase),
+        now_ns: seconds(now),
+        fixed_ns: Some(seconds(fixed)),
+        cost_s_per_1000: Estimate { value: (now - fixed) * 1e3, interval: None },
+    })
+}
+
+/// The listed stalls of a phase, shared out over its operations.
+fn stalled(phase: &Phase) -> Option<Effect> {
+    let total = phase.stalls.iter().fold(Nanos::ZERO, |sum, stall| sum.plus(stall.ns));
+    let mean = phase.latency_ns.mean?;
+    let each = Nanos(total.0 / phase.ops.max(1));
+    (each > Nanos::ZERO).then(|| Effect {
+        basis: EffectBasis::Part { phase: phase.label() },
+        per: counted(phase),
+        now_ns: mean,
+        fixed_ns: Some(mean.saturating_since(each)),
+        cost_s_per_1000: Estimate { value: per_thousand(total, phase.ops), interval: None },
+    })
+}
+
+fn seconds(seconds: f64) -> Nanos {
+    Nanos((seconds * 1e9).min(u64::MAX as f64) as u64)
+}
+
+/// The mean write on the last free space of a fill beside that before it.
+fn cliff(index: usize, phase: &Phase) -> Option<Finding> {
+    let filled = |interval: &IntervalRecord| interval.filled_bytes.map(|bytes| bytes.0 as f64);
+    let end = phase.intervals.iter().filter_map(filled).fold(0.0, f64::max);
+    let (mut early, mut late) = ((0u64, 0u128), (0u64, 0u128));
+    for interval in &phase.intervals {
+        let (Some(level), Some(waits)) = (filled(interval), restored(&interval.histogram)) else {
+            continue;
+        };
+        let side = if level > end * LATE { &mut late } else { &mut early };
+        side.0 = side.0.saturating_add(waits.count());
+        side.1 = side.1.saturating_add(u128::from(waits.sum().0));
+    }
+    if early.0 < WRITES || late.0 < WRITES {
+        return None;
+    }
+    let mean = |side: (u64, u128)| side.1 as f64 / side.0 as f64 / 1e9;
+    let (fixed, now) = (mean(early), mean(late));
+    if fixed <= 0.0 || now < CLIFF * fixed {
+        return None;
+    }
+    let effect = Effect {
+        basis: EffectBasis::Course { phase: phase.label() },
+        per: Counted::Writes,
+        now_ns: seconds(now),
+        fixed_ns: Some(seconds(fixed)),
+        cost_s_per_1000: Estimate { value: (now - fixed) * 1e3, interval: None },
+    };
+    let value = format!("{} on the last tenth, {} before", seconds(now), seconds(fixed));
+    Some(finding(
+        FindingId::SmallSpare,
+        Severity::Costly,
+        "docs/model.md: with little spare area each write of a full device waits for collection",
+        vec![of_phase(index, "intervals", value)],
+        Reading::Value(effect),
+    ))
+}

@@ -1,0 +1,161 @@
+//! What a run shows without a side to compare it by: the kind of its saves, and its failed checks.
+
+use flashlag_schema::finding::{Effect, EffectBasis, Estimate, Fact, Finding, FindingId, Severity};
+use flashlag_schema::scenario::JournalMode;
+use flashlag_schema::{CheckId, CheckStatus, LayerKind, Reading};
+use flashlag_units::Nanos;
+
+use super::{felt, of_phase};
+use crate::candidate::Context;
+use crate::pairs::counted;
+use crate::remedy::finding;
+
+/// The findings of this kind.
+pub(super) fn all(context: &Context<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    found.extend(journal(context));
+    found.extend(databases(context));
+    found.extend(no_op_sync(context));
+    found.extend(other_io(context));
+    found.extend(hot(context));
+    found.extend(busy_cpu(context));
+    found.extend(modelled(context));
+    found
+}
+
+fn place(context: &Context<'_>) -> Option<usize> {
+    let main = context.subjects.main?;
+    context.run.phases.iter().position(|phase| std::ptr::eq(phase, main))
+}
+
+/// Saves by a rollback journal that no saves with a log are compared with.
+fn journal(context: &Context<'_>) -> Option<Finding> {
+    let (main, index) = (context.subjects.main?, place(context)?);
+    let kind = context.plan.save(main)?;
+    let rollback =
+        matches!(kind.journal, JournalMode::Delete | JournalMode::Truncate | JournalMode::Persist);
+    if !rollback || kind.atomic || context.subjects.other_journal.is_some() {
+        return None;
+    }
+    let mode = match kind.journal {
+        JournalMode::Truncate => "journal_mode=TRUNCATE",
+        JournalMode::Persist => "journal_mode=PERSIST",
+        _ => "journal_mode=DELETE",
+    };
+    Some(finding(
+        FindingId::RollbackJournal,
+        felt(context, None),
+        "sqlite.org/wal.html: a rollback journal takes several syncs a save, a log one",
+        vec![of_phase(index, "name", format!("{}: {mode}", main.name))],
+        Reading::unavailable("this run has no such saves in WAL mode to compare with"),
+    ))
+}
+
+/// Saves over several databases that no saves in one are compared with.
+fn databases(context: &Context<'_>) -> Option<Finding> {
+    let (main, index) = (context.subjects.main?, place(context)?);
+    let kind = context.plan.save(main).filter(|kind| kind.databases > 1)?;
+    Some(finding(
+        FindingId::SeveralDatabases,
+        felt(context, None),
+        "sqlite.org/atomiccommit.html: each transaction waits for syncs of its own",
+        vec![of_phase(
+            index,
+            "name",
+            format!("{}: {} databases a save", main.name, kind.databases),
+        )],
+        Reading::unavailable("this run has no such saves in one database to compare with"),
+    ))
+}
+
+/// The first failed check of that kind.
+fn failed(context: &Context<'_>, id: CheckId) -> Option<Fact> {
+    let checks = context.run.trust.checks.iter().enumerate();
+    let mut failed = checks.filter(|(_, check)| check.status == CheckStatus::Fail);
+    let (index, check) = failed.find(|(_, check)| check.id == id)?;
+    Some(Fact { field: format!("trust.checks[{index}]"), value: check.detail.clone() })
+}
+
+/// A sync that stores nothing, on storage that could.
+fn no_op_sync(context: &Context<'_>) -> Option<Finding> {
+    let layers = &context.run.environment.layers;
+    if layers.iter().any(|layer| matches!(layer.kind, LayerKind::Memory | LayerKind::Remote)) {
+        return None;
+    }
+    Some(finding(
+        FindingId::SyncIsNoOp,
+        Severity::Danger,
+        "docs/measuring.md: flushes that the disk counts, and how fast flash can be programmed",
+        vec![failed(context, CheckId::FlushIsReal)?],
+        Reading::unavailable("what the flushes would take was not measured"),
+    ))
+}
+
+/// Requests of others while this run measured.
+fn other_io(context: &Context<'_>) -> Option<Finding> {
+    Some(finding(
+        FindingId::OtherWriter,
+        felt(context, None),
+        "docs/measuring.md: bytes at the disk that are not of this run",
+        vec![failed(context, CheckId::ForeignIo)?],
+        Reading::unavailable("this run did not measure without the other's requests"),
+    ))
+}
+
+fn hot(context: &Context<'_>) -> Option<Finding> {
+    Some(finding(
+        FindingId::Throttled,
+        felt(context, None),
+        "docs/measuring.md: temperatures, and counts of throttling",
+        vec![failed(context, CheckId::ThermalThrottling)?],
+        Reading::unavailable("this run did not measure while it was cool"),
+    ))
+}
+
+/// Waits for a CPU where a check says that they spoil the run: storage would be blamed for them.
+fn busy_cpu(context: &Context<'_>) -> Option<Finding> {
+    let fact = failed(context, CheckId::CpuContention)?;
+    let mut evidence = vec![fact];
+    let effect = context.subjects.main.zip(place(context)).and_then(|(main, index)| {
+        let time = main.time.value().filter(|time| time.runnable_ns > Nanos::ZERO)?;
+        let each = |time: Nanos| Nanos(time.0 / main.ops.max(1));
+        let runnable = each(time.runnable_ns);
+        evidence.push(of_phase(index, "time.runnable_ns", format!("{runnable} a time")));
+        Some(Effect {
+            basis: EffectBasis::Part { phase: main.label() },
+            per: counted(main),
+            now_ns: each(time.total()),
+            fixed_ns: Some(each(time.total()).saturating_since(runnable)),
+            cost_s_per_1000: Estimate { value: runnable.as_secs_f64() * 1e3, interval: None },
+        })
+    });
+    let effect = effect.map_or_else(
+        || Reading::unavailable("the time of saves and writes was not split"),
+        Reading::Value,
+    );
+    let source = "Documentation/scheduler/sched-stats.rst: time spent waiting to run";
+    Some(finding(FindingId::CpuWait, Severity::Costly, source, evidence, effect))
+}
+
+/// What a simulated run has above its filesystem: a simulation has no other layers to see.
+fn modelled(context: &Context<'_>) -> Vec<Finding> {
+    let Some(profile) = &context.run.target.profile else { return Vec::new() };
+    if !context.run.environment.layers.is_empty() {
+        return Vec::new();
+    }
+    let words = profile.filesystem.split(',').skip(1);
+    let layers = words.filter_map(|word| match word {
+        "fuse" => Some((FindingId::FuseOnPath, "profiles/pixel-2016.toml: 0.1 ms a call")),
+        "encrypt" => Some((FindingId::SoftwareEncryption, "docs/model.md: encryption in software")),
+        _ => None,
+    });
+    let found = layers.map(|(id, source)| {
+        let evidence = Fact {
+            field: "target.profile.filesystem".to_owned(),
+            value: profile.filesystem.clone(),
+        };
+        let effect = Reading::unavailable("this run did not measure without it");
+        finding(id, felt(context, None), source, vec![evidence], effect)
+    });
+    found.collect()
+}

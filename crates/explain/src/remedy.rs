@@ -1,0 +1,66 @@
+//! What would remove each finding, and the price of that.
+
+use flashlag_schema::Reading;
+use flashlag_schema::finding::{
+    Effect, Fact, Finding, FindingAction, FindingId, FindingRisk, Severity,
+};
+
+/// A finding with its usual remedy.
+pub fn finding(
+    id: FindingId,
+    severity: Severity,
+    source: &str,
+    evidence: Vec<Fact>,
+    effect: Reading<Effect>,
+) -> Finding {
+    let (action, risk) = remedy(id);
+    Finding { id, severity, evidence, effect, action, risk, source: source.to_owned() }
+}
+
+/// The action against a finding, and its price.
+fn remedy(id: FindingId) -> (FindingAction, Option<FindingRisk>) {
+    use {FindingAction as Do, FindingRisk as At};
+    match id {
+        FindingId::RollbackJournal => (Do::UseWal, Some(At::LogGrows)),
+        FindingId::SeveralDatabases => (Do::OneDatabase, Some(At::DataMoved)),
+        FindingId::SmallTransactions | FindingId::FlushPerWrite => {
+            (Do::GroupFlushes, Some(At::MoreLostAtOnce))
+        }
+        FindingId::GrowingFiles => (Do::GrowInSteps, Some(At::SpaceAllocated)),
+        FindingId::OtherWriter => (Do::DeferBulkWrites, Some(At::OtherWorkWaits)),
+        FindingId::FragmentedDatabase => (Do::RewriteDatabase, Some(At::CopiedOnce)),
+        FindingId::CpuWait => (Do::FreeCpu, Some(At::OtherWorkWaits)),
+        FindingId::Swapping => (Do::RelieveMemory, None),
+        FindingId::Throttled => (Do::LetItCool, None),
+        FindingId::FuseOnPath => (Do::AvoidFuse, Some(At::NotShared)),
+        FindingId::SoftwareEncryption => (Do::FasterCipher, Some(At::Reformat)),
+        FindingId::Overlay => (Do::UseVolume, None),
+        FindingId::LoopDevice => (Do::MeasureBelow, None),
+        FindingId::VirtualDisk => (Do::CompareHereOnly, None),
+        FindingId::NotOnFlash => (Do::NameAnother, None),
+        FindingId::OtherFilesystem => (Do::ChangeFilesystem, Some(At::Reformat)),
+        FindingId::NoBarrier => (Do::FlushAgain, Some(At::EachFlushWaits)),
+        FindingId::SyncIsNoOp => (Do::FindLostFlushes, Some(At::EachFlushWaits)),
+        FindingId::NoJournal => (Do::AddJournal, Some(At::CommitsCost)),
+        FindingId::FilesystemErrors => (Do::CheckFilesystem, None),
+        FindingId::DataJournal => (Do::JournalMetadataOnly, Some(At::OrderLost)),
+        FindingId::SyncMount => (Do::MountAsync, Some(At::UnsyncedLost)),
+        FindingId::AccessTimes => (Do::RelaxAccessTimes, Some(At::NoReadTimes)),
+        FindingId::FewFreeSegments => (Do::FreeSegments, None),
+        FindingId::DiscardOnDelete => (Do::TrimInBatches, Some(At::DeletedStays)),
+        FindingId::NeverTrimmed | FindingId::DeletedNotTrimmed => {
+            (Do::Trim, Some(At::BusyWhileTrimming))
+        }
+        FindingId::FullNotTrimmed => (Do::DeleteAndTrim, Some(At::BusyWhileTrimming)),
+        FindingId::NearlyFull => (Do::MakeRoom, None),
+        FindingId::FullStorage | FindingId::SmallSpare => (Do::KeepSpaceFree, Some(At::SpaceKept)),
+        FindingId::Scheduler => (Do::NoScheduler, Some(At::NoPriorities)),
+        FindingId::DeviceCacheOff => (Do::SwitchCacheOn, None),
+        FindingId::WriteBoosterOff => (Do::LetBufferEmpty, None),
+        FindingId::WriteCacheExhausted => (Do::WriteInPortions, Some(At::OtherWorkWaits)),
+        FindingId::IdleWakeUp => (Do::KeepAwake, Some(At::TakesPower)),
+        FindingId::CollectionPeriod => (Do::KeepSpaceFree, Some(At::SpaceKept)),
+        FindingId::WornFlash => (Do::ReplaceDevice, None),
+        FindingId::NoAppClass | FindingId::BelowClass => (Do::TakeAppCard, None),
+    }
+}

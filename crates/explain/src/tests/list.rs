@@ -1,0 +1,369 @@
+//! The one list: each kind of finding of a run on a planted case, and none on one close to it.
+
+use flashlag_schema::finding::{Counted, EffectBasis, Finding, FindingId, Severity};
+use flashlag_schema::internals::{DeviceInternals, Internals};
+use flashlag_schema::scenario::Durability;
+use flashlag_schema::*;
+use flashlag_units::{Bytes, Nanos};
+
+use crate::findings;
+use crate::testing::{all, failing, phase, run, saves, split};
+
+fn found(run: &Run, id: FindingId) -> Option<Finding> {
+    findings(run).list.into_iter().find(|finding| finding.id == id)
+}
+
+fn cost(run: &Run, id: FindingId) -> f64 {
+    found(run, id).and_then(|finding| finding.cost()).unwrap()
+}
+
+const MS: u64 = 1_000_000;
+
+/// Saves of 20 ms each, of which each waited so long for something.
+fn waited(cause: StallCause, ms: u64) -> Run {
+    let mut phase = saves("save_wal", State::New, &all(20 * MS, 500));
+    let part = |cause, ns| WaitPart { cause, ns };
+    phase.intervals = vec![IntervalRecord {
+        t_ns: phase.elapsed_ns,
+        filled_bytes: None,
+        ops: 500,
+        bytes: Bytes::ZERO,
+        p50: None,
+        p90: None,
+        p99: None,
+        max: Nanos(20 * MS),
+        temperature_millicelsius: None,
+        histogram: phase.histogram.clone(),
+        waited: vec![
+            part(cause, Nanos(ms * MS * 500)),
+            part(StallCause::Storage, Nanos((20 - ms) * MS * 500)),
+        ],
+    }];
+    run(vec![phase])
+}
+
+#[test]
+fn what_saves_waited_for_is_found_from_a_twentieth_of_the_waits_on() {
+    for (cause, id) in [
+        (StallCause::WriteCacheFull, FindingId::WriteCacheExhausted),
+        (StallCause::WakeUp, FindingId::IdleWakeUp),
+        (StallCause::Throttling, FindingId::Throttled),
+        (StallCause::GarbageCollection, FindingId::CollectionPeriod),
+        (StallCause::WearLevelling, FindingId::CollectionPeriod),
+        (StallCause::DevicePeriod, FindingId::CollectionPeriod),
+        (StallCause::Discard, FindingId::DiscardOnDelete),
+        (StallCause::Cleaning, FindingId::FewFreeSegments),
+    ] {
+        let planted = waited(cause, 5);
+        // 5 ms each, a thousand times.
+        assert!((cost(&planted, id) - 5.0).abs() < 1e-9, "{cause:?}");
+        let effect = found(&planted, id).unwrap().effect;
+        assert_eq!(effect.value().unwrap().fixed_ns, Some(Nanos(15 * MS)), "{cause:?}");
+        assert!(found(&waited(cause, 1), id).is_some(), "{cause:?}: just a twentieth");
+        assert_eq!(found(&waited(cause, 0), id), None, "{cause:?}");
+        assert_eq!(found(&waited(StallCause::FilesystemCommit, 5), id), None, "{cause:?}");
+    }
+}
+
+#[test]
+fn a_stall_of_an_inferred_cause_is_a_part_of_all_waits() {
+    let stalled = |cause| {
+        let mut phase = saves("save_wal", State::New, &all(20 * MS, 500));
+        let stall = StallRecord {
+            t_ns: Nanos::ZERO,
+            ns: Nanos(2000 * MS),
+            cause,
+            time: None,
+            waited: Vec::new(),
+        };
+        phase.stalls = vec![stall];
+        run(vec![phase])
+    };
+    // 2 s in 500 saves.
+    assert!((cost(&stalled(StallCause::WakeUp), FindingId::IdleWakeUp) - 4.0).abs() < 1e-9);
+    assert_eq!(found(&stalled(StallCause::Unknown), FindingId::IdleWakeUp), None);
+}
+
+fn changed(kind: ChangeKind, rates: Option<(f64, f64)>) -> Run {
+    let mut phase =
+        phase("seq_write_1m", State::New, Operation::SequentialWrite, &all(6 * MS, 500));
+    phase.block_bytes = Bytes::from_mib(1);
+    phase.changes = vec![Change {
+        kind,
+        t_ns: Nanos::from_secs(1),
+        written_bytes: Bytes::from_mib(100),
+        bytes_per_sec: rates,
+        period_ns: None,
+        detail: "throughput fell".to_owned(),
+    }];
+    run(vec![phase])
+}
+
+#[test]
+fn a_fall_in_the_rate_costs_the_difference_of_what_an_operation_takes() {
+    let mib = f64::from(1 << 20);
+    let fell = changed(ChangeKind::CacheExhausted, Some((100.0 * mib, 10.0 * mib)));
+    let found_ = found(&fell, FindingId::WriteCacheExhausted).unwrap();
+    // From 10 to 100 ms.
+    assert!((found_.cost().unwrap() - 90.0).abs() < 1e-9);
+    assert!(matches!(found_.effect.value().unwrap().basis, EffectBasis::Course { .. }));
+    let hot = changed(ChangeKind::Throttled, Some((100.0 * mib, 50.0 * mib)));
+    assert!((cost(&hot, FindingId::Throttled) - 10.0).abs() < 1e-9);
+    assert_eq!(found(&hot, FindingId::WriteCacheExhausted), None);
+    let steady = changed(ChangeKind::SteadyState, Some((100.0 * mib, 10.0 * mib)));
+    assert!(findings(&steady).list.is_empty());
+    let odd = changed(ChangeKind::CacheExhausted, Some((0.0, f64::NAN)));
+    let unknown = found(&odd, FindingId::WriteCacheExhausted).unwrap();
+    assert!(unknown.effect.reason().is_some(), "without rates there is no figure");
+}
+
+/// A fill in ten equal steps whose writes take so long each.
+fn fill(ms: [u64; 10]) -> Run {
+    let mut phase = phase("fill_random", State::Filled, Operation::RandomWrite, &all(MS, 1000));
+    let step = |(index, ms): (usize, &u64)| IntervalRecord {
+        t_ns: Nanos::from_secs(index as u64 + 1),
+        filled_bytes: Some(Bytes::from_mib(100 * (index as u64 + 1))),
+        ops: 100,
+        bytes: Bytes::ZERO,
+        p50: None,
+        p90: None,
+        p99: None,
+        max: Nanos(ms * MS),
+        temperature_millicelsius: None,
+        histogram: StoredHistogram::from(&all(ms * MS, 100)),
+        waited: Vec::new(),
+    };
+    phase.intervals = ms.iter().enumerate().map(step).collect();
+    run(vec![phase])
+}
+
+#[test]
+fn a_cliff_at_the_end_of_a_fill_shows_a_small_spare_area() {
+    let cliff = fill([10, 10, 10, 10, 10, 10, 10, 10, 10, 40]);
+    assert!((cost(&cliff, FindingId::SmallSpare) - 30.0).abs() < 0.5);
+    assert_eq!(found(&fill([10, 10, 10, 10, 10, 10, 10, 10, 10, 25]), FindingId::SmallSpare), None);
+    assert_eq!(found(&fill([10; 10]), FindingId::SmallSpare), None);
+}
+
+#[test]
+fn a_failed_flush_check_is_a_sync_that_stores_nothing_unless_the_files_are_in_memory() {
+    let mut run = run(vec![saves("save_wal", State::New, &all(20 * MS, 500))]);
+    assert_eq!(found(&run, FindingId::SyncIsNoOp), None);
+    run.trust.checks = vec![failing(CheckId::FlushIsReal, &[])];
+    run.trust.checks[0].detail = "0 flushes".to_owned();
+    let no_op = found(&run, FindingId::SyncIsNoOp).unwrap();
+    assert_eq!((no_op.severity, no_op.evidence.len()), (Severity::Danger, 1));
+    assert_eq!(findings(&run).list[0].id, FindingId::SyncIsNoOp, "data in danger comes first");
+    // The option that says so is the better finding.
+    run.environment.filesystem.options = Reading::Value(vec!["nobarrier".to_owned()]);
+    let list = findings(&run).list;
+    assert_eq!(list.iter().filter(|one| one.severity == Severity::Danger).count(), 1, "{list:?}");
+    assert_eq!(list[0].id, FindingId::NoBarrier);
+    assert_eq!(list[0].evidence.len(), 2, "with the evidence of both");
+    run.environment.filesystem.options = Reading::default();
+    run.environment.layers =
+        vec![Layer { kind: LayerKind::Memory, name: "/tmp".to_owned(), detail: None }];
+    assert_eq!(found(&run, FindingId::SyncIsNoOp), None);
+}
+
+#[test]
+fn checks_on_others_requests_and_on_heat_are_findings() {
+    for (check, id) in [
+        (CheckId::ForeignIo, FindingId::OtherWriter),
+        (CheckId::ThermalThrottling, FindingId::Throttled),
+    ] {
+        let mut run = run(vec![saves("save_wal", State::New, &all(20 * MS, 500))]);
+        run.trust.checks = vec![failing(check, &[])];
+        assert!(found(&run, id).unwrap().effect.reason().is_some());
+        run.trust.checks[0].status = CheckStatus::Unknown;
+        assert_eq!(found(&run, id), None, "unknown is no failure");
+    }
+}
+
+#[test]
+fn a_busy_cpu_is_found_where_its_check_fails_so_that_storage_is_not_blamed() {
+    let mut phase = saves("save_wal", State::New, &all(20 * MS, 500));
+    split(&mut phase, 100, 800);
+    let mut run = run(vec![phase]);
+    run.trust.checks = vec![failing(CheckId::CpuContention, &["new: save_wal"])];
+    run.trust.checks[0].detail = "waited for a CPU".to_owned();
+    // Four fifths of 20 ms.
+    assert!((cost(&run, FindingId::CpuWait) - 16.0).abs() < 1e-9);
+    assert_eq!(found(&run, FindingId::CpuWait).unwrap().evidence.len(), 2);
+    run.phases[0].time = Reading::default();
+    assert!(found(&run, FindingId::CpuWait).unwrap().effect.reason().is_some());
+    run.trust.checks[0].status = CheckStatus::Pass;
+    assert_eq!(found(&run, FindingId::CpuWait), None);
+}
+
+#[test]
+fn a_rollback_journal_without_a_log_to_compare_is_found_without_a_figure() {
+    let alone = run(vec![saves("save_delete", State::New, &all(20 * MS, 500))]);
+    let journal = found(&alone, FindingId::RollbackJournal).unwrap();
+    assert!(journal.effect.reason().unwrap().contains("WAL"));
+    let wal = run(vec![saves("save_wal", State::New, &all(20 * MS, 500))]);
+    assert_eq!(found(&wal, FindingId::RollbackJournal), None);
+    let both = run(vec![
+        saves("save_delete", State::New, &all(20 * MS, 500)),
+        saves("save_wal", State::New, &all(10 * MS, 500)),
+    ]);
+    assert!((cost(&both, FindingId::RollbackJournal) - 10.0).abs() < 1e-9);
+}
+
+/// A run of the tests of a scenario.
+fn scenario(tests: &str, phases: Vec<Phase>) -> Run {
+    let mut run = run(phases);
+    run.scenario.text = format!("name = \"two\"\nabout = \"Two tests.\"\n{tests}");
+    run
+}
+
+fn two(key: &str) -> String {
+    let save = |name: &str, more: &str| {
+        format!(
+            "\n[[save]]\nname = \"{name}\"\nstatement = \"insert\"\njournal = \"wal\"\n\
+             synchronous = \"full\"\nsaves = 500\n{more}\n"
+        )
+    };
+    let step = "\n[[step]]\nmeasure = [\"one\", \"several\"]\nstate = \"new\"\n";
+    save("one", "") + &save("several", key) + step
+}
+
+#[test]
+fn several_databases_a_save_cost_what_one_would_save() {
+    let phases = |several: u64| {
+        vec![
+            saves("one", State::New, &all(10 * MS, 500)),
+            saves("several", State::New, &all(several * MS, 500)),
+        ]
+    };
+    let planted = scenario(&two("databases = 3"), phases(30));
+    assert!((cost(&planted, FindingId::SeveralDatabases) - 20.0).abs() < 1e-9);
+    let alike = scenario(&two("databases = 3"), phases(10));
+    assert_eq!(found(&alike, FindingId::SeveralDatabases), None);
+    let alone = scenario(
+        &two("databases = 3").replace("\"one\", \"several\"", "\"several\""),
+        vec![saves("several", State::New, &all(30 * MS, 500))],
+    );
+    let unknown = found(&alone, FindingId::SeveralDatabases).unwrap();
+    assert!(unknown.effect.reason().is_some());
+}
+
+#[test]
+fn small_transactions_are_compared_by_change() {
+    let phases = |many: u64| {
+        vec![
+            saves("one", State::New, &all(10 * MS, 500)),
+            saves("several", State::New, &all(many * MS, 500)),
+        ]
+    };
+    // Ten changes in 20 ms are 2 ms each, against 10.
+    let planted = scenario(&two("statements = 10"), phases(20));
+    assert!((cost(&planted, FindingId::SmallTransactions) - 8.0).abs() < 1e-9);
+    let as_slow = scenario(&two("statements = 10"), phases(100));
+    assert_eq!(found(&as_slow, FindingId::SmallTransactions), None);
+}
+
+/// Random reads of 4 KiB at a rate, on a card of a class or on a phone.
+fn reads(per_second: f64, change: impl FnOnce(&mut Environment)) -> Run {
+    let mut phase = phase("rand_read_4k", State::New, Operation::RandomRead, &all(MS, 500));
+    (phase.block_bytes, phase.durable) = (Bytes(4096), Durability::None);
+    (phase.ops_per_sec, phase.bytes_per_sec) = (per_second, per_second * 4096.0);
+    let mut run = run(vec![phase]);
+    change(&mut run.environment);
+    run
+}
+
+fn card(class: u8) -> impl Fn(&mut Environment) {
+    move |environment| {
+        let read = |value| Reading::Value(value);
+        environment.internals = Some(Internals {
+            device: Reading::Value(DeviceInternals::Sd {
+                speed_class: read(10),
+                uhs_grade: read(1),
+                video_class: read(10),
+                app_class: read(class),
+                allocation_unit_bytes: Reading::default(),
+            }),
+            ..Internals::default()
+        });
+    }
+}
+
+fn phone(environment: &mut Environment) {
+    environment.software.system = Reading::Value("Android 6.0.1".to_owned());
+    environment.filesystem.mount_point = Reading::Value("/data".to_owned());
+}
+
+#[test]
+fn a_device_below_its_class_or_its_system_s_rules_is_found() {
+    let below = found(&reads(1000.0, card(1)), FindingId::BelowClass).unwrap();
+    let effect = below.effect.value().unwrap();
+    assert_eq!(effect.per, Counted::Reads);
+    // 1 ms each instead of a 1,500th of a second.
+    assert!((below.cost().unwrap() - (1.0 - 1.0 / 1.5)).abs() < 1e-6, "{effect:?}");
+    assert_eq!(found(&reads(1500.0, card(1)), FindingId::BelowClass), None);
+    assert!(found(&reads(1499.0, card(2)), FindingId::BelowClass).is_some());
+    assert_eq!(found(&reads(3999.0, card(2)), FindingId::BelowClass), None, "without a queue");
+    assert_eq!(found(&reads(10.0, card(0)), FindingId::BelowClass), None, "no promise");
+    // 3.5 MB/s are 854 reads of 4 KiB.
+    assert!(found(&reads(854.0, phone), FindingId::BelowClass).is_some());
+    assert_eq!(found(&reads(855.0, phone), FindingId::BelowClass), None);
+}
+
+#[test]
+fn durable_writes_break_no_promise_where_a_flush_may_be_what_takes_the_time() {
+    let mut run = reads(100.0, card(1));
+    run.phases[0].operation = Operation::RandomWrite;
+    run.phases[0].durable = Durability::Fdatasync;
+    assert_eq!(found(&run, FindingId::BelowClass), None);
+    run.environment.device.queue.write_cache = Reading::Value("write through".to_owned());
+    assert!(found(&run, FindingId::BelowClass).is_some());
+}
+
+#[test]
+fn a_measured_finding_absorbs_what_the_set_up_says_of_the_same() {
+    let mut run = run(vec![
+        saves("save_delete", State::New, &all(10 * MS, 500)),
+        saves("save_delete", State::Filled, &all(60 * MS, 500)),
+    ]);
+    let environment = &mut run.environment;
+    environment.device.kind = Reading::Value("emmc".to_owned());
+    environment.filesystem.total_bytes = Reading::Value(Bytes::from_mib(1000));
+    environment.filesystem.free_bytes = Reading::Value(Bytes::from_mib(50));
+    let full = found(&run, FindingId::FullStorage).unwrap();
+    assert!((full.cost().unwrap() - 50.0).abs() < 1e-9);
+    assert!(full.evidence.iter().any(|fact| fact.value == "95% in use"), "{full:?}");
+    assert_eq!(found(&run, FindingId::NearlyFull), None);
+}
+
+#[test]
+fn a_smooth_run_has_nothing_costly_and_data_in_danger_stays_first() {
+    let smooth = run(vec![
+        saves("save_delete", State::New, &all(2 * MS, 500)),
+        saves("save_wal", State::New, &all(MS, 500)),
+    ]);
+    let list = findings(&smooth).list;
+    assert!(!list.is_empty() && list.iter().all(|one| one.severity == Severity::Minor));
+    let mut endangered = smooth;
+    endangered.environment.filesystem.options = Reading::Value(vec!["barrier=0".to_owned()]);
+    assert_eq!(findings(&endangered).list[0].id, FindingId::NoBarrier);
+}
+
+#[test]
+fn the_list_is_by_cost_and_every_field_of_its_evidence_is_in_the_run_file() {
+    for run in [
+        waited(StallCause::WakeUp, 5),
+        fill([10, 10, 10, 10, 10, 10, 10, 10, 10, 40]),
+        reads(1000.0, card(1)),
+        changed(ChangeKind::CacheExhausted, Some((2e6, 1e6))),
+    ] {
+        let list = findings(&run).list;
+        let costs: Vec<f64> = list.iter().filter_map(Finding::cost).collect();
+        assert!(costs.is_sorted_by(|a, b| a >= b), "{costs:?}");
+        let file = serde_json::to_value(&run).unwrap();
+        for fact in list.iter().flat_map(|one| &one.evidence) {
+            let pointer = fact.field.replace(['.', '['], "/").replace(']', "");
+            assert!(file.pointer(&format!("/{pointer}")).is_some(), "{}", fact.field);
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! What a phone's storage is made of, by the phone's own flashlag.
+
+use flashlag_android::{Adb, PhoneError, RunOnPhone, program_for};
+use flashlag_schema::finding::Explained;
+use flashlag_schema::target::PhoneSpec;
+
+use super::order::this_program;
+use super::phone::about;
+use super::phones;
+use crate::error::RunError;
+
+/// Puts flashlag on a phone, has it look at what a directory lies on, and removes what was put there.
+/// Where a run is under way on the phone, the program of that run looks. The subject of the answer
+/// names the phone.
+///
+/// # Errors
+/// No phone or several, there is no program for it, or it goes away.
+pub fn explain_phone(spec: &PhoneSpec) -> Result<Explained, RunError> {
+    let refuse = |source: PhoneError| RunError::Phone { target: spec.to_string(), source };
+    let found = phones(spec)?;
+    let [phone] = found.as_slice() else { return Err(refuse(PhoneError::Several(found))) };
+    let adb = Adb::find().map_err(refuse)?;
+    let on = RunOnPhone::new(Box::new(adb.phone(&phone.serial)));
+    let identity = on.identity().map_err(refuse)?;
+    let mut explained = look(&on, identity.abi, spec.directory()).map_err(refuse)?;
+    explained.subject = format!("{} on {}", spec.directory(), about(phone, &identity));
+    Ok(explained)
+}
+
+fn look(
+    on: &RunOnPhone,
+    abi: flashlag_android::Abi,
+    directory: &str,
+) -> Result<Explained, PhoneError> {
+    if on.found()?.is_some() {
+        return on.explain(directory);
+    }
+    let program = program_for(abi)?;
+    let seen = on.install(&program, &this_program()).and_then(|()| on.explain(directory));
+    // The first error is the one to know.
+    match (seen, on.remove()) {
+        (Ok(_), Err(error)) => Err(error),
+        (seen, _) => seen,
+    }
+}

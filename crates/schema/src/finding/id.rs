@@ -1,0 +1,95 @@
+use serde::{Deserialize, Serialize};
+
+/// What can be found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum FindingId {
+    // Of apps.
+    /// SQLite saves with a rollback journal wait longer than with WAL.
+    RollbackJournal,
+    /// One save changes several databases, each in a transaction of its own.
+    SeveralDatabases,
+    /// Each change is a transaction of its own.
+    SmallTransactions,
+    /// Saves that make a file grow wait longer than saves within what is allocated.
+    GrowingFiles,
+    /// Every durable write waits for a flush of its own.
+    FlushPerWrite,
+    /// Another workload writes at the same time.
+    OtherWriter,
+    /// A database lies in many pieces.
+    FragmentedDatabase,
+    // Of the machine.
+    /// The measuring thread was able to run and no CPU was free.
+    CpuWait,
+    /// Tasks wait for memory, and are written to the flash.
+    Swapping,
+    /// The device was slowed down by heat.
+    Throttled,
+    // Of the path.
+    /// A process serves the files.
+    FuseOnPath,
+    /// Encryption by a processor without instructions for it.
+    SoftwareEncryption,
+    /// An overlay copies a file as a whole before its first change.
+    Overlay,
+    /// A loop device: a filesystem within a file of another one.
+    LoopDevice,
+    /// The disk is another machine's software.
+    VirtualDisk,
+    /// The files are in memory or on another machine.
+    NotOnFlash,
+    // Of the filesystem.
+    /// Another filesystem would wait less on this device.
+    OtherFilesystem,
+    /// Syncs do not flush the device.
+    NoBarrier,
+    /// A sync returns without the device having stored anything.
+    SyncIsNoOp,
+    /// ext4 without a journal.
+    NoJournal,
+    /// The filesystem has noted errors.
+    FilesystemErrors,
+    /// Data is written twice, into ext4's journal and in place.
+    DataJournal,
+    /// Each write is synchronous by a mount option.
+    SyncMount,
+    /// Reads change the files' nodes.
+    AccessTimes,
+    /// F2FS has few free segments and must clean before it writes.
+    FewFreeSegments,
+    /// Each deletion is discarded at once.
+    DiscardOnDelete,
+    /// Nothing trims the filesystem.
+    NeverTrimmed,
+    /// Files were deleted and the free space was not trimmed.
+    DeletedNotTrimmed,
+    /// The storage is full; deleting and trimming makes it faster.
+    FullNotTrimmed,
+    /// More than four fifths of the filesystem are in use.
+    NearlyFull,
+    /// The storage is slower full than it was at first.
+    FullStorage,
+    // Of the device.
+    /// Writes become many times slower as the last free space is filled: the spare area is small.
+    SmallSpare,
+    /// A scheduler that orders requests costs time on a disk with many queues.
+    Scheduler,
+    /// The write cache of the eMMC is off.
+    DeviceCacheOff,
+    /// The WriteBooster buffer of the UFS is off or exhausted.
+    WriteBoosterOff,
+    /// The device's write cache was full.
+    WriteCacheExhausted,
+    /// The device or its link was woken up.
+    IdleWakeUp,
+    /// Garbage collection in the flash, or stalls at a regular distance.
+    CollectionPeriod,
+    /// The flash is nearly worn out.
+    WornFlash,
+    /// An SD card without the app performance class.
+    NoAppClass,
+    /// The device is slower than its class, or the system's rules, promise.
+    BelowClass,
+}

@@ -1,0 +1,116 @@
+//! What makes a device lag, what to change, and how much that changes: typed, and stored in every run
+//! without a sentence. Derived by fixed rules from the phases, the checks and the set-up.
+
+mod action;
+mod cause;
+mod effect;
+mod id;
+
+use serde::{Deserialize, Serialize};
+
+use crate::environment::Environment;
+use crate::reading::Reading;
+
+pub use action::{FindingAction, FindingRisk};
+pub use cause::{
+    Cause, CauseId, Counted, Estimate, FindingEffect, FindingEvidence, FindingSide, FindingSides,
+    MeasuredWait, RuledOut, SavePart, StallCount, StallFinding, WaitFinding, WaitGroupRecord,
+    WaitRange,
+};
+pub use effect::{Effect, EffectBasis, ProfileOf};
+pub use id::FindingId;
+
+/// Everything that explains the waits of a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Findings {
+    /// Version of the rules that derived them. Rules of another version may find something else, so
+    /// only findings of the reader's own version are recomputed by `flashlag verify`.
+    pub rules: u32,
+    /// What to change or to know: data in danger first, then by cost. Absent in files of older
+    /// versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub list: Vec<Finding>,
+    /// Causes of waiting with their comparisons, costliest first. Each is in `list`, too.
+    pub causes: Vec<Cause>,
+    /// Suspected causes that the measurements refute.
+    pub ruled_out: Vec<RuledOut>,
+    /// What slow and ordinary operations waited for; absent if no operation's time was split.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits: Option<WaitFinding>,
+    /// The stalls of each phase that had any, in the order of the run.
+    pub stalls: Vec<StallFinding>,
+}
+
+/// Something to change or to know, with the fields that it rests on and what a change is worth.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Finding {
+    /// What was found.
+    pub id: FindingId,
+    /// How much it matters.
+    pub severity: Severity,
+    /// The fields that it rests on, with their values.
+    pub evidence: Vec<Fact>,
+    /// What it costs, from a comparison in this run or from a forecast; absent with the reason where
+    /// neither can be had.
+    pub effect: Reading<Effect>,
+    /// What would remove it.
+    pub action: FindingAction,
+    /// The price of that; absent without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub risk: Option<FindingRisk>,
+    /// The published or measured ground of the rule.
+    pub source: String,
+}
+
+impl Finding {
+    /// Seconds that it adds to 1,000 operations, where that is known. Negative where the change would
+    /// cost time, as flushing does where nothing is flushed.
+    pub fn cost(&self) -> Option<f64> {
+        self.effect.value().map(|effect| effect.cost_s_per_1000.value)
+    }
+}
+
+/// A field and its value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Fact {
+    /// Path of the field in the run file: `environment.filesystem.options`, `phases[2].changes`.
+    pub field: String,
+    /// What matters of its value, as text: data, never markup.
+    pub value: String,
+}
+
+/// How much something matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// Data can be lost.
+    Danger,
+    /// It makes a device lag.
+    Costly,
+    /// It may.
+    Minor,
+    /// Figures measured here are not those of the flash.
+    Misleading,
+}
+
+/// What `flashlag explain --json` prints of a path, a phone or a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Explained {
+    /// The path, the phone or the run file, as typed.
+    pub subject: String,
+    /// What was seen.
+    pub environment: Environment,
+    /// What to change or to know: data in danger first, then by cost.
+    pub findings: Vec<Finding>,
+    /// The same with comparisons and waits, as stored in the run; absent for a path, where nothing was
+    /// measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<Findings>,
+}

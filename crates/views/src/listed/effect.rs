@@ -1,0 +1,70 @@
+//! The figure of a finding: a sentence.
+
+use flashlag_schema::Run;
+use flashlag_schema::finding::{Counted, Effect, EffectBasis, ProfileOf};
+
+use crate::format;
+use crate::outline::for_people;
+
+/// `saves`, `writes`, `reads`.
+pub(crate) fn plural(per: Counted) -> &'static str {
+    match per {
+        Counted::Saves => "saves",
+        Counted::Writes => "writes",
+        Counted::Reads => "reads",
+    }
+}
+
+/// `A save takes 24 ms, and 9.1 ms without (compared in this run: …).`
+pub(super) fn sentence(run: Option<&Run>, effect: &Effect) -> String {
+    let one = match effect.per {
+        Counted::Saves => "save",
+        Counted::Writes => "write",
+        Counted::Reads => "read",
+    };
+    let name = |label: &str| run.map_or_else(|| label.to_owned(), |run| for_people(run, label));
+    let now = format::time(effect.now_ns);
+    let fixed = effect.fixed_ns.map(format::time);
+    let part = format::time(flashlag_units::Nanos(
+        (effect.cost_s_per_1000.value.max(0.0) * 1e6).min(u64::MAX as f64) as u64,
+    ));
+    match (&effect.basis, fixed) {
+        (EffectBasis::Compared { now: side, fixed: Some(other) }, Some(fixed)) => format!(
+            "A mean {one} takes {now} ({}), and {fixed} without ({}).",
+            name(side),
+            name(other)
+        ),
+        (EffectBasis::Compared { now: side, .. }, Some(fixed)) => {
+            format!("Such a {one} takes {now} on average, and others {fixed} ({}).", name(side))
+        }
+        (EffectBasis::Course { phase }, Some(fixed)) => {
+            format!("A mean {one} took {fixed} before, and {now} after ({}).", name(phase))
+        }
+        (EffectBasis::Promise { phase, by }, Some(fixed)) => {
+            format!("A mean {one} takes {now} ({}), where {by} promises {fixed}.", name(phase))
+        }
+        (EffectBasis::Forecast { profile, of, change }, Some(fixed)) => {
+            let of = match of {
+                ProfileOf::Simulated => "which this run was simulated on",
+                ProfileOf::Fitted => "fitted to this run",
+                ProfileOf::Named => "as you named it",
+                ProfileOf::Nearest => "the nearest of the built-in profiles",
+            };
+            let would = match fixed == now {
+                true => format!("as long, {now}"),
+                false => format!("{fixed} instead of {now}"),
+            };
+            format!(
+                "A mean {one} would take {would}, by a forecast of {change} on \
+                 {profile}, {of}."
+            )
+        }
+        (EffectBasis::Part { phase } | EffectBasis::Course { phase }, _)
+        | (EffectBasis::Compared { now: phase, .. } | EffectBasis::Promise { phase, .. }, _) => {
+            format!("It is {part} of the {now} of a mean {one} ({}).", name(phase))
+        }
+        (EffectBasis::Forecast { profile, .. }, None) => {
+            format!("It is {part} of the {now} of a mean {one}, by a forecast on {profile}.")
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! The one list of findings in words: what was found, what a change is worth, what to do, what that
+//! costs, what it rests on.
+
+mod effect;
+mod evidence;
+
+use flashlag_explain::findings_of;
+use flashlag_schema::finding::{CauseId, Finding, FindingId, Severity};
+use flashlag_schema::{Environment, Run};
+
+use crate::{format, sentences};
+
+pub(crate) use effect::plural;
+
+/// What to change or to know.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FindingList {
+    /// `Two things to change, and one to know` or `Nothing to change`.
+    pub heading: String,
+    /// Data in danger first, then by cost.
+    pub findings: Vec<ListedFinding>,
+}
+
+/// A finding in words.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ListedFinding {
+    /// Its kind.
+    pub id: FindingId,
+    /// How much it matters.
+    pub severity: Severity,
+    /// `danger`, `costly`, `minor`, `note`.
+    pub mark: &'static str,
+    /// Seconds of waiting that it adds to 1,000 operations; negative where the change would add them.
+    pub cost_s_per_1000: Option<f64>,
+    /// What the cost is counted by: `saves`; absent without a figure.
+    pub per: Option<&'static str>,
+    /// What was found, and what that does: a sentence.
+    pub finding: &'static str,
+    /// What the change is worth, and how that is known: a sentence. Absent without a figure.
+    pub effect: Option<String>,
+    /// Why there is no figure, in words.
+    pub unknown: Option<String>,
+    /// What to do: a sentence.
+    pub action: &'static str,
+    /// What the action costs; `None` where it costs nothing.
+    pub price: Option<&'static str>,
+    /// `filesystem options: nobarrier`.
+    pub evidence: Vec<String>,
+    /// The ground of the rule.
+    pub source: String,
+    /// The comparison that shows it, of a cause.
+    pub cause: Option<crate::Finding>,
+}
+
+/// The findings of a run.
+pub fn listed(run: &Run) -> FindingList {
+    let mut list = in_words(Some(run), &findings_of(run).list);
+    let causes = crate::findings(run).causes;
+    for finding in &mut list.findings {
+        let id = cause_of(finding.id);
+        finding.cause = causes.iter().find(|cause| Some(cause.id) == id).cloned();
+    }
+    list
+}
+
+/// The cause that a run's phases show of a finding.
+fn cause_of(id: FindingId) -> Option<CauseId> {
+    Some(match id {
+        FindingId::RollbackJournal => CauseId::RollbackJournal,
+        FindingId::GrowingFiles => CauseId::GrowingFiles,
+        FindingId::FullStorage => CauseId::FullStorage,
+        FindingId::DeletedNotTrimmed => CauseId::DeletedNotTrimmed,
+        FindingId::FullNotTrimmed => CauseId::FullNotTrimmed,
+        FindingId::OtherWriter => CauseId::OtherWriter,
+        FindingId::CpuWait => CauseId::CpuWait,
+        FindingId::FlushPerWrite => CauseId::FlushPerWrite,
+        FindingId::SeveralDatabases => CauseId::SeveralDatabases,
+        FindingId::SmallTransactions => CauseId::SmallTransactions,
+        _ => return None,
+    })
+}
+
+/// The findings of a set-up, where nothing was measured.
+pub fn listed_of(environment: &Environment) -> FindingList {
+    in_words(None, &flashlag_explain::set_up(environment))
+}
+
+/// Findings in words, in their order; `run`: the one that their evidence is in.
+pub fn in_words(run: Option<&Run>, findings: &[Finding]) -> FindingList {
+    let count = |severities: &[Severity]| {
+        findings.iter().filter(|one| severities.contains(&one.severity)).count()
+    };
+    let counts = [
+        count(&[Severity::Danger, Severity::Costly]),
+        count(&[Severity::Minor]),
+        count(&[Severity::Misleading]),
+    ];
+    FindingList {
+        heading: heading(counts),
+        findings: findings.iter().map(|finding| one(run, finding)).collect(),
+    }
+}
+
+fn one(run: Option<&Run>, finding: &Finding) -> ListedFinding {
+    let known = finding.effect.value();
+    ListedFinding {
+        id: finding.id,
+        severity: finding.severity,
+        mark: match finding.severity {
+            Severity::Danger => "danger",
+            Severity::Costly => "costly",
+            Severity::Minor => "minor",
+            Severity::Misleading => "note",
+        },
+        cost_s_per_1000: finding.cost(),
+        per: known.map(|effect| effect::plural(effect.per)),
+        finding: sentences::finding(finding.id),
+        effect: known.map(|effect| effect::sentence(run, effect)),
+        // Of a set-up alone nothing has a figure.
+        unknown: run.and(finding.effect.reason()).map(str::to_owned),
+        action: sentences::action(finding.action),
+        price: finding.risk.map(sentences::price),
+        evidence: finding.evidence.iter().map(|fact| evidence::in_words(run, fact)).collect(),
+        source: finding.source.clone(),
+        cause: None,
+    }
+}
+
+fn heading([changes, small, notes]: [usize; 3]) -> String {
+    let mut parts = vec![match changes {
+        0 => "Nothing to change".to_owned(),
+        1 => "One thing to change".to_owned(),
+        many => format!("{} things to change", format::counted(many)),
+    }];
+    let counted = |n: usize| match n {
+        1 => "one".to_owned(),
+        many => format::counted(many).to_lowercase(),
+    };
+    if small > 0 {
+        parts.push(format!("{} that may help a little", counted(small)));
+    }
+    if notes > 0 {
+        parts.push(format!("{} to know", counted(notes)));
+    }
+    match parts.as_slice() {
+        [one] => one.clone(),
+        [one, two] => format!("{one}, and {two}"),
+        _ => format!("{}, {}, and {}", parts[0], parts[1], parts[2]),
+    }
+}

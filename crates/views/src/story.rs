@@ -1,0 +1,77 @@
+//! The story of a run in five sentences: what was measured, how bad it is, what was waited for, the
+//! largest cause, and what to do about it.
+
+use flashlag_explain::ordered;
+use flashlag_schema::Run;
+use flashlag_schema::finding::{Finding, FindingId, Severity};
+
+use crate::format;
+use crate::headline::headline;
+use crate::layered::layered;
+use crate::listed::in_words;
+use crate::naming::device_name;
+use crate::waits::waits;
+
+/// The story, a sentence or two each. Sentences without ground are left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Story {
+    /// What was measured: `quick ran 8 tests on Nexus 5, ext4.`
+    pub what: String,
+    /// How bad it is: the headline.
+    pub how_bad: String,
+    /// What saves or writes waited for.
+    pub waited: Option<String>,
+    /// The largest cause with a figure.
+    pub cause: Option<String>,
+    /// What to do, and the gain.
+    pub advice: Option<String>,
+}
+
+impl Story {
+    /// The sentences there are, in order.
+    pub fn sentences(&self) -> Vec<&str> {
+        let always = [Some(self.what.as_str()), Some(self.how_bad.as_str())];
+        let others = [&self.waited, &self.cause, &self.advice].map(Option::as_deref);
+        always.into_iter().chain(others).flatten().filter(|text| !text.is_empty()).collect()
+    }
+}
+
+/// The story of a run with these findings.
+pub fn story(run: &Run, findings: &[Finding]) -> Story {
+    let headline = headline(run);
+    // Where there is no verdict, neither waits nor causes can be believed, but that a CPU was the cause.
+    let cpu = headline.no_verdict.as_ref().is_some_and(|failure| failure.cpu.is_some());
+    let believed = headline.no_verdict.is_none() || cpu;
+    let waited = layered(run).and_then(|layered| layered.sentence());
+    let waited = waited.or_else(|| waits(run).map(|waits| format!("{}.", waits.heading)));
+    let largest = ordered(findings.to_vec()).into_iter().find(|finding| {
+        let matters = matches!(finding.severity, Severity::Danger | Severity::Costly);
+        matters && finding.cost().is_some_and(|cost| cost > 0.0)
+    });
+    let largest = largest.filter(|one| believed && (!cpu || one.id == FindingId::CpuWait));
+    let words = largest
+        .as_ref()
+        .and_then(|one| in_words(Some(run), std::slice::from_ref(one)).findings.into_iter().next());
+    let cost = largest.as_ref().and_then(Finding::cost);
+    let per = largest.as_ref().and_then(|one| one.effect.value()).map(|effect| effect.per);
+    Story {
+        what: what(run),
+        how_bad: headline.sentence,
+        waited: waited.filter(|_| believed),
+        cause: words
+            .as_ref()
+            .map(|words| format!("The largest cause: {}", format::decapitalized(words.finding))),
+        advice: words.zip(cost).map(|(words, cost)| {
+            let per = per.map(crate::listed::plural).unwrap_or("operations");
+            let action = words.action.trim_end_matches('.');
+            format!("{action}: up to {} less for 1,000 {per}.", format::seconds(cost))
+        }),
+    }
+}
+
+fn what(run: &Run) -> String {
+    let tests = format::plural(run.phases.len(), "test", "tests");
+    let filesystem = run.environment.filesystem.kind.value();
+    let on = filesystem.map(|kind| format!(", {kind}")).unwrap_or_default();
+    format!("The scenario {} ran {tests} on {}{on}.", run.scenario.name, device_name(run))
+}

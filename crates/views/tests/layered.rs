@@ -1,0 +1,115 @@
+//! One save layer by layer, and the story of a run: held to the run's own figures, derived another way.
+#![allow(clippy::unwrap_used)]
+
+use flashlag_explain::findings;
+use flashlag_schema::*;
+use flashlag_stats::Histogram;
+use flashlag_testing::{bare_run, closed_loop_phase};
+use flashlag_units::{Bytes, Nanos};
+use flashlag_views::{layered, story};
+
+const MS: u64 = 1_000_000;
+
+/// 500 saves of 20 ms each.
+fn saves() -> Phase {
+    let mut waits = Histogram::new();
+    (0..500).for_each(|_| waits.record(Nanos(20 * MS)));
+    let mut phase = closed_loop_phase("save_delete", State::New, Operation::Save, &waits);
+    phase.ledger.app_bytes = Reading::Value(Bytes(500 * 100));
+    phase.ledger.syscall_bytes = Reading::Value(Bytes(500 * 17_000));
+    phase.ledger.block_bytes = Reading::Value(Bytes(500 * 57_000));
+    phase.ledger.block_writes = Reading::Value(500 * 6);
+    phase.ledger.flushes = Reading::Value(500 * 4);
+    phase
+}
+
+/// The same by a model that knows what each waited for.
+fn modelled(parts: &[(StallCause, u64)]) -> Phase {
+    let mut phase = saves();
+    let waited =
+        parts.iter().map(|(cause, ms)| WaitPart { cause: *cause, ns: Nanos(500 * ms * MS) });
+    phase.intervals = vec![IntervalRecord {
+        t_ns: phase.elapsed_ns,
+        filled_bytes: None,
+        ops: 500,
+        bytes: Bytes::ZERO,
+        p50: None,
+        p90: None,
+        p99: None,
+        max: Nanos(20 * MS),
+        temperature_millicelsius: None,
+        histogram: phase.histogram.clone(),
+        waited: waited.collect(),
+    }];
+    phase
+}
+
+#[test]
+fn times_of_the_layers_add_up_to_the_mean_and_bytes_are_the_ledger_s() {
+    let run = bare_run(vec![modelled(&[
+        (StallCause::Executing, 1),
+        (StallCause::FilesystemCommit, 5),
+        (StallCause::Checkpoint, 2),
+        (StallCause::Storage, 8),
+        (StallCause::GarbageCollection, 4),
+    ])]);
+    let seen = layered(&run).unwrap();
+    let total: u64 = seen.rows.iter().filter_map(|row| row.time).map(|time| time.0).sum();
+    assert_eq!(total, 20 * MS);
+    let of = |name: &str| seen.rows.iter().find(|row| row.name == name).unwrap();
+    assert_eq!(of("filesystem").time, Some(Nanos(7 * MS)));
+    assert_eq!(of("flash").time, Some(Nanos(12 * MS)));
+    assert!((of("queue").bytes.unwrap() - 57_000.0).abs() < 1e-9);
+    assert_eq!(of("queue").requests, "6.00 requests, 4.00 flushes");
+    assert!((of("SQLite").bytes.unwrap() - 17_000.0).abs() < 1e-9);
+    assert_eq!(of("flash").bytes, None, "nothing counted what the flash programmed");
+    let sentence = seen.sentence().unwrap();
+    assert!(
+        sentence.contains("12 ms pass in the flash and 7.0 ms in the filesystem"),
+        "{sentence}"
+    );
+    assert!((seen.share(of("flash")) - 0.6).abs() < 1e-9);
+}
+
+#[test]
+fn on_real_storage_the_thread_s_time_is_split_and_no_layer_is_invented() {
+    let mut phase = saves();
+    phase.time = Reading::Value(Time {
+        on_cpu_ns: Nanos(500 * MS),
+        runnable_ns: Nanos(500 * MS),
+        blocked_ns: Nanos(500 * 18 * MS),
+        stopped_ns: Nanos::ZERO,
+    });
+    let seen = layered(&bare_run(vec![phase])).unwrap();
+    let names: Vec<&str> = seen.rows.iter().map(|row| row.name).collect();
+    assert_eq!(names, ["application", "SQLite", "queue", "storage"]);
+    let times: Vec<Option<Nanos>> = seen.rows.iter().map(|row| row.time).collect();
+    assert_eq!(times, [Some(Nanos(2 * MS)), None, None, Some(Nanos(18 * MS))]);
+}
+
+#[test]
+fn without_bytes_and_times_there_is_no_picture_and_the_story_is_short() {
+    let empty = bare_run(Vec::new());
+    assert_eq!(layered(&empty), None);
+    assert!(story(&empty, &findings(&empty).list).sentences().len() <= 2);
+    let mut bare = saves();
+    (bare.ledger, bare.time) = (Ledger::default(), Reading::default());
+    let run = bare_run(vec![bare]);
+    assert_eq!(layered(&run), None);
+    assert_eq!(story(&run, &findings(&run).list).waited, None);
+}
+
+#[test]
+fn the_story_names_the_largest_cause_with_the_gain_of_the_list() {
+    let mut waits = Histogram::new();
+    (0..500).for_each(|_| waits.record(Nanos(5 * MS)));
+    let wal = closed_loop_phase("save_wal", State::New, Operation::Save, &waits);
+    let run = bare_run(vec![saves(), wal]);
+    let seen = story(&run, &findings(&run).list);
+    assert!(seen.cause.as_ref().unwrap().contains("rollback journal"), "{seen:?}");
+    // 20 against 5 ms: 15 s in a thousand.
+    assert!(
+        seen.advice.as_ref().unwrap().ends_with("up to 15 s less for 1,000 saves."),
+        "{seen:?}"
+    );
+}
