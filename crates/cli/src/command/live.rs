@@ -224,7 +224,8 @@ fn follow(
             }
             if let Some(counter) = &mut shown {
                 let seen = session.seen()?;
-                counter.show_lines(|| recording(&seen, Style::of_stderr()));
+                counter
+                    .show_lines(|| recording(&seen, Style { color: false, ..Style::of_stderr() }));
             }
             continue;
         };
