@@ -54,6 +54,7 @@ fn judge_phase(phase: &Phase, overhead: Option<&EngineOverhead>) -> Finding {
 
 #[cfg(test)]
 mod tests {
+    use flashlag_schema::Operation;
     use flashlag_schema::{CheckStatus, Reading};
     use flashlag_units::Nanos;
 

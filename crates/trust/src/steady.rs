@@ -80,7 +80,6 @@ fn median(intervals: &[IntervalRecord]) -> Option<Nanos> {
 
 #[cfg(test)]
 mod tests {
-    use flashlag_schema::Operation;
     use flashlag_schema::{Change, CheckStatus, StoredHistogram};
     use flashlag_units::Bytes;
 
