@@ -290,7 +290,7 @@ fn what_is_measured_is_written_over_all_that_is_stored() {
     let room = profile().model().unwrap().map.capacity.0.0;
     let span = |index: usize, name: &str| match &heard[index].tests[name] {
         flashlag_schema::scenario::Test::Io(io) => io.span.unwrap().0.0,
-        flashlag_schema::scenario::Test::Save(_) => 0,
+        _ => 0,
     };
     for test in ["settle", "rand_write_4k", "rand_read_4k", "lay_out"] {
         let share = span(1, test) as f64 / room as f64;

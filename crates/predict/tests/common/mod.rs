@@ -96,7 +96,7 @@ impl Simulator for ClosedForm {
         // The file under test is as large as the largest span.
         let spans = scenario.tests.values().filter_map(|test| match test {
             Test::Io(io) => io.span.map(|span| span.0.0),
-            Test::Save(_) => None,
+            Test::Save(_) | Test::Replay(_) => None,
         });
         let stored = spans.max().unwrap_or_default() as f64 / model.map.capacity.0.0 as f64;
         situation.level = stored;
@@ -181,6 +181,7 @@ fn phase(
     let (operation, block, ops) = match test {
         Test::Io(io) => (operation(io), io.block.0, 1_200),
         Test::Save(_) => (Operation::Save, Bytes(4096), 1_200),
+        Test::Replay(_) => unreachable!("no forecast replays"),
     };
     let (histogram, elapsed) = waits(times, ops);
     let bytes = Bytes(block.0 * ops);
@@ -198,7 +199,7 @@ fn phase(
         queue_depth: 1,
         durable: match test {
             Test::Io(io) => io.durable,
-            Test::Save(_) => Default::default(),
+            Test::Save(_) | Test::Replay(_) => Default::default(),
         },
         direct: true,
         engine: Default::default(),
@@ -206,6 +207,7 @@ fn phase(
         closed_loop: match test {
             Test::Io(io) => io.arrivals.per_second.is_none(),
             Test::Save(save) => save.arrivals.per_second.is_none(),
+            Test::Replay(_) => false,
         },
         background: None,
         began_ns: began,

@@ -130,6 +130,7 @@ impl<W: World> Work<W> {
         self.wrote(driven.written);
         let error = driven.ended.error().map(ToString::to_string);
         let stops = self.world.stops();
+        let looks = self.world.looks();
         let mut notes = stream.notes.clone();
         if driven.out_of_budget {
             notes.push(self.ended_by_budget());
@@ -171,6 +172,8 @@ impl<W: World> Work<W> {
                 growth: None,
                 cut_short: driven.ended == EndReason::Stopped || error.is_some(),
                 notes: std::mem::take(&mut notes),
+                looks: looks.clone(),
+                slow: self.world.slow(&before, &after),
             };
             measured.push(replayed(part, head, replay, stream, tail));
             self.evidence.phases.push(Some((before.clone(), after.clone())));
