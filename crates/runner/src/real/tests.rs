@@ -188,14 +188,14 @@ fn test(name: &str) -> Test {
 fn io(name: &str) -> Io {
     match test(name) {
         Test::Io(io) => io,
-        Test::Save(save) => panic!("{save:?}"),
+        other => panic!("{other:?}"),
     }
 }
 
 fn save(name: &str) -> Save {
     match test(name) {
         Test::Save(save) => save,
-        Test::Io(io) => panic!("{io:?}"),
+        other => panic!("{other:?}"),
     }
 }
 
