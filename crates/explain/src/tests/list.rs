@@ -73,8 +73,10 @@ fn a_stall_of_an_inferred_cause_is_a_part_of_all_waits() {
             t_ns: Nanos::ZERO,
             ns: Nanos(2000 * MS),
             cause,
+            cause_basis: CauseBasis::Inferred,
             time: None,
             waited: Vec::new(),
+            around: None,
         };
         phase.stalls = vec![stall];
         run(vec![phase])

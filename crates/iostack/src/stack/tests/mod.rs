@@ -64,6 +64,7 @@ fn sent(stack: &RamStack, act: impl FnOnce()) -> Ledger {
         writes: now.writes - before.writes,
         flushes: now.flushes - before.flushes,
         discarded_bytes: now.discarded_bytes.minus(before.discarded_bytes),
+        ..now
     }
 }
 
