@@ -82,6 +82,7 @@ const RULES: &[Rule] = &[
     rule("phases[].**", Fate::Scrubbed, PATHS),
     rule("trust.checks[].detail", Fate::Neighbours, "paths and names of programs"),
     rule("trust.checks[].**", Fate::Scrubbed, PATHS),
+    rule("findings.list[].evidence[].value", Fate::Neighbours, "paths and names of programs"),
     rule("findings.**", Fate::Scrubbed, PATHS),
     rule("wear.**", Fate::Scrubbed, PATHS),
     rule("flashlag.**", Fate::Stays, ""),

@@ -34,8 +34,14 @@ pub fn share(args: &ShareArgs) -> Result<Exit> {
 
 /// One run and its file, nothing written yet.
 fn planned<'a>(path: &'a Path, args: &ShareArgs) -> Result<(&'a Path, Destination, Shared)> {
-    let shared = flashlag_share::shared(&run_from(path)?)
+    let mut shared = flashlag_share::shared(&run_from(path)?)
         .with_context(|| format!("{} can't be shared", path.display()))?;
+    // Findings repeat texts in which names were replaced: they follow from the shared run.
+    let rules = shared.run.findings.as_ref().map(|findings| findings.rules);
+    if rules == Some(flashlag_explain::RULES) {
+        flashlag_explain::attach(&mut shared.run);
+        shared.run.seal();
+    }
     let to = args.output.clone().unwrap_or_else(|| beside(path));
     let place = place_of(&to, OutputKind::Export, args.force, &args.runs)?;
     Ok((path, place, shared))
