@@ -180,8 +180,7 @@ fn phase(
 ) -> Phase {
     let (operation, block, ops) = match test {
         Test::Io(io) => (operation(io), io.block.0, 1_200),
-        Test::Save(_) => (Operation::Save, Bytes(4096), 1_200),
-        Test::Replay(_) => unreachable!("no forecast replays"),
+        Test::Save(_) | Test::Replay(_) => (Operation::Save, Bytes(4096), 1_200),
     };
     let (histogram, elapsed) = waits(times, ops);
     let bytes = Bytes(block.0 * ops);
