@@ -70,6 +70,7 @@ pub struct Space {
     target: u32,
     own_users: bool,
     nsenter: PathBuf,
+    env: PathBuf,
 }
 
 impl Space {
@@ -105,6 +106,7 @@ impl Space {
             target,
             own_users: users.is_some(),
             nsenter,
+            env: program("env")?,
         })
     }
 
@@ -116,7 +118,9 @@ impl Space {
 
     /// A program within, run by the user `shell`.
     pub fn command(&self, program: impl AsRef<Path>) -> Command {
-        let mut command = Command::new(&self.nsenter);
+        // What tests are started by may ignore signals, as `nohup` does; on a phone nothing does.
+        let mut command = Command::new(&self.env);
+        command.arg("--default-signal").arg(&self.nsenter);
         command.arg("--target").arg(self.target.to_string());
         command.args(["--mount", "--pid", "--root", "--wd"]);
         if self.own_users {
