@@ -399,7 +399,7 @@ fn a_fill_on_a_phone_fills_the_shared_storage() {
 }
 
 #[test]
-fn the_shared_storage_is_measured_beside_the_own() {
+fn a_pair_of_runs_measures_the_shared_storage_beside_the_own() {
     let Some(bench) = Bench::of(pixel().data_size(Some(200 << 20))) else { return };
     let words = ["run", "quick", "--on", "adb:", "-o", "run.json", "--set", "both=true"];
     let small = ["--set", "span=8MB", "--leave", "30MB"];
