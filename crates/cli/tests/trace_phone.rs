@@ -2,7 +2,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that can't go on fails")]
 
 #[path = "support/phone.rs"]
-#[allow(dead_code, reason = "what runs on phones need")]
 mod support;
 
 use flashlag_standin::Phone;

@@ -83,7 +83,7 @@ const KNOWN_TAGS: &[&str] = &[
     "rect", "path", "circle", "text", "g", "aside", "div", "header", "p", "b", "i", "bdi", "h1",
     "h2", "h3", "main", "nav", "ul", "ol", "li", "section", "table", "caption", "thead", "tbody",
     "tr", "th", "td", "span", "figure", "figcaption", "dl", "dt", "dd", "pre", "code", "br",
-    "footer",
+    "footer", "details", "summary",
 ];
 
 #[test]

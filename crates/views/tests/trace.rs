@@ -37,12 +37,12 @@ fn answer(rows: Vec<TraceWriter>) -> String {
 fn the_first_sentence_names_the_most_bytes_and_the_second_the_longest_waits() {
     assert_eq!(
         answer(vec![row("a", 300, 5, true), row("b", 500, 1, false), row("a", 400, 6, false)]),
-        "a writes the most: 700 B of 1.2 kB (58%). Its fsyncs wait the longest: 11 ms in 4, 6 ms at \
+        "a writes the most: 700 B of 1.2 kB (58%). Its fsyncs wait the longest: 11 ms in 4, 6.0 ms at \
          most."
     );
     assert_eq!(
-        answer(vec![row("a", 300, 9, true), row("b", 500, 1, false)]),
-        "b writes the most: 500 B of 800 B (63%). The fsyncs of a wait the longest: 9 ms in 2, 9 ms \
+        answer(vec![row("a", 300, 9, true), row("b", 600, 1, false)]),
+        "b writes the most: 600 B of 900 B (67%). The fsyncs of a wait the longest: 9.0 ms in 2, 9.0 ms \
          at most, on its main thread."
     );
 }
