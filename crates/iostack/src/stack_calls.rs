@@ -13,6 +13,7 @@ use crate::pid::Pid;
 use crate::plan::Plan;
 use crate::request_waits::RequestWaits;
 use crate::stack::{Inner, Stack};
+use crate::stack_file::waking;
 
 /// A call moves more bytes than this as several: as a kernel copies into its page cache.
 const PIECE: u64 = 1 << 20;
@@ -283,18 +284,6 @@ impl<D: Device<Clock = VirtualClock>> StackCalls<D> {
     fn is_busy(&self) -> bool {
         self.slots.iter().any(Option::is_some)
     }
-}
-
-/// The process of a thread's waking, if the thread takes time to wake.
-fn waking<D: Device<Clock = VirtualClock>>(
-    inner: &mut Inner<D>,
-    thread: usize,
-    wakes: bool,
-) -> Option<Pid> {
-    let time = if wakes { inner.cpus.wake(thread, inner.now()) } else { Nanos::ZERO };
-    let mut plan = Plan::new();
-    plan.then_compute(time);
-    (!plan.is_empty()).then(|| inner.scheduler.spawn(plan, &[]))
 }
 
 impl<D: Device<Clock = VirtualClock>> CallDevice for StackCalls<D> {

@@ -335,7 +335,7 @@ impl<D: Device<Clock = VirtualClock>> StackFile<D> {
 }
 
 /// The process of a thread's waking, if the thread takes time to wake.
-fn waking<D: Device<Clock = VirtualClock>>(
+pub(crate) fn waking<D: Device<Clock = VirtualClock>>(
     inner: &mut Inner<D>,
     thread: usize,
     wakes: bool,
