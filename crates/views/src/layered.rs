@@ -204,10 +204,14 @@ fn times(phase: &Phase) -> Times {
         None => "blocked".to_owned(),
     };
     let each = |time: Nanos| Nanos(time.0 / ops);
+    // The thread's times hold what passes between two operations, which no wait contains: on the CPU.
+    let mean = phase.latency_ns.mean.unwrap_or_default();
+    let between = each(time.total()).0.saturating_sub(mean.0);
+    let on_cpu = Nanos(each(time.on_cpu_ns).0.saturating_sub(between));
     Times {
         known: Known::ByThread,
         parts: vec![
-            (Place::Application, each(time.on_cpu_ns), "on the CPU".to_owned()),
+            (Place::Application, on_cpu, "on the CPU".to_owned()),
             (Place::Application, each(time.runnable_ns), "waiting for a CPU".to_owned()),
             (Place::Device, each(time.blocked_ns), blocked),
         ],

@@ -88,6 +88,25 @@ fn on_real_storage_the_thread_s_time_is_split_and_no_layer_is_invented() {
 }
 
 #[test]
+fn what_a_thread_does_between_two_saves_is_part_of_no_save() {
+    let mut phase = saves();
+    phase.time = Reading::Value(Time {
+        on_cpu_ns: Nanos(500 * 4 * MS),
+        runnable_ns: Nanos(500 * MS),
+        blocked_ns: Nanos(500 * 18 * MS),
+        stopped_ns: Nanos::ZERO,
+    });
+    let seen = layered(&bare_run(vec![phase])).unwrap();
+    let total: u64 = seen.rows.iter().filter_map(|row| row.time).map(|time| time.0).sum();
+    assert_eq!(total, 20 * MS, "4 + 1 + 18 ms of the thread, but a save takes 20");
+    let sentence = seen.sentence().unwrap();
+    assert!(
+        sentence.contains("18 ms pass in the storage and 2.0 ms in the application"),
+        "{sentence}"
+    );
+}
+
+#[test]
 fn without_bytes_and_times_there_is_no_picture_and_the_story_is_short() {
     let empty = bare_run(Vec::new());
     assert_eq!(layered(&empty), None);
