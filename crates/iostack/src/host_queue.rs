@@ -12,7 +12,7 @@ use flashlag_units::Nanos;
 use crate::pid::Pid;
 use crate::plan::Run;
 
-/// A time, and for how long by then others had requests under way.
+/// A time, and for how long by then a request of others was the oldest under way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Moment {
     pub(crate) at: Nanos,

@@ -463,6 +463,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         };
         if let Err(error) = self.device.submit(request) {
             self.fail(slot, &error);
+            self.was_refused(slot);
             self.free_slots.push(slot);
             self.in_use -= u32::from(piece.op != Op::Discard);
             let (first, appended) = self.carried[slot as usize].take_pieces();

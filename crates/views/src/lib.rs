@@ -59,9 +59,9 @@ pub use naming::{
     test_title,
 };
 pub use outline::{
-    LAG_IS_A_BUDGET, PhaseChange, PhaseStalls, Stalls, basis_in_words, cause_name, change_name,
-    changes, changes_heading, distribution_heading, environment_heading, for_people, phase_title,
-    saves_heading, stalls, test_name, tests_heading, trust_heading, wait_layers,
+    LAG_IS_A_BUDGET, PhaseChange, PhaseStalls, Stalls, basis_in_words, cause_name, causes_known,
+    change_name, changes, changes_heading, distribution_heading, environment_heading, for_people,
+    phase_title, saves_heading, stalls, test_name, tests_heading, trust_heading, wait_layers,
 };
 pub use overload::{OVERLOAD_RULE, Overload, Overloads, overload};
 pub use place::{Place, places};

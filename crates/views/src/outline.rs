@@ -4,7 +4,7 @@
 use flashlag_explain::{Figures, SaveKind, failed, findings_of, stalls_of};
 use flashlag_schema::finding::StallFinding;
 use flashlag_schema::{
-    CauseBasis, Change, ChangeKind, Mixed, Operation, Phase, Run, StallCause, WaitPart,
+    CauseBasis, Change, ChangeKind, Mixed, Operation, Phase, Run, StallCause, StallRecord, WaitPart,
 };
 use flashlag_units::Nanos;
 
@@ -46,6 +46,8 @@ pub struct PhaseStalls {
     pub usual: bool,
     /// Listed stalls by cause, most first.
     pub causes: Vec<(StallCause, usize)>,
+    /// Listed stalls with a known cause, by how it is known.
+    pub bases: Vec<(CauseBasis, usize)>,
     /// Failed checks that cover it.
     pub failures: Vec<Failure>,
 }
@@ -184,6 +186,51 @@ pub fn basis_in_words(phase: &Phase) -> Option<&'static str> {
     }
 }
 
+/// How a cause is known: `measured by the scheduler`, `inferred from counters`, …
+fn basis_name(basis: CauseBasis) -> &'static str {
+    match basis {
+        CauseBasis::Measured => "measured by the scheduler",
+        CauseBasis::Modelled => "as modelled",
+        CauseBasis::Reported => "reported by the device",
+        CauseBasis::Inferred => "inferred from counters",
+    }
+}
+
+/// The listed stalls of a phase whose cause is known, by how.
+fn bases(phase: &Phase) -> Vec<(CauseBasis, usize)> {
+    let known = |stall: &&StallRecord| stall.cause != StallCause::Unknown;
+    let count = |basis: CauseBasis| {
+        phase.stalls.iter().filter(known).filter(|stall| stall.cause_basis == basis).count()
+    };
+    let all = BASES.map(|basis| (basis, count(basis)));
+    all.into_iter().filter(|(_, count)| *count > 0).collect()
+}
+
+const BASES: [CauseBasis; 4] =
+    [CauseBasis::Modelled, CauseBasis::Reported, CauseBasis::Inferred, CauseBasis::Measured];
+
+/// How the causes of the listed stalls are known: `as modelled`, or with a number each where they
+/// differ: `7 reported by the device, 2 measured by the scheduler`. `None` without known causes.
+pub fn causes_known<'a>(phases: impl IntoIterator<Item = &'a PhaseStalls>) -> Option<String> {
+    let phases: Vec<&PhaseStalls> = phases.into_iter().collect();
+    let of = |basis: CauseBasis| -> usize {
+        let all = phases.iter().flat_map(|phase| &phase.bases);
+        all.filter(|(one, _)| *one == basis).map(|(_, count)| count).sum()
+    };
+    let known = BASES.map(|basis| (basis, of(basis)));
+    let known: Vec<_> = known.into_iter().filter(|(_, count)| *count > 0).collect();
+    match known.as_slice() {
+        [] => None,
+        [(only, _)] => Some(basis_name(*only).to_owned()),
+        several => {
+            let words = several.iter().map(|(basis, stalls)| {
+                format!("{} {}", format::count(*stalls as u64), basis_name(*basis))
+            });
+            Some(words.collect::<Vec<_>>().join(", "))
+        }
+    }
+}
+
 /// What the operations of each interval waited for, with the interval's end; empty parts where that is
 /// not known.
 pub fn wait_layers(phase: &Phase) -> Vec<(Nanos, Vec<WaitPart>)> {
@@ -242,6 +289,7 @@ fn phase_stalls(run: &Run, found: &[StallFinding], index: usize, phase: &Phase) 
         total: found.total_ns,
         usual: found.usual,
         causes: found.causes.iter().map(|count| (count.cause, count.stalls as usize)).collect(),
+        bases: bases(phase),
         failures: failures_of(run, phase),
     }
 }

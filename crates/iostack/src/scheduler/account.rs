@@ -2,12 +2,16 @@
 //!
 //! A process is one group of requests after another, and the time of a group is that of the piece
 //! that is done last: encrypted, queued for a tag, issued, at the device, completed, decrypted. At
-//! the device and in the queue the device says what was waited for; what it was busy with for
-//! others counts as theirs only while others had requests under way. What then remains is the work
-//! of the group's own step: a commit, a checkpoint, cleaning, a discard, or plain I/O.
+//! the device and in the queue the device says what was waited for. A wait behind earlier commands
+//! is one for others' I/O as long as the oldest command under way is theirs, whatever that meets
+//! itself: collection, a full cache, a discard; but not a device that sleeps or throttles, which
+//! does so for everyone. Behind one's own commands it counts what holds these up. What then remains
+//! is the work of the group's own step: a commit, a checkpoint, cleaning, a discard, or plain I/O.
 //!
 //! A process that follows others begins when the last of them has ended, and has waited for what
 //! that one did meanwhile.
+
+use std::collections::VecDeque;
 
 use flashlag_device::{Device, VirtualClock};
 use flashlag_stats::{Wait, Waited};
@@ -39,17 +43,22 @@ struct Path {
     begun: Nanos,
     submitted: Nanos,
     completed: Nanos,
+    /// For how long by its completion a command of others was the oldest under way.
+    others: Nanos,
     waited: Option<Waited>,
+    /// What of that passed behind commands before it.
+    behind: Waited,
 }
 
 /// What is kept account of besides, for all processes.
 #[derive(Debug)]
 pub(crate) struct Accounts {
     paths: Vec<Path>,
-    /// Pieces of others under way, since when there are any, and for how long there were before.
-    others: u32,
-    others_since: Nanos,
+    /// Slots of the commands under way, oldest first, and whether each is of others.
+    under_way: VecDeque<(u32, bool)>,
+    /// For how long the oldest was of others, up to a moment.
     others_time: Nanos,
+    others_until: Nanos,
     /// Whether processes that begin belong to somebody else than the caller.
     pub(crate) for_others: bool,
     /// What the process waited for whose result was taken last.
@@ -57,12 +66,38 @@ pub(crate) struct Accounts {
 }
 
 impl Accounts {
-    fn others_by(&self, now: Nanos) -> Nanos {
-        match self.others {
-            0 => self.others_time,
-            _ => self.others_time.plus(now.saturating_since(self.others_since)),
+    /// For how long by now a command of others was the oldest under way.
+    fn others_by(&mut self, now: Nanos) -> Nanos {
+        if let Some((_, true)) = self.under_way.front() {
+            let passed = now.saturating_since(self.others_until);
+            self.others_time = self.others_time.plus(passed);
+        }
+        self.others_until = now;
+        self.others_time
+    }
+
+    /// The command in a slot is no longer under way.
+    fn left(&mut self, slot: u32, now: Nanos) {
+        self.others_by(now);
+        if let Some(index) = self.under_way.iter().position(|(one, _)| *one == slot) {
+            self.under_way.remove(index);
         }
     }
+}
+
+/// What a device does for everyone, whoever's command comes first.
+const FOR_EVERYONE: [Wait; 2] = [Wait::WakeUp, Wait::Throttling];
+
+/// What a piece waited for behind commands before it, with up to `theirs` of that as others' I/O.
+fn behind_others(behind: Waited, theirs: Nanos) -> Waited {
+    let mut shared = Waited::default();
+    FOR_EVERYONE.iter().for_each(|cause| shared.add(*cause, behind.of(*cause)));
+    let behind = behind.since(&shared);
+    let theirs = theirs.min(behind.total());
+    let own = behind.scaled_to(behind.total().since(theirs));
+    let mut waited = own.moved(Wait::OtherIo, Wait::Storage, Nanos::MAX).plus(&shared);
+    waited.add(Wait::OtherIo, theirs);
+    waited
 }
 
 impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
@@ -72,9 +107,9 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         self.accounts.get_or_insert_with(|| {
             Box::new(Accounts {
                 paths,
-                others: 0,
-                others_since: Nanos::ZERO,
+                under_way: VecDeque::new(),
                 others_time: Nanos::ZERO,
+                others_until: Nanos::ZERO,
                 for_others: false,
                 taken: Waited::default(),
             })
@@ -142,21 +177,27 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
             return;
         }
         let now = self.now();
-        let is_others = self.account(piece.pid).is_some_and(|account| account.is_others);
         let Some(accounts) = &mut self.accounts else { return };
         piece.ready = Moment { at: now, others: accounts.others_by(now) };
-        if is_others {
-            if accounts.others == 0 {
-                accounts.others_since = now;
-            }
-            accounts.others += 1;
-        }
     }
 
     pub(super) fn begun(&mut self, slot: u32) {
+        if self.accounts.is_none() {
+            return;
+        }
+        let (now, pid) = (self.now(), self.carried[slot as usize].first.pid);
+        let is_others = self.account(pid).is_some_and(|account| account.is_others);
+        let Some(accounts) = &mut self.accounts else { return };
+        accounts.others_by(now);
+        accounts.paths[slot as usize].begun = now;
+        accounts.under_way.push_back((slot, is_others));
+    }
+
+    /// The device has refused the command in a slot.
+    pub(super) fn was_refused(&mut self, slot: u32) {
         let now = self.now();
         if let Some(accounts) = &mut self.accounts {
-            accounts.paths[slot as usize].begun = now;
+            accounts.left(slot, now);
         }
     }
 
@@ -170,8 +211,12 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
     pub(super) fn has_completed(&mut self, slot: u32) {
         let now = self.now();
         if let Some(accounts) = &mut self.accounts {
+            accounts.left(slot, now);
+            let others = accounts.others_time;
             let path = &mut accounts.paths[slot as usize];
-            (path.completed, path.waited) = (now, self.device.waited(slot));
+            (path.completed, path.others) = (now, others);
+            path.waited = self.device.waited(slot);
+            path.behind = self.device.waited_behind(slot).unwrap_or_default();
             let took = now.saturating_since(path.begun);
             self.ledger.counted.completed(self.carried[slot as usize].first.op, took);
         }
@@ -183,9 +228,9 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         let Some(accounts) = &mut self.accounts else { return };
         let path = accounts.paths[slot as usize];
         let Moment { at: ready, others } = piece.ready;
-        let others = accounts.others_by(path.completed.min(now)).saturating_since(others);
+        let theirs = path.others.saturating_since(others);
         let queued = path.begun.saturating_since(ready);
-        let mut waited = match queued {
+        let held = match queued {
             Nanos::ZERO => Waited::default(),
             _ => {
                 let held = self.device.held_up(ready, path.begun);
@@ -193,25 +238,16 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
             }
         };
         let there = path.completed.saturating_since(path.submitted);
-        waited = waited.plus(&path.waited.unwrap_or_default().scaled_to(there));
-        let theirs = waited.of(Wait::OtherIo).min(others);
-        let own = waited.of(Wait::OtherIo).since(theirs);
-        waited = waited.moved(Wait::OtherIo, Wait::Storage, own);
+        let at_device = path.waited.unwrap_or_default().scaled_to(there);
+        let alone = at_device.since(&path.behind);
+        let behind = held.plus(&at_device.since(&alone));
+        let mut waited = alone.plus(&behind_others(behind, theirs));
         let Some(account) = self.account(piece.pid) else { return };
         waited = waited.moved(Wait::Storage, account.step, Nanos::MAX);
         // What is left is the software's: encryption, driver, interrupt.
         let time = now.saturating_since(account.since);
         waited.add(Wait::Executing, time.saturating_since(waited.total()));
         account.piece = Some((now, waited));
-        if account.is_others
-            && let Some(accounts) = &mut self.accounts
-        {
-            accounts.others = accounts.others.saturating_sub(1);
-            if accounts.others == 0 {
-                let time = now.saturating_since(accounts.others_since);
-                accounts.others_time = accounts.others_time.plus(time);
-            }
-        }
     }
 
     /// A group is done.
@@ -229,5 +265,34 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         if let Some(accounts) = &mut self.accounts {
             accounts.taken = waited.unwrap_or_default();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn behind_others_it_is_their_io_whatever_they_meet_but_not_a_device_that_sleeps() {
+        let mut behind = Waited::all(Wait::WriteCacheFull, Nanos(60));
+        behind.add(Wait::OtherIo, Nanos(20));
+        behind.add(Wait::WakeUp, Nanos(10));
+        let parts = |theirs| behind_others(behind, Nanos(theirs)).parts().collect::<Vec<_>>();
+        let all = [(Wait::OtherIo, Nanos(80)), (Wait::WakeUp, Nanos(10))];
+        assert_eq!(parts(80), all);
+        assert_eq!(parts(500), all, "no more than there is");
+    }
+
+    #[test]
+    fn behind_ones_own_commands_it_is_what_holds_those_up() {
+        let mut behind = Waited::all(Wait::GarbageCollection, Nanos(60));
+        behind.add(Wait::OtherIo, Nanos(20));
+        let own: Vec<_> = behind_others(behind, Nanos::ZERO).parts().collect();
+        let expected = [(Wait::Storage, 20), (Wait::GarbageCollection, 60)];
+        assert_eq!(own, expected.map(|(cause, part)| (cause, Nanos(part))));
+        // Half of it behind others'.
+        let half: Vec<_> = behind_others(behind, Nanos(40)).parts().collect();
+        let expected = [(Wait::Storage, 10), (Wait::OtherIo, 40), (Wait::GarbageCollection, 30)];
+        assert_eq!(half, expected.map(|(cause, part)| (cause, Nanos(part))));
     }
 }
