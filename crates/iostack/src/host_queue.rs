@@ -11,12 +11,13 @@ use flashlag_units::Nanos;
 
 use crate::pid::Pid;
 use crate::plan::Run;
+use crate::scheduler::Oldest;
 
-/// A time, and for how long by then a request of others was the oldest under way.
+/// A time, and whose the oldest command under way was by then.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Moment {
     pub(crate) at: Nanos,
-    pub(crate) others: Nanos,
+    pub(crate) oldest: Oldest,
 }
 
 /// A request, or the part of a request that fits one command.

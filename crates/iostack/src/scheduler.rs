@@ -21,6 +21,7 @@ use crate::plan::{BlockRequest, Plan, Run};
 use crate::ranges::Ranges;
 
 use account::{Account, Accounts};
+pub(crate) use account::{Oldest, Owner};
 
 /// An entry of the process table, used by one process after another.
 #[derive(Debug, Default)]

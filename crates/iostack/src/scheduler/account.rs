@@ -3,10 +3,11 @@
 //! A process is one group of requests after another, and the time of a group is that of the piece
 //! that is done last: encrypted, queued for a tag, issued, at the device, completed, decrypted. At
 //! the device and in the queue the device says what was waited for. A wait behind earlier commands
-//! is one for others' I/O as long as the oldest command under way is theirs, whatever that meets
-//! itself: collection, a full cache, a discard; but not a device that sleeps or throttles, which
-//! does so for everyone. Behind one's own commands it counts what holds these up. What then remains
-//! is the work of the group's own step: a commit, a checkpoint, cleaning, a discard, or plain I/O.
+//! is one for others' I/O as long as the oldest command under way is another process's, whatever that
+//! meets itself: collection, a full cache, a discard; but not a device that sleeps or throttles, which
+//! does so for everyone. Behind one's own commands, and behind those of the kernel's threads, which
+//! write what one has left to them, it counts what holds these up. What then remains is the work of
+//! the group's own step: a commit, a checkpoint, cleaning, a discard, or plain I/O.
 //!
 //! A process that follows others begins when the last of them has ended, and has waited for what
 //! that one did meanwhile.
@@ -21,6 +22,34 @@ use super::Scheduler;
 use crate::host_queue::{Moment, Piece};
 use crate::pid::Pid;
 
+/// Whose a process is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// The caller's: what is measured.
+    #[default]
+    Caller,
+    /// A thread's of the kernel.
+    Kernel,
+    /// Another process's: a background job's.
+    Other,
+}
+
+/// For how long the oldest command under way was somebody else's, since the beginning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Oldest {
+    kernel: Nanos,
+    other: Nanos,
+}
+
+impl Oldest {
+    fn since(self, before: Oldest) -> Oldest {
+        Oldest {
+            kernel: self.kernel.saturating_since(before.kernel),
+            other: self.other.saturating_since(before.other),
+        }
+    }
+}
+
 /// The time of one process.
 #[derive(Debug, Default)]
 pub(super) struct Account {
@@ -33,8 +62,7 @@ pub(super) struct Account {
     piece: Option<(Nanos, Waited)>,
     /// The processes that it follows, with what they had waited for when it began.
     follows: Vec<(Pid, Waited)>,
-    /// Whether it belongs to somebody else than the caller.
-    is_others: bool,
+    owner: Owner,
 }
 
 /// The way of the command that a slot carried last.
@@ -43,8 +71,8 @@ struct Path {
     begun: Nanos,
     submitted: Nanos,
     completed: Nanos,
-    /// For how long by its completion a command of others was the oldest under way.
-    others: Nanos,
+    /// Whose the oldest command under way was by its completion.
+    oldest: Oldest,
     waited: Option<Waited>,
     /// What of that passed behind commands before it.
     behind: Waited,
@@ -54,31 +82,33 @@ struct Path {
 #[derive(Debug)]
 pub(crate) struct Accounts {
     paths: Vec<Path>,
-    /// Slots of the commands under way, oldest first, and whether each is of others.
-    under_way: VecDeque<(u32, bool)>,
-    /// For how long the oldest was of others, up to a moment.
-    others_time: Nanos,
-    others_until: Nanos,
-    /// Whether processes that begin belong to somebody else than the caller.
-    pub(crate) for_others: bool,
+    /// Slots of the commands under way, oldest first, and whose each is.
+    under_way: VecDeque<(u32, Owner)>,
+    /// Whose the oldest was, up to a moment.
+    oldest: Oldest,
+    oldest_until: Nanos,
+    /// Whose processes are that begin.
+    owner: Owner,
     /// What the process waited for whose result was taken last.
     taken: Waited,
 }
 
 impl Accounts {
-    /// For how long by now a command of others was the oldest under way.
-    fn others_by(&mut self, now: Nanos) -> Nanos {
-        if let Some((_, true)) = self.under_way.front() {
-            let passed = now.saturating_since(self.others_until);
-            self.others_time = self.others_time.plus(passed);
+    /// Whose the oldest command under way was by now.
+    fn oldest_by(&mut self, now: Nanos) -> Oldest {
+        let passed = now.saturating_since(self.oldest_until);
+        match self.under_way.front() {
+            Some((_, Owner::Kernel)) => self.oldest.kernel = self.oldest.kernel.plus(passed),
+            Some((_, Owner::Other)) => self.oldest.other = self.oldest.other.plus(passed),
+            Some((_, Owner::Caller)) | None => {}
         }
-        self.others_until = now;
-        self.others_time
+        self.oldest_until = now;
+        self.oldest
     }
 
     /// The command in a slot is no longer under way.
     fn left(&mut self, slot: u32, now: Nanos) {
-        self.others_by(now);
+        self.oldest_by(now);
         if let Some(index) = self.under_way.iter().position(|(one, _)| *one == slot) {
             self.under_way.remove(index);
         }
@@ -88,14 +118,17 @@ impl Accounts {
 /// What a device does for everyone, whoever's command comes first.
 const FOR_EVERYONE: [Wait; 2] = [Wait::WakeUp, Wait::Throttling];
 
-/// What a piece waited for behind commands before it, with up to `theirs` of that as others' I/O.
-fn behind_others(behind: Waited, theirs: Nanos) -> Waited {
+/// What a piece waited for behind commands before it. As much of that as the oldest command was another
+/// process's is others' I/O; of the rest what the device did for others is that as long as the oldest was
+/// the kernel's.
+fn behind_others(behind: Waited, oldest: Oldest) -> Waited {
     let mut shared = Waited::default();
     FOR_EVERYONE.iter().for_each(|cause| shared.add(*cause, behind.of(*cause)));
     let behind = behind.since(&shared);
-    let theirs = theirs.min(behind.total());
-    let own = behind.scaled_to(behind.total().since(theirs));
-    let mut waited = own.moved(Wait::OtherIo, Wait::Storage, Nanos::MAX).plus(&shared);
+    let theirs = oldest.other.min(behind.total());
+    let rest = behind.scaled_to(behind.total().since(theirs));
+    let own = rest.of(Wait::OtherIo).saturating_since(oldest.kernel);
+    let mut waited = rest.moved(Wait::OtherIo, Wait::Storage, own).plus(&shared);
     waited.add(Wait::OtherIo, theirs);
     waited
 }
@@ -108,9 +141,9 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
             Box::new(Accounts {
                 paths,
                 under_way: VecDeque::new(),
-                others_time: Nanos::ZERO,
-                others_until: Nanos::ZERO,
-                for_others: false,
+                oldest: Oldest::default(),
+                oldest_until: Nanos::ZERO,
+                owner: Owner::Caller,
                 taken: Waited::default(),
             })
         });
@@ -121,10 +154,10 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         self.accounts.as_ref().map(|accounts| accounts.taken)
     }
 
-    /// Whether processes that begin from now on belong to somebody else than the caller.
-    pub(crate) fn for_others(&mut self, others: bool) {
+    /// Whose processes are that begin from now on.
+    pub(crate) fn begin_for(&mut self, owner: Owner) {
         if let Some(accounts) = &mut self.accounts {
-            accounts.for_others = others;
+            accounts.owner = owner;
         }
     }
 
@@ -134,9 +167,9 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
 
     pub(super) fn opened(&mut self, pid: Pid) {
         let Some(accounts) = &self.accounts else { return };
-        let (since, is_others) = (self.now(), accounts.for_others);
+        let (since, owner) = (self.now(), accounts.owner);
         if let Some(process) = self.process_mut(pid) {
-            process.account = Some(Box::new(Account { since, is_others, ..Account::default() }));
+            process.account = Some(Box::new(Account { since, owner, ..Account::default() }));
         }
     }
 
@@ -178,7 +211,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         }
         let now = self.now();
         let Some(accounts) = &mut self.accounts else { return };
-        piece.ready = Moment { at: now, others: accounts.others_by(now) };
+        piece.ready = Moment { at: now, oldest: accounts.oldest_by(now) };
     }
 
     pub(super) fn begun(&mut self, slot: u32) {
@@ -186,11 +219,11 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
             return;
         }
         let (now, pid) = (self.now(), self.carried[slot as usize].first.pid);
-        let is_others = self.account(pid).is_some_and(|account| account.is_others);
+        let owner = self.account(pid).map(|account| account.owner).unwrap_or_default();
         let Some(accounts) = &mut self.accounts else { return };
-        accounts.others_by(now);
+        accounts.oldest_by(now);
         accounts.paths[slot as usize].begun = now;
-        accounts.under_way.push_back((slot, is_others));
+        accounts.under_way.push_back((slot, owner));
     }
 
     /// The device has refused the command in a slot.
@@ -212,9 +245,9 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         let now = self.now();
         if let Some(accounts) = &mut self.accounts {
             accounts.left(slot, now);
-            let others = accounts.others_time;
+            let oldest = accounts.oldest;
             let path = &mut accounts.paths[slot as usize];
-            (path.completed, path.others) = (now, others);
+            (path.completed, path.oldest) = (now, oldest);
             path.waited = self.device.waited(slot);
             path.behind = self.device.waited_behind(slot).unwrap_or_default();
             let took = now.saturating_since(path.begun);
@@ -227,8 +260,8 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         let now = self.now();
         let Some(accounts) = &mut self.accounts else { return };
         let path = accounts.paths[slot as usize];
-        let Moment { at: ready, others } = piece.ready;
-        let theirs = path.others.saturating_since(others);
+        let Moment { at: ready, oldest } = piece.ready;
+        let oldest = path.oldest.since(oldest);
         let queued = path.begun.saturating_since(ready);
         let held = match queued {
             Nanos::ZERO => Waited::default(),
@@ -241,7 +274,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         let at_device = path.waited.unwrap_or_default().scaled_to(there);
         let alone = at_device.since(&path.behind);
         let behind = held.plus(&at_device.since(&alone));
-        let mut waited = alone.plus(&behind_others(behind, theirs));
+        let mut waited = alone.plus(&behind_others(behind, oldest));
         let Some(account) = self.account(piece.pid) else { return };
         waited = waited.moved(Wait::Storage, account.step, Nanos::MAX);
         // What is left is the software's: encryption, driver, interrupt.
@@ -277,7 +310,10 @@ mod tests {
         let mut behind = Waited::all(Wait::WriteCacheFull, Nanos(60));
         behind.add(Wait::OtherIo, Nanos(20));
         behind.add(Wait::WakeUp, Nanos(10));
-        let parts = |theirs| behind_others(behind, Nanos(theirs)).parts().collect::<Vec<_>>();
+        let parts = |other| {
+            let oldest = Oldest { other: Nanos(other), ..Oldest::default() };
+            behind_others(behind, oldest).parts().collect::<Vec<_>>()
+        };
         let all = [(Wait::OtherIo, Nanos(80)), (Wait::WakeUp, Nanos(10))];
         assert_eq!(parts(80), all);
         assert_eq!(parts(500), all, "no more than there is");
@@ -287,12 +323,18 @@ mod tests {
     fn behind_ones_own_commands_it_is_what_holds_those_up() {
         let mut behind = Waited::all(Wait::GarbageCollection, Nanos(60));
         behind.add(Wait::OtherIo, Nanos(20));
-        let own: Vec<_> = behind_others(behind, Nanos::ZERO).parts().collect();
+        let own: Vec<_> = behind_others(behind, Oldest::default()).parts().collect();
         let expected = [(Wait::Storage, 20), (Wait::GarbageCollection, 60)];
         assert_eq!(own, expected.map(|(cause, part)| (cause, Nanos(part))));
         // Half of it behind others'.
-        let half: Vec<_> = behind_others(behind, Nanos(40)).parts().collect();
+        let oldest = Oldest { other: Nanos(40), ..Oldest::default() };
+        let half: Vec<_> = behind_others(behind, oldest).parts().collect();
         let expected = [(Wait::Storage, 10), (Wait::OtherIo, 40), (Wait::GarbageCollection, 30)];
         assert_eq!(half, expected.map(|(cause, part)| (cause, Nanos(part))));
+        // The kernel's threads: their plain work is others', what they meet is the flash's.
+        let oldest = Oldest { kernel: Nanos(40), ..Oldest::default() };
+        let kernels: Vec<_> = behind_others(behind, oldest).parts().collect();
+        let expected = [(Wait::OtherIo, 20), (Wait::GarbageCollection, 60)];
+        assert_eq!(kernels, expected.map(|(cause, part)| (cause, Nanos(part))));
     }
 }

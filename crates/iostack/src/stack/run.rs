@@ -10,6 +10,7 @@ use crate::background::{BackgroundJob, BackgroundTotal, DueTimes, Pending, Runni
 use crate::fs::{FileId, Quiet, Reason};
 use crate::pid::Pid;
 use crate::plan::{BlockRequest, Plan};
+use crate::scheduler::Owner;
 
 impl<D: Device<Clock = VirtualClock>> Inner<D> {
     pub(crate) fn now(&self) -> Nanos {
@@ -32,9 +33,9 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
 
     /// Starts the work of the kernel's threads and of the background job that is due.
     fn run_threads(&mut self) {
-        self.scheduler.for_others(true);
+        self.scheduler.begin_for(Owner::Kernel);
         self.start_threads();
-        self.scheduler.for_others(false);
+        self.scheduler.begin_for(Owner::Caller);
         let begun = self.begin_background();
         self.keep_error(begun.err());
     }
@@ -180,12 +181,12 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
             return Ok(());
         }
         let Some(mut running) = self.background.take() else { return Ok(()) };
-        self.scheduler.for_others(true);
+        self.scheduler.begin_for(Owner::Other);
         let mut begun = Ok(());
         while begun.is_ok() && running.take_due(now) {
             begun = self.begin_request(&mut running);
         }
-        self.scheduler.for_others(false);
+        self.scheduler.begin_for(Owner::Caller);
         self.background = Some(running);
         begun
     }
@@ -253,9 +254,9 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         let plan = self.fs.sync(now, Some(file), call == SyncCall::Data);
         let mut before = Plan::new();
         before.then_compute(self.cpus.beside(now, self.sync_time()));
-        self.scheduler.for_others(true);
+        self.scheduler.begin_for(Owner::Other);
         let pid = self.spawn_sync(before, plan);
-        self.scheduler.for_others(false);
+        self.scheduler.begin_for(Owner::Caller);
         let Some(one) = self.background.as_mut().and_then(|job| job.under_way.get_mut(index))
         else {
             never!("a background job lost a request while that was made durable");
