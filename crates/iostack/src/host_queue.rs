@@ -11,7 +11,22 @@ use flashlag_units::Nanos;
 
 use crate::pid::Pid;
 use crate::plan::Run;
-use crate::scheduler::Oldest;
+
+/// For how long the oldest command under way was somebody else's, since the beginning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Oldest {
+    pub(crate) kernel: Nanos,
+    pub(crate) other: Nanos,
+}
+
+impl Oldest {
+    pub(crate) fn since(self, before: Oldest) -> Oldest {
+        Oldest {
+            kernel: self.kernel.saturating_since(before.kernel),
+            other: self.other.saturating_since(before.other),
+        }
+    }
+}
 
 /// A time, and whose the oldest command under way was by then.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,6 +1,6 @@
 //! The scheduler: carries plans out, several side by side, over one device in virtual time.
 
-mod account;
+pub(crate) mod account;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -21,7 +21,6 @@ use crate::plan::{BlockRequest, Plan, Run};
 use crate::ranges::Ranges;
 
 use account::{Account, Accounts};
-pub(crate) use account::{Oldest, Owner};
 
 /// An entry of the process table, used by one process after another.
 #[derive(Debug, Default)]

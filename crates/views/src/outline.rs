@@ -4,10 +4,11 @@
 use flashlag_explain::{Figures, SaveKind, failed, findings_of, stalls_of};
 use flashlag_schema::finding::StallFinding;
 use flashlag_schema::{
-    CauseBasis, Change, ChangeKind, Mixed, Operation, Phase, Run, StallCause, StallRecord, WaitPart,
+    CauseBasis, Change, ChangeKind, Mixed, Operation, Phase, Run, StallCause, WaitPart,
 };
 use flashlag_units::Nanos;
 
+use crate::causes;
 use crate::doubt::{CheckCounts, Failure, failures_of};
 use crate::fill::full_at;
 use crate::format;
@@ -151,84 +152,11 @@ fn lower_first(label: &str) -> String {
     }
 }
 
-/// The name of a cause: `storage`, `waiting for a CPU`, …
-pub fn cause_name(cause: StallCause) -> &'static str {
-    match cause {
-        StallCause::Storage => "storage",
-        StallCause::Cpu => "waiting for a CPU",
-        StallCause::Executing => "on the CPU",
-        StallCause::Stopped => "the program was stopped",
-        StallCause::Mixed => "several causes",
-        StallCause::Unknown => "cause unknown",
-        StallCause::FilesystemCommit => "filesystem commit",
-        StallCause::Checkpoint => "checkpoint",
-        StallCause::Cleaning => "filesystem cleaning",
-        StallCause::Discard => "discard",
-        StallCause::OtherIo => "another process's I/O",
-        StallCause::GarbageCollection => "garbage collection",
-        StallCause::WearLevelling => "wear levelling",
-        StallCause::WriteCacheFull => "write cache full",
-        StallCause::WakeUp => "waking up",
-        StallCause::Throttling => "throttling",
-        StallCause::DevicePeriod => "the device's own period",
-    }
-}
-
-/// How the causes of a phase's stalls are known, where that is more than the scheduler's account.
-pub fn basis_in_words(phase: &Phase) -> Option<&'static str> {
-    let of = |basis: CauseBasis| phase.stalls.iter().any(|stall| stall.cause_basis == basis);
-    match (of(CauseBasis::Reported), of(CauseBasis::Inferred), of(CauseBasis::Modelled)) {
-        (true, true, _) => Some("reported by the device or inferred from counters"),
-        (true, false, _) => Some("reported by the device"),
-        (false, true, _) => Some("inferred from counters"),
-        (false, false, true) => Some("as modelled"),
-        (false, false, false) => None,
-    }
-}
-
-/// How a cause is known: `measured by the scheduler`, `inferred from counters`, …
-fn basis_name(basis: CauseBasis) -> &'static str {
-    match basis {
-        CauseBasis::Measured => "measured by the scheduler",
-        CauseBasis::Modelled => "as modelled",
-        CauseBasis::Reported => "reported by the device",
-        CauseBasis::Inferred => "inferred from counters",
-    }
-}
-
-/// The listed stalls of a phase whose cause is known, by how.
-fn bases(phase: &Phase) -> Vec<(CauseBasis, usize)> {
-    let known = |stall: &&StallRecord| stall.cause != StallCause::Unknown;
-    let count = |basis: CauseBasis| {
-        phase.stalls.iter().filter(known).filter(|stall| stall.cause_basis == basis).count()
-    };
-    let all = BASES.map(|basis| (basis, count(basis)));
-    all.into_iter().filter(|(_, count)| *count > 0).collect()
-}
-
-const BASES: [CauseBasis; 4] =
-    [CauseBasis::Modelled, CauseBasis::Reported, CauseBasis::Inferred, CauseBasis::Measured];
-
 /// How the causes of the listed stalls are known: `as modelled`, or with a number each where they
 /// differ: `7 reported by the device, 2 measured by the scheduler`. `None` without known causes.
 pub fn causes_known<'a>(phases: impl IntoIterator<Item = &'a PhaseStalls>) -> Option<String> {
-    let phases: Vec<&PhaseStalls> = phases.into_iter().collect();
-    let of = |basis: CauseBasis| -> usize {
-        let all = phases.iter().flat_map(|phase| &phase.bases);
-        all.filter(|(one, _)| *one == basis).map(|(_, count)| count).sum()
-    };
-    let known = BASES.map(|basis| (basis, of(basis)));
-    let known: Vec<_> = known.into_iter().filter(|(_, count)| *count > 0).collect();
-    match known.as_slice() {
-        [] => None,
-        [(only, _)] => Some(basis_name(*only).to_owned()),
-        several => {
-            let words = several.iter().map(|(basis, stalls)| {
-                format!("{} {}", format::count(*stalls as u64), basis_name(*basis))
-            });
-            Some(words.collect::<Vec<_>>().join(", "))
-        }
-    }
+    let all: Vec<_> = phases.into_iter().flat_map(|phase| &phase.bases).copied().collect();
+    causes::known(&all)
 }
 
 /// What the operations of each interval waited for, with the interval's end; empty parts where that is
@@ -289,7 +217,7 @@ fn phase_stalls(run: &Run, found: &[StallFinding], index: usize, phase: &Phase) 
         total: found.total_ns,
         usual: found.usual,
         causes: found.causes.iter().map(|count| (count.cause, count.stalls as usize)).collect(),
-        bases: bases(phase),
+        bases: causes::bases(phase),
         failures: failures_of(run, phase),
     }
 }

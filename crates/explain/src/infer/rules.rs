@@ -119,14 +119,16 @@ impl Scene<'_> {
     }
 
     /// Others moved almost all bytes, and even at its best speed the disk takes most of the stall for
-    /// them; and neither a commit nor a flush has a claim.
+    /// them; and neither a commit nor a flush has a claim, nor does the filesystem clean, whose own bytes
+    /// are no other process's.
     fn by_others(&self, around: &Surroundings, blocked: Nanos) -> Option<StallCause> {
         let (others, all) = (around.others_bytes()?, around.disk_bytes?);
         let almost_all = others.0 as f64 >= ALMOST_ALL * all.0 as f64;
         let few_flushes = around.flush_ns.is_some_and(|flush| flush.0 <= blocked.0 / 2);
         let unsynced = around.commits == Some(0) || (few_flushes && !self.commits());
         let explained = self.time_of(others)? >= MOST * blocked.0 as f64;
-        (almost_all && unsynced && explained).then_some(StallCause::OtherIo)
+        let cleans = around.cleanings > Some(0);
+        (almost_all && unsynced && explained && !cleans).then_some(StallCause::OtherIo)
     }
 
     /// Whether the measured operations ask for commits themselves: these hold others' bytes too.

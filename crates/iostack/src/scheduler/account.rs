@@ -19,7 +19,7 @@ use flashlag_stats::{Wait, Waited};
 use flashlag_units::Nanos;
 
 use super::Scheduler;
-use crate::host_queue::{Moment, Piece};
+use crate::host_queue::{Moment, Oldest, Piece};
 use crate::pid::Pid;
 
 /// Whose a process is.
@@ -32,22 +32,6 @@ pub(crate) enum Owner {
     Kernel,
     /// Another process's: a background job's.
     Other,
-}
-
-/// For how long the oldest command under way was somebody else's, since the beginning.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Oldest {
-    kernel: Nanos,
-    other: Nanos,
-}
-
-impl Oldest {
-    fn since(self, before: Oldest) -> Oldest {
-        Oldest {
-            kernel: self.kernel.saturating_since(before.kernel),
-            other: self.other.saturating_since(before.other),
-        }
-    }
 }
 
 /// The time of one process.

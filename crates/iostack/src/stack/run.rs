@@ -10,7 +10,7 @@ use crate::background::{BackgroundJob, BackgroundTotal, DueTimes, Pending, Runni
 use crate::fs::{FileId, Quiet, Reason};
 use crate::pid::Pid;
 use crate::plan::{BlockRequest, Plan};
-use crate::scheduler::Owner;
+use crate::scheduler::account::Owner;
 
 impl<D: Device<Clock = VirtualClock>> Inner<D> {
     pub(crate) fn now(&self) -> Nanos {
