@@ -109,7 +109,7 @@ impl RunningJob {
         self.starts.iter().min().copied()
     }
 
-    /// Takes a request whose time has come by `now`; `false` where there is none.
+    /// Takes a request whose time has come by `now`; `false` if no request is due.
     pub(crate) fn take_due(&mut self, now: Nanos) -> bool {
         let due = self.starts.iter().position(|start| *start <= now);
         due.map(|index| self.starts.swap_remove(index)).is_some()
