@@ -6,6 +6,8 @@
 
 #[path = "support/program.rs"]
 mod program;
+#[path = "support/reported.rs"]
+mod reported;
 #[path = "support/lab.rs"]
 mod support;
 
@@ -92,4 +94,18 @@ fn what_the_lab_has_not_is_refused_before_anything_boots() {
         assert!(error.contains(said), "{target}: {error}");
         assert!(!file.exists(), "{target}");
     }
+}
+
+#[test]
+fn the_device_reports_what_stalls_in_a_guest_waited_for() {
+    if !can_boot("mkfs.ext4") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("run.json");
+    let mut run = support::command("run");
+    let output = run.args(reported::arguments(folder.path(), "")).arg("-o").arg(&file).output();
+    let said = String::from_utf8_lossy(&output.unwrap().stderr).into_owned();
+    assert!(file.is_file(), "{said}");
+    reported::assert_reported(&file, &said);
 }

@@ -6,6 +6,8 @@
 
 #[path = "support/program.rs"]
 mod program;
+#[path = "support/reported.rs"]
+mod reported;
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -164,6 +166,25 @@ fn a_fuse_daemon_passes_on_each_sync_and_no_more() {
         let seen = costs(&run, index)[1];
         assert!((flushes - 0.1..flushes + 0.5).contains(&seen), "{seen}: {said}");
     }
+    assert_nothing_is_left(folder.path());
+}
+
+#[test]
+fn the_device_reports_what_stalls_waited_for() {
+    if flashlag_need::slow("a device is filled and collects") || !can_mount(&[]) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (file, temporary) = (folder.path().join("run.json"), folder.path().join("tmp"));
+    std::fs::create_dir_all(&temporary).unwrap();
+    let mut command = Command::new("timeout");
+    command.args(["--foreground", "-s", "KILL", PATIENCE]).arg(flashlag()).arg("run");
+    command.args(reported::arguments(folder.path(), "host,")).arg("-o").arg(&file);
+    command.env("TMPDIR", temporary).env_remove("XDG_RUNTIME_DIR");
+    let output = command.env("FLASHLAG_NBD_PLUGIN", plugin().unwrap()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(file.is_file(), "{said}");
+    reported::assert_reported(&file, &said);
     assert_nothing_is_left(folder.path());
 }
 

@@ -205,6 +205,13 @@ pub trait Device {
         None
     }
 
+    /// What of [`Device::waited`] passed while the request waited for requests that were handed over
+    /// before it.
+    #[inline]
+    fn waited_behind(&mut self, _slot: u32) -> Option<Waited> {
+        None
+    }
+
     /// What held the device up between two times, for a request that could not be handed over yet:
     /// parts that add up to that time. `None` where the device does not know.
     #[inline]

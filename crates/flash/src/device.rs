@@ -34,8 +34,8 @@ pub struct FlashDevice {
     line: BinaryHeap<Reverse<(Nanos, u64, u32)>>,
     submitted: u64,
     content: Option<Content>,
-    /// What the last request of each slot waited for, if anyone asks.
-    waits: Option<Vec<Waited>>,
+    /// What the last request of each slot waited for, and what of that behind others, if anyone asks.
+    waits: Option<Vec<(Waited, Waited)>>,
 }
 
 /// A request under way.
@@ -88,7 +88,7 @@ impl FlashDevice {
     #[must_use]
     pub fn with_waits(mut self) -> FlashDevice {
         self.flash.keep_waits();
-        self.waits = Some(vec![Waited::default(); SLOTS as usize]);
+        self.waits = Some(vec![(Waited::default(), Waited::default()); SLOTS as usize]);
         self
     }
 
@@ -169,7 +169,9 @@ impl FlashDevice {
                     let flush = timing.ended.max(ended).since(ended);
                     let waits = self.waits.as_mut().and_then(|all| all.get_mut(slot as usize));
                     if let Some((waits, flushed)) = waits.zip(self.flash.waited()) {
-                        *waits = waits.plus(&flushed.scaled_to(flush));
+                        let behind = self.flash.waited_behind().unwrap_or_default();
+                        waits.0 = waits.0.plus(&flushed.scaled_to(flush));
+                        waits.1 = waits.1.plus(&behind);
                     }
                     timing.ended
                 }
@@ -262,7 +264,8 @@ impl Device for FlashDevice {
         let (_, ended, error) = self.hand_over(command);
         if let Some(waits) = &mut self.waits {
             let waited = self.flash.waited().unwrap_or_default();
-            waits[slot] = waited.scaled_to(ended.since(came));
+            let behind = self.flash.waited_behind().unwrap_or_default();
+            waits[slot] = (waited.scaled_to(ended.since(came)), behind);
         }
         if error.is_none() {
             self.move_data(&request);
@@ -305,7 +308,11 @@ impl Device for FlashDevice {
     }
 
     fn waited(&mut self, slot: u32) -> Option<Waited> {
-        self.waits.as_ref()?.get(slot as usize).copied()
+        self.waits.as_ref()?.get(slot as usize).map(|(waited, _)| *waited)
+    }
+
+    fn waited_behind(&mut self, slot: u32) -> Option<Waited> {
+        self.waits.as_ref()?.get(slot as usize).map(|(_, behind)| *behind)
     }
 
     fn held_up(&mut self, from: Nanos, until: Nanos) -> Option<Waited> {

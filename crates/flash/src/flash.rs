@@ -176,6 +176,12 @@ impl Flash {
         self.ftl.trace().map(|trace| trace.last())
     }
 
+    /// What of [`Flash::waited`] passed while the last command waited for commands that were
+    /// submitted before.
+    pub fn waited_behind(&mut self) -> Option<Waited> {
+        self.ftl.trace().map(|trace| trace.behind())
+    }
+
     /// What stopped commands between two times, as far as it is remembered; the parts add up to
     /// that time. `None` unless [`Flash::keep_waits`] was called.
     pub fn held_up(&mut self, from: Nanos, until: Nanos) -> Option<Waited> {

@@ -8,7 +8,8 @@
 //! command. So parts add up to the command's time whatever the model does.
 //!
 //! A command that waits for others (in the queue, for room in the buffer, a flush for all before it)
-//! is stopped by whatever stops the device at that time.
+//! is stopped by whatever stops the device at that time. How much of each part it waited for behind
+//! others is kept besides: who knows whose these are may count that time as theirs.
 
 use std::collections::VecDeque;
 
@@ -85,6 +86,8 @@ pub(crate) struct Trace {
     aside: bool,
     /// The parts of the last command.
     last: Waited,
+    /// What of them passed while it waited for commands before it.
+    behind: Waited,
     /// Work space.
     found: Vec<Stop>,
     covered: Vec<(Nanos, Nanos)>,
@@ -101,6 +104,7 @@ impl Trace {
             reason: Wait::Storage,
             aside: false,
             last: Waited::default(),
+            behind: Waited::default(),
             found: Vec::new(),
             covered: Vec::new(),
         }
@@ -208,7 +212,23 @@ impl Trace {
         let others = Stop { from: came, to: others_until, cause: Wait::OtherIo };
         found.extend(others.within(came, ended));
         self.last = self.divided(&mut found, came, ended);
+        self.behind = self.last.since(&self.apart_from_others(&found));
         self.found = found;
+    }
+
+    /// The parts of stops in the order of [`RANKS`] that lie outside of waits for other commands.
+    fn apart_from_others(&mut self, stops: &[Stop]) -> Waited {
+        let mut apart = Waited::all(Wait::Storage, self.last.of(Wait::Storage));
+        self.covered.clear();
+        let (others, rest): (Vec<&Stop>, Vec<&Stop>) =
+            stops.iter().partition(|stop| stop.cause == Wait::OtherIo);
+        for stop in others {
+            cover(&mut self.covered, stop.from, stop.to);
+        }
+        for stop in rest {
+            apart.add(stop.cause, cover(&mut self.covered, stop.from, stop.to));
+        }
+        apart
     }
 
     /// What stopped the device between two times; the rest counts as other commands.
@@ -224,6 +244,11 @@ impl Trace {
     /// The parts of the last command.
     pub(crate) fn last(&self) -> Waited {
         self.last
+    }
+
+    /// What of the parts of the last command passed while it waited for commands before it.
+    pub(crate) fn behind(&self) -> Waited {
+        self.behind
     }
 
     /// Forgets all work, after a power cut.
@@ -346,13 +371,18 @@ mod tests {
                 trace.stop(RANKS[*cause], Nanos(*from), Nanos(from + time));
             }
             trace.end(span(came, came + length));
-            let mut expected = Waited::default();
+            let (mut expected, mut behind) = (Waited::default(), Waited::default());
             for moment in came..came + length {
                 let at = |(from, time, _): &&(u64, u64, usize)| (*from..from + time).contains(&moment);
                 let first = stops.iter().filter(at).map(|(_, _, cause)| *cause).min();
-                expected.add(first.map_or(Wait::Storage, |cause| RANKS[cause]), Nanos(1));
+                let cause = first.map_or(Wait::Storage, |cause| RANKS[cause]);
+                expected.add(cause, Nanos(1));
+                if stops.iter().filter(at).any(|(_, _, cause)| RANKS[*cause] == Wait::OtherIo) {
+                    behind.add(cause, Nanos(1));
+                }
             }
             prop_assert_eq!(trace.last(), expected);
+            prop_assert_eq!(trace.behind(), behind);
         }
     }
 }

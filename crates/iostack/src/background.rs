@@ -69,6 +69,10 @@ impl fmt::Debug for DueTimes {
 pub(crate) struct RunningJob {
     pub(crate) job: BackgroundJob,
     pub(crate) under_way: Vec<Pending>,
+    /// Starts of the requests that are not due yet, one for each free slot. None of them is planned
+    /// before its time: a plan holds what its writer changes, and a commit that waits for its own
+    /// start would keep all others waiting.
+    starts: Vec<Nanos>,
     pub(crate) total: BackgroundTotal,
     pub(crate) began: Nanos,
     due: Option<DueTimes>,
@@ -82,6 +86,7 @@ impl RunningJob {
             random: Pcg64Mcg::seed_from_u64(job.seed),
             job,
             under_way: Vec::new(),
+            starts: Vec::new(),
             total: BackgroundTotal::default(),
             began,
             due,
@@ -89,12 +94,25 @@ impl RunningJob {
         }
     }
 
-    /// When the next request begins; `None` if the schedule is over.
-    pub(crate) fn next_due(&mut self) -> Option<Nanos> {
-        match &mut self.due {
+    /// Takes the next request of the schedule for a free slot, no earlier than `free`. Nothing
+    /// begins once the schedule is over.
+    pub(crate) fn schedule_next(&mut self, free: Nanos) {
+        let due = match &mut self.due {
             Some(due) => due.0.next().map(|due| self.began.plus(due)),
             None => Some(self.began),
-        }
+        };
+        self.starts.extend(due.map(|due| due.max(free)));
+    }
+
+    /// When the next request begins; `None` while no slot is free, or the schedule is over.
+    pub(crate) fn next_start(&self) -> Option<Nanos> {
+        self.starts.iter().min().copied()
+    }
+
+    /// Takes a request whose time has come by `now`; `false` if no request is due.
+    pub(crate) fn take_due(&mut self, now: Nanos) -> bool {
+        let due = self.starts.iter().position(|start| *start <= now);
+        due.map(|index| self.starts.swap_remove(index)).is_some()
     }
 
     /// The file of the next request, and its offset there.

@@ -12,11 +12,27 @@ use flashlag_units::Nanos;
 use crate::pid::Pid;
 use crate::plan::Run;
 
-/// A time, and for how long by then others had requests under way.
+/// For how long the oldest command under way was somebody else's, since the beginning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Oldest {
+    pub(crate) kernel: Nanos,
+    pub(crate) other: Nanos,
+}
+
+impl Oldest {
+    pub(crate) fn since(self, before: Oldest) -> Oldest {
+        Oldest {
+            kernel: self.kernel.saturating_since(before.kernel),
+            other: self.other.saturating_since(before.other),
+        }
+    }
+}
+
+/// A time, and whose the oldest command under way was by then.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Moment {
     pub(crate) at: Nanos,
-    pub(crate) others: Nanos,
+    pub(crate) oldest: Oldest,
 }
 
 /// A request, or the part of a request that fits one command.

@@ -20,6 +20,7 @@
 mod background;
 mod cache;
 mod chance;
+mod completing;
 mod contents;
 mod cpu;
 mod crypt;

@@ -1,6 +1,6 @@
 //! The scheduler: carries plans out, several side by side, over one device in virtual time.
 
-mod account;
+pub(crate) mod account;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -463,6 +463,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         };
         if let Err(error) = self.device.submit(request) {
             self.fail(slot, &error);
+            self.was_refused(slot);
             self.free_slots.push(slot);
             self.in_use -= u32::from(piece.op != Op::Discard);
             let (first, appended) = self.carried[slot as usize].take_pieces();

@@ -8,6 +8,7 @@ use flashlag_device::{
 use flashlag_stats::{Wait, Waited};
 use flashlag_units::{Bytes, Nanos};
 
+use crate::completing::Completing;
 use crate::fs::{BLOCK, FileId};
 use crate::pid::Pid;
 use crate::plan::Plan;
@@ -209,6 +210,41 @@ impl<D: Device<Clock = VirtualClock>> StackCalls<D> {
         })
     }
 
+    /// Keeps account of a process that has ended.
+    fn took(
+        &mut self,
+        inner: &Inner<D>,
+        thread: usize,
+        pending: &Pending,
+        result: &Result<Nanos, DeviceError>,
+    ) {
+        let Some(waits) = &mut self.waits else { return };
+        let ended = result.as_ref().ok().copied().unwrap_or_else(|| inner.now());
+        let taken = inner.scheduler.taken().unwrap_or_default();
+        let wakes = pending.is_awake;
+        let taken = if wakes { Waited::all(Wait::Cpu, taken.total()) } else { taken };
+        waits[thread].ended(taken, ended);
+    }
+
+    fn complete(
+        &mut self,
+        thread: usize,
+        (started, ended): (Nanos, Nanos),
+        result: Result<(), DeviceError>,
+    ) {
+        if let Some(waits) = &self.waits {
+            self.waited[thread] = waits[thread].of(ended.saturating_since(started));
+        }
+        let slot = thread as u32;
+        self.done.push(Completion { slot, started, flush_from: None, ended, result });
+    }
+}
+
+impl<D: Device<Clock = VirtualClock>> Completing<D> for StackCalls<D> {
+    fn stack(&self) -> &Stack<D> {
+        &self.stack
+    }
+
     /// Goes on with every thread whose process has ended.
     fn collect(&mut self, inner: &mut Inner<D>) {
         for thread in 0..self.slots.len() {
@@ -239,46 +275,8 @@ impl<D: Device<Clock = VirtualClock>> StackCalls<D> {
         }
     }
 
-    /// Keeps account of a process that has ended.
-    fn took(
-        &mut self,
-        inner: &Inner<D>,
-        thread: usize,
-        pending: &Pending,
-        result: &Result<Nanos, DeviceError>,
-    ) {
-        let Some(waits) = &mut self.waits else { return };
-        let ended = result.as_ref().ok().copied().unwrap_or_else(|| inner.now());
-        let taken = inner.scheduler.taken().unwrap_or_default();
-        let wakes = pending.is_awake;
-        let taken = if wakes { Waited::all(Wait::Cpu, taken.total()) } else { taken };
-        waits[thread].ended(taken, ended);
-    }
-
-    fn complete(
-        &mut self,
-        thread: usize,
-        (started, ended): (Nanos, Nanos),
-        result: Result<(), DeviceError>,
-    ) {
-        if let Some(waits) = &self.waits {
-            self.waited[thread] = waits[thread].of(ended.saturating_since(started));
-        }
-        let slot = thread as u32;
-        self.done.push(Completion { slot, started, flush_from: None, ended, result });
-    }
-
-    /// Lets time pass until a call completes, or to `until`.
-    fn pass(&mut self, until: Nanos) {
-        let stack = self.stack.clone();
-        let mut inner = stack.0.borrow_mut();
-        loop {
-            self.collect(&mut inner);
-            if !self.done.is_empty() || inner.now() >= until {
-                return;
-            }
-            inner.step(until);
-        }
+    fn done(&mut self) -> &mut Vec<Completion> {
+        &mut self.done
     }
 
     fn is_busy(&self) -> bool {
@@ -316,19 +314,7 @@ impl<D: Device<Clock = VirtualClock>> CallDevice for StackCalls<D> {
     }
 
     fn reap(&mut self, at_least: u32, completed: &mut Vec<Completion>) -> Result<(), DeviceError> {
-        {
-            let stack = self.stack.clone();
-            self.collect(&mut stack.0.borrow_mut());
-        }
-        let mut wanted = at_least;
-        loop {
-            wanted = wanted.saturating_sub(self.done.len() as u32);
-            completed.append(&mut self.done);
-            if wanted == 0 || !self.is_busy() {
-                return Ok(());
-            }
-            self.pass(Nanos::MAX);
-        }
+        self.take_completed(at_least, completed)
     }
 
     fn wait_until(&mut self, time: Nanos) {

@@ -7,6 +7,7 @@ use flashlag_device::{
 use flashlag_stats::{Wait, Waited};
 use flashlag_units::{Bytes, Nanos};
 
+use crate::completing::Completing;
 use crate::file_row::FileRow;
 use crate::pid::Pid;
 use crate::plan::Plan;
@@ -174,52 +175,6 @@ impl<D: Device<Clock = VirtualClock>> StackFile<D> {
         Ok((started, stage))
     }
 
-    /// Completes what has ended, and begins a sync if writes wait for one.
-    fn collect(&mut self, inner: &mut Inner<D>) {
-        if let Some(pid) = self.syncing
-            && let Some(result) = inner.scheduler.take(pid)
-        {
-            self.sync_took(inner, &result);
-            self.syncing = None;
-            match waking(inner, 0, !self.is_waking && !self.are_requests && result.is_ok()) {
-                Some(pid) => {
-                    self.syncing = Some(pid);
-                    self.is_waking = true;
-                }
-                None => {
-                    self.is_waking = false;
-                    self.synced(&result);
-                }
-            }
-        }
-        for slot in 0..self.slots.len() {
-            let Some(pending) = self.slots[slot] else { continue };
-            let Pending { started, stage: Stage::Data(pid), durability, is_awake, .. } = pending
-            else {
-                continue;
-            };
-            let Some(result) = inner.scheduler.take(pid) else { continue };
-            self.data_took(inner, slot, is_awake, &result);
-            let wakes = !is_awake && durability == Durability::None && result.is_ok();
-            let wakes = wakes && !self.are_requests;
-            if let Some(pid) = waking(inner, slot / self.depth, wakes) {
-                let stage = Stage::Data(pid);
-                self.slots[slot] = Some(Pending { stage, is_awake: true, ..pending });
-                continue;
-            }
-            match result {
-                Ok(ended) if durability == Durability::None => {
-                    self.complete(slot, (started, None, ended), Ok(()));
-                }
-                Ok(_) => {
-                    self.slots[slot] = Some(Pending { stage: Stage::Written, ..pending });
-                }
-                Err(error) => self.complete(slot, (started, None, inner.now()), Err(error)),
-            }
-        }
-        self.begin_sync(inner);
-    }
-
     fn begin_sync(&mut self, inner: &mut Inner<D>) {
         let is_written = |one: &&Pending| matches!(one.stage, Stage::Written);
         let first = self.slots.iter().flatten().find(is_written).map(|one| one.file);
@@ -315,23 +270,6 @@ impl<D: Device<Clock = VirtualClock>> StackFile<D> {
             }
         }
     }
-
-    /// Lets time pass until a request completes, or to `until`.
-    fn pass(&mut self, until: Nanos) {
-        let stack = self.stack.clone();
-        let mut inner = stack.0.borrow_mut();
-        loop {
-            self.collect(&mut inner);
-            if !self.done.is_empty() || inner.now() >= until {
-                return;
-            }
-            inner.step(until);
-        }
-    }
-
-    fn is_busy(&self) -> bool {
-        self.slots.iter().any(Option::is_some)
-    }
 }
 
 /// The process of a thread's waking, if the thread takes time to wake.
@@ -344,6 +282,66 @@ pub(crate) fn waking<D: Device<Clock = VirtualClock>>(
     let mut plan = Plan::new();
     plan.then_compute(time);
     (!plan.is_empty()).then(|| inner.scheduler.spawn(plan, &[]))
+}
+
+impl<D: Device<Clock = VirtualClock>> Completing<D> for StackFile<D> {
+    fn stack(&self) -> &Stack<D> {
+        &self.stack
+    }
+
+    /// Completes what has ended, and begins a sync if writes wait for one.
+    fn collect(&mut self, inner: &mut Inner<D>) {
+        if let Some(pid) = self.syncing
+            && let Some(result) = inner.scheduler.take(pid)
+        {
+            self.sync_took(inner, &result);
+            self.syncing = None;
+            match waking(inner, 0, !self.is_waking && !self.are_requests && result.is_ok()) {
+                Some(pid) => {
+                    self.syncing = Some(pid);
+                    self.is_waking = true;
+                }
+                None => {
+                    self.is_waking = false;
+                    self.synced(&result);
+                }
+            }
+        }
+        for slot in 0..self.slots.len() {
+            let Some(pending) = self.slots[slot] else { continue };
+            let Pending { started, stage: Stage::Data(pid), durability, is_awake, .. } = pending
+            else {
+                continue;
+            };
+            let Some(result) = inner.scheduler.take(pid) else { continue };
+            self.data_took(inner, slot, is_awake, &result);
+            let wakes = !is_awake && durability == Durability::None && result.is_ok();
+            let wakes = wakes && !self.are_requests;
+            if let Some(pid) = waking(inner, slot / self.depth, wakes) {
+                let stage = Stage::Data(pid);
+                self.slots[slot] = Some(Pending { stage, is_awake: true, ..pending });
+                continue;
+            }
+            match result {
+                Ok(ended) if durability == Durability::None => {
+                    self.complete(slot, (started, None, ended), Ok(()));
+                }
+                Ok(_) => {
+                    self.slots[slot] = Some(Pending { stage: Stage::Written, ..pending });
+                }
+                Err(error) => self.complete(slot, (started, None, inner.now()), Err(error)),
+            }
+        }
+        self.begin_sync(inner);
+    }
+
+    fn done(&mut self) -> &mut Vec<Completion> {
+        &mut self.done
+    }
+
+    fn is_busy(&self) -> bool {
+        self.slots.iter().any(Option::is_some)
+    }
 }
 
 impl<D: Device<Clock = VirtualClock>> Device for StackFile<D> {
@@ -405,19 +403,7 @@ impl<D: Device<Clock = VirtualClock>> Device for StackFile<D> {
     }
 
     fn reap(&mut self, at_least: u32, completed: &mut Vec<Completion>) -> Result<(), DeviceError> {
-        {
-            let stack = self.stack.clone();
-            self.collect(&mut stack.0.borrow_mut());
-        }
-        let mut wanted = at_least;
-        loop {
-            wanted = wanted.saturating_sub(self.done.len() as u32);
-            completed.append(&mut self.done);
-            if wanted == 0 || !self.is_busy() {
-                return Ok(());
-            }
-            self.pass(Nanos::MAX);
-        }
+        self.take_completed(at_least, completed)
     }
 
     fn wait_until(&mut self, time: Nanos) {

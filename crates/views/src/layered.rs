@@ -4,8 +4,9 @@ use flashlag_explain::Subjects;
 use flashlag_schema::{Operation, Phase, Reading, Run, StallCause};
 use flashlag_units::{Bytes, Nanos};
 
+use crate::causes::cause_name;
 use crate::format;
-use crate::outline::{cause_name, phase_title};
+use crate::outline::phase_title;
 
 /// A mean save or write through all layers.
 #[derive(Clone, Debug, PartialEq)]

@@ -8,6 +8,7 @@ use flashlag_schema::{
 };
 use flashlag_units::Nanos;
 
+use crate::causes;
 use crate::doubt::{CheckCounts, Failure, failures_of};
 use crate::fill::full_at;
 use crate::format;
@@ -46,6 +47,8 @@ pub struct PhaseStalls {
     pub usual: bool,
     /// Listed stalls by cause, most first.
     pub causes: Vec<(StallCause, usize)>,
+    /// Listed stalls with a known cause, by how it is known.
+    pub bases: Vec<(CauseBasis, usize)>,
     /// Failed checks that cover it.
     pub failures: Vec<Failure>,
 }
@@ -149,39 +152,11 @@ fn lower_first(label: &str) -> String {
     }
 }
 
-/// The name of a cause: `storage`, `waiting for a CPU`, …
-pub fn cause_name(cause: StallCause) -> &'static str {
-    match cause {
-        StallCause::Storage => "storage",
-        StallCause::Cpu => "waiting for a CPU",
-        StallCause::Executing => "on the CPU",
-        StallCause::Stopped => "the program was stopped",
-        StallCause::Mixed => "several causes",
-        StallCause::Unknown => "cause unknown",
-        StallCause::FilesystemCommit => "filesystem commit",
-        StallCause::Checkpoint => "checkpoint",
-        StallCause::Cleaning => "filesystem cleaning",
-        StallCause::Discard => "discard",
-        StallCause::OtherIo => "another process's I/O",
-        StallCause::GarbageCollection => "garbage collection",
-        StallCause::WearLevelling => "wear levelling",
-        StallCause::WriteCacheFull => "write cache full",
-        StallCause::WakeUp => "waking up",
-        StallCause::Throttling => "throttling",
-        StallCause::DevicePeriod => "the device's own period",
-    }
-}
-
-/// How the causes of a phase's stalls are known, where that is more than the scheduler's account.
-pub fn basis_in_words(phase: &Phase) -> Option<&'static str> {
-    let of = |basis: CauseBasis| phase.stalls.iter().any(|stall| stall.cause_basis == basis);
-    match (of(CauseBasis::Reported), of(CauseBasis::Inferred), of(CauseBasis::Modelled)) {
-        (true, true, _) => Some("reported by the device or inferred from counters"),
-        (true, false, _) => Some("reported by the device"),
-        (false, true, _) => Some("inferred from counters"),
-        (false, false, true) => Some("as modelled"),
-        (false, false, false) => None,
-    }
+/// How the causes of the listed stalls are known: `as modelled`, or with a number each where they
+/// differ: `7 reported by the device, 2 measured by the scheduler`. `None` without known causes.
+pub fn causes_known<'a>(phases: impl IntoIterator<Item = &'a PhaseStalls>) -> Option<String> {
+    let all: Vec<_> = phases.into_iter().flat_map(|phase| &phase.bases).copied().collect();
+    causes::known(&all)
 }
 
 /// What the operations of each interval waited for, with the interval's end; empty parts where that is
@@ -242,6 +217,7 @@ fn phase_stalls(run: &Run, found: &[StallFinding], index: usize, phase: &Phase) 
         total: found.total_ns,
         usual: found.usual,
         causes: found.causes.iter().map(|count| (count.cause, count.stalls as usize)).collect(),
+        bases: causes::bases(phase),
         failures: failures_of(run, phase),
     }
 }

@@ -16,7 +16,7 @@ use flashlag_schema::{CauseBasis, Phase, Run, StallCause};
 pub use layers::layers;
 
 /// Version of the rules; raise it with every change of what is inferred.
-pub const RULES: u32 = 1;
+pub const RULES: u32 = 2;
 
 /// The inferred cause of each stall of a phase, in order; `None` where the scheduler's account stands.
 pub fn causes(phase: &Phase, run: &Run) -> Vec<Option<StallCause>> {

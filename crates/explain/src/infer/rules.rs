@@ -10,8 +10,12 @@ use super::speed::{Speed, best, writes};
 
 /// From this share of the bytes at the disk on, others move almost all of them.
 const ALMOST_ALL: f64 = 0.8;
-/// Others' bytes explain a stall where the disk's best speed takes this many times as long for them.
+/// A filesystem's work explains a stall where the disk's best speed takes this many times as long for
+/// its bytes.
 const EXPLAINED: f64 = 1.1;
+/// Others' bytes explain a stall from this part of it on, at the disk's best speed: a disk that waits for
+/// its own cache or collects meanwhile does so for them.
+const MOST: f64 = 0.6;
 /// A stall is not explained by bytes where the disk's best speed takes less than this part of it.
 const UNEXPLAINED: f64 = 0.3;
 /// The disk moved few bytes where its best speed takes less than this part of the stall for them.
@@ -35,7 +39,6 @@ pub(super) fn causes(phase: &Phase, watched: &Watched, run: &Run) -> Vec<Option<
         watched,
         speed: best(phase, &run.phases),
         flash: is_flash(run),
-        write_back: writes_back(run),
         wakes: wakes(phase),
     };
     phase.stalls.iter().map(|stall| scene.cause(stall)).collect()
@@ -47,7 +50,6 @@ struct Scene<'a> {
     watched: &'a Watched,
     speed: Option<Speed>,
     flash: bool,
-    write_back: bool,
     wakes: bool,
 }
 
@@ -116,16 +118,17 @@ impl Scene<'_> {
         hits >= ALIKE && hits * 10 >= seen.len() * 9 && by_chance < 0.05
     }
 
-    /// Others moved almost all bytes, and even at its best speed the disk takes longer for them than the
-    /// stall took; and neither a commit nor a flush has a claim. A device that writes past a cache can't
-    /// tell others' bytes from its own limits.
+    /// Others moved almost all bytes, and even at its best speed the disk takes most of the stall for
+    /// them; and neither a commit nor a flush has a claim, nor does the filesystem clean, whose own bytes
+    /// are no other process's.
     fn by_others(&self, around: &Surroundings, blocked: Nanos) -> Option<StallCause> {
         let (others, all) = (around.others_bytes()?, around.disk_bytes?);
         let almost_all = others.0 as f64 >= ALMOST_ALL * all.0 as f64;
         let few_flushes = around.flush_ns.is_some_and(|flush| flush.0 <= blocked.0 / 2);
         let unsynced = around.commits == Some(0) || (few_flushes && !self.commits());
-        let explained = self.time_of(others)? >= EXPLAINED * blocked.0 as f64;
-        (self.write_back && almost_all && unsynced && explained).then_some(StallCause::OtherIo)
+        let explained = self.time_of(others)? >= MOST * blocked.0 as f64;
+        let cleans = around.cleanings > Some(0);
+        (almost_all && unsynced && explained && !cleans).then_some(StallCause::OtherIo)
     }
 
     /// Whether the measured operations ask for commits themselves: these hold others' bytes too.
@@ -198,9 +201,4 @@ fn is_flash(run: &Run) -> bool {
     let kind = device.kind.value().map(String::as_str);
     let turns = device.queue.rotational.value() == Some(&true);
     matches!(kind, Some("emmc" | "sd" | "ufs" | "nvme")) && !turns
-}
-
-/// Whether the device takes writes into a cache that a flush empties.
-fn writes_back(run: &Run) -> bool {
-    run.environment.device.queue.write_cache.value().is_some_and(|cache| cache == "write back")
 }

@@ -6,7 +6,7 @@ mod run;
 use std::fmt::Write;
 
 use flashlag_units::sanitize;
-use flashlag_views::{Cell, Table, TableRow};
+use flashlag_views::{Cell, Column, Table, TableRow};
 
 pub(crate) use comparison::comparison;
 pub(crate) use run::run;
@@ -55,7 +55,12 @@ fn table(text: &mut String, head: &[&str], rows: &[Vec<String>]) {
 
 /// Rows of figures under the titles of their columns.
 fn figures(text: &mut String, model: &Table, rows: &[TableRow]) {
-    let titles: Vec<String> = model.columns.iter().map(|it| it.title_with_unit()).collect();
+    figures_headed(text, model, rows, Column::title_with_unit);
+}
+
+/// The same, with a head for each column.
+fn figures_headed(text: &mut String, model: &Table, rows: &[TableRow], head: fn(Column) -> String) {
+    let titles: Vec<String> = model.columns.iter().map(|column| head(*column)).collect();
     let head: Vec<&str> =
         [model.title].into_iter().chain(titles.iter().map(String::as_str)).collect();
     let row = |row: &TableRow| {

@@ -6,13 +6,14 @@ use flashlag_schema::{CheckStatus, Environment, Run};
 use flashlag_units::sanitize;
 use flashlag_views::{
     Column, Lifecycle, Table, cost, device_name, fill_curves, fill_table, findings, format,
-    headline, late_saves_table, lifecycle, phases_table, sizes, verdicts_table,
+    headline, late_saves_table, lifecycle, phases_table, sizes, stalls, stalls_table,
+    verdicts_table,
 };
 
-use super::{escape, figures, table};
+use super::{escape, figures, figures_headed, table};
 
-/// A run as Markdown: the answer, the picture's figures, the tests, saves, fill levels, findings,
-/// every trust check, the environment and how to reproduce it.
+/// A run as Markdown: the answer, the picture's figures, the tests, saves, fill levels, stalls,
+/// findings, every trust check, the environment and how to reproduce it.
 pub(crate) fn run(run: &Run) -> String {
     let mut text = String::new();
     let answer = headline(run);
@@ -27,6 +28,7 @@ pub(crate) fn run(run: &Run) -> String {
     phases(&mut text, run);
     saves(&mut text, run);
     fills(&mut text, run);
+    stalled(&mut text, run);
     why(&mut text, run);
     checks(&mut text, run);
     environment(&mut text, run);
@@ -105,6 +107,21 @@ fn fills(text: &mut String, run: &Run) {
         for note in &model.notes {
             let _ = writeln!(text, "{}\n", escape(note));
         }
+    }
+}
+
+/// Every phase with stalls, their causes, and how these are known.
+fn stalled(text: &mut String, run: &Run) {
+    let Some(stalls) = stalls(run) else { return };
+    let model = stalls_table(&stalls.phases).without(&[Column::Cause]);
+    for group in model.groups.iter().filter(|group| !group.rows.is_empty()) {
+        let _ = writeln!(text, "## {}\n", escape(&stalls.heading));
+        // Times have their units in their cells.
+        let head = |column: Column| column.title().to_owned();
+        figures_headed(text, &model, &group.rows, head);
+    }
+    for note in &model.notes {
+        let _ = writeln!(text, "{}\n", escape(note));
     }
 }
 

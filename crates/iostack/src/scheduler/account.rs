@@ -2,20 +2,37 @@
 //!
 //! A process is one group of requests after another, and the time of a group is that of the piece
 //! that is done last: encrypted, queued for a tag, issued, at the device, completed, decrypted. At
-//! the device and in the queue the device says what was waited for; what it was busy with for
-//! others counts as theirs only while others had requests under way. What then remains is the work
-//! of the group's own step: a commit, a checkpoint, cleaning, a discard, or plain I/O.
+//! the device and in the queue the device says what was waited for. A wait behind earlier commands
+//! is one for others' I/O as long as the oldest command under way is another process's, whatever that
+//! meets itself: collection, a full cache, a discard; but not a device that sleeps or throttles, which
+//! does so for everyone. Behind one's own commands, and behind those of the kernel's threads, which
+//! write what one has left to them, it counts what holds these up. What then remains is the work of
+//! the group's own step: a commit, a checkpoint, cleaning, a discard, or plain I/O.
 //!
 //! A process that follows others begins when the last of them has ended, and has waited for what
 //! that one did meanwhile.
+
+use std::collections::VecDeque;
 
 use flashlag_device::{Device, VirtualClock};
 use flashlag_stats::{Wait, Waited};
 use flashlag_units::Nanos;
 
 use super::Scheduler;
-use crate::host_queue::{Moment, Piece};
+use crate::host_queue::{Moment, Oldest, Piece};
 use crate::pid::Pid;
+
+/// Whose a process is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Owner {
+    /// The caller's: what is measured.
+    #[default]
+    Caller,
+    /// A thread's of the kernel.
+    Kernel,
+    /// Another process's: a background job's.
+    Other,
+}
 
 /// The time of one process.
 #[derive(Debug, Default)]
@@ -29,8 +46,7 @@ pub(super) struct Account {
     piece: Option<(Nanos, Waited)>,
     /// The processes that it follows, with what they had waited for when it began.
     follows: Vec<(Pid, Waited)>,
-    /// Whether it belongs to somebody else than the caller.
-    is_others: bool,
+    owner: Owner,
 }
 
 /// The way of the command that a slot carried last.
@@ -39,30 +55,66 @@ struct Path {
     begun: Nanos,
     submitted: Nanos,
     completed: Nanos,
+    /// Whose the oldest command under way was by its completion.
+    oldest: Oldest,
     waited: Option<Waited>,
+    /// What of that passed behind commands before it.
+    behind: Waited,
 }
 
 /// What is kept account of besides, for all processes.
 #[derive(Debug)]
 pub(crate) struct Accounts {
     paths: Vec<Path>,
-    /// Pieces of others under way, since when there are any, and for how long there were before.
-    others: u32,
-    others_since: Nanos,
-    others_time: Nanos,
-    /// Whether processes that begin belong to somebody else than the caller.
-    pub(crate) for_others: bool,
+    /// Slots of the commands under way, oldest first, and whose each is.
+    under_way: VecDeque<(u32, Owner)>,
+    /// Whose the oldest was, up to a moment.
+    oldest: Oldest,
+    oldest_until: Nanos,
+    /// Whose processes are that begin.
+    owner: Owner,
     /// What the process waited for whose result was taken last.
     taken: Waited,
 }
 
 impl Accounts {
-    fn others_by(&self, now: Nanos) -> Nanos {
-        match self.others {
-            0 => self.others_time,
-            _ => self.others_time.plus(now.saturating_since(self.others_since)),
+    /// Whose the oldest command under way was by now.
+    fn oldest_by(&mut self, now: Nanos) -> Oldest {
+        let passed = now.saturating_since(self.oldest_until);
+        match self.under_way.front() {
+            Some((_, Owner::Kernel)) => self.oldest.kernel = self.oldest.kernel.plus(passed),
+            Some((_, Owner::Other)) => self.oldest.other = self.oldest.other.plus(passed),
+            Some((_, Owner::Caller)) | None => {}
+        }
+        self.oldest_until = now;
+        self.oldest
+    }
+
+    /// The command in a slot is no longer under way.
+    fn left(&mut self, slot: u32, now: Nanos) {
+        self.oldest_by(now);
+        if let Some(index) = self.under_way.iter().position(|(one, _)| *one == slot) {
+            self.under_way.remove(index);
         }
     }
+}
+
+/// What a device does for everyone, whoever's command comes first.
+const FOR_EVERYONE: [Wait; 2] = [Wait::WakeUp, Wait::Throttling];
+
+/// What a piece waited for behind commands before it. As much of that as the oldest command was another
+/// process's is others' I/O; of the rest what the device did for others is that as long as the oldest was
+/// the kernel's.
+fn behind_others(behind: Waited, oldest: Oldest) -> Waited {
+    let mut shared = Waited::default();
+    FOR_EVERYONE.iter().for_each(|cause| shared.add(*cause, behind.of(*cause)));
+    let behind = behind.since(&shared);
+    let theirs = oldest.other.min(behind.total());
+    let rest = behind.scaled_to(behind.total().since(theirs));
+    let own = rest.of(Wait::OtherIo).saturating_since(oldest.kernel);
+    let mut waited = rest.moved(Wait::OtherIo, Wait::Storage, own).plus(&shared);
+    waited.add(Wait::OtherIo, theirs);
+    waited
 }
 
 impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
@@ -72,10 +124,10 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         self.accounts.get_or_insert_with(|| {
             Box::new(Accounts {
                 paths,
-                others: 0,
-                others_since: Nanos::ZERO,
-                others_time: Nanos::ZERO,
-                for_others: false,
+                under_way: VecDeque::new(),
+                oldest: Oldest::default(),
+                oldest_until: Nanos::ZERO,
+                owner: Owner::Caller,
                 taken: Waited::default(),
             })
         });
@@ -86,10 +138,10 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         self.accounts.as_ref().map(|accounts| accounts.taken)
     }
 
-    /// Whether processes that begin from now on belong to somebody else than the caller.
-    pub(crate) fn for_others(&mut self, others: bool) {
+    /// Whose processes are that begin from now on.
+    pub(crate) fn begin_for(&mut self, owner: Owner) {
         if let Some(accounts) = &mut self.accounts {
-            accounts.for_others = others;
+            accounts.owner = owner;
         }
     }
 
@@ -99,9 +151,9 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
 
     pub(super) fn opened(&mut self, pid: Pid) {
         let Some(accounts) = &self.accounts else { return };
-        let (since, is_others) = (self.now(), accounts.for_others);
+        let (since, owner) = (self.now(), accounts.owner);
         if let Some(process) = self.process_mut(pid) {
-            process.account = Some(Box::new(Account { since, is_others, ..Account::default() }));
+            process.account = Some(Box::new(Account { since, owner, ..Account::default() }));
         }
     }
 
@@ -142,21 +194,27 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
             return;
         }
         let now = self.now();
-        let is_others = self.account(piece.pid).is_some_and(|account| account.is_others);
         let Some(accounts) = &mut self.accounts else { return };
-        piece.ready = Moment { at: now, others: accounts.others_by(now) };
-        if is_others {
-            if accounts.others == 0 {
-                accounts.others_since = now;
-            }
-            accounts.others += 1;
-        }
+        piece.ready = Moment { at: now, oldest: accounts.oldest_by(now) };
     }
 
     pub(super) fn begun(&mut self, slot: u32) {
+        if self.accounts.is_none() {
+            return;
+        }
+        let (now, pid) = (self.now(), self.carried[slot as usize].first.pid);
+        let owner = self.account(pid).map(|account| account.owner).unwrap_or_default();
+        let Some(accounts) = &mut self.accounts else { return };
+        accounts.oldest_by(now);
+        accounts.paths[slot as usize].begun = now;
+        accounts.under_way.push_back((slot, owner));
+    }
+
+    /// The device has refused the command in a slot.
+    pub(super) fn was_refused(&mut self, slot: u32) {
         let now = self.now();
         if let Some(accounts) = &mut self.accounts {
-            accounts.paths[slot as usize].begun = now;
+            accounts.left(slot, now);
         }
     }
 
@@ -170,8 +228,12 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
     pub(super) fn has_completed(&mut self, slot: u32) {
         let now = self.now();
         if let Some(accounts) = &mut self.accounts {
+            accounts.left(slot, now);
+            let oldest = accounts.oldest;
             let path = &mut accounts.paths[slot as usize];
-            (path.completed, path.waited) = (now, self.device.waited(slot));
+            (path.completed, path.oldest) = (now, oldest);
+            path.waited = self.device.waited(slot);
+            path.behind = self.device.waited_behind(slot).unwrap_or_default();
             let took = now.saturating_since(path.begun);
             self.ledger.counted.completed(self.carried[slot as usize].first.op, took);
         }
@@ -182,10 +244,10 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         let now = self.now();
         let Some(accounts) = &mut self.accounts else { return };
         let path = accounts.paths[slot as usize];
-        let Moment { at: ready, others } = piece.ready;
-        let others = accounts.others_by(path.completed.min(now)).saturating_since(others);
+        let Moment { at: ready, oldest } = piece.ready;
+        let oldest = path.oldest.since(oldest);
         let queued = path.begun.saturating_since(ready);
-        let mut waited = match queued {
+        let held = match queued {
             Nanos::ZERO => Waited::default(),
             _ => {
                 let held = self.device.held_up(ready, path.begun);
@@ -193,25 +255,16 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
             }
         };
         let there = path.completed.saturating_since(path.submitted);
-        waited = waited.plus(&path.waited.unwrap_or_default().scaled_to(there));
-        let theirs = waited.of(Wait::OtherIo).min(others);
-        let own = waited.of(Wait::OtherIo).since(theirs);
-        waited = waited.moved(Wait::OtherIo, Wait::Storage, own);
+        let at_device = path.waited.unwrap_or_default().scaled_to(there);
+        let alone = at_device.since(&path.behind);
+        let behind = held.plus(&at_device.since(&alone));
+        let mut waited = alone.plus(&behind_others(behind, oldest));
         let Some(account) = self.account(piece.pid) else { return };
         waited = waited.moved(Wait::Storage, account.step, Nanos::MAX);
         // What is left is the software's: encryption, driver, interrupt.
         let time = now.saturating_since(account.since);
         waited.add(Wait::Executing, time.saturating_since(waited.total()));
         account.piece = Some((now, waited));
-        if account.is_others
-            && let Some(accounts) = &mut self.accounts
-        {
-            accounts.others = accounts.others.saturating_sub(1);
-            if accounts.others == 0 {
-                let time = now.saturating_since(accounts.others_since);
-                accounts.others_time = accounts.others_time.plus(time);
-            }
-        }
     }
 
     /// A group is done.
@@ -229,5 +282,43 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         if let Some(accounts) = &mut self.accounts {
             accounts.taken = waited.unwrap_or_default();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn behind_others_it_is_their_io_whatever_they_meet_but_not_a_device_that_sleeps() {
+        let mut behind = Waited::all(Wait::WriteCacheFull, Nanos(60));
+        behind.add(Wait::OtherIo, Nanos(20));
+        behind.add(Wait::WakeUp, Nanos(10));
+        let parts = |other| {
+            let oldest = Oldest { other: Nanos(other), ..Oldest::default() };
+            behind_others(behind, oldest).parts().collect::<Vec<_>>()
+        };
+        let all = [(Wait::OtherIo, Nanos(80)), (Wait::WakeUp, Nanos(10))];
+        assert_eq!(parts(80), all);
+        assert_eq!(parts(500), all, "no more than there is");
+    }
+
+    #[test]
+    fn behind_ones_own_commands_it_is_what_holds_those_up() {
+        let mut behind = Waited::all(Wait::GarbageCollection, Nanos(60));
+        behind.add(Wait::OtherIo, Nanos(20));
+        let own: Vec<_> = behind_others(behind, Oldest::default()).parts().collect();
+        let expected = [(Wait::Storage, 20), (Wait::GarbageCollection, 60)];
+        assert_eq!(own, expected.map(|(cause, part)| (cause, Nanos(part))));
+        // Half of it behind others'.
+        let oldest = Oldest { other: Nanos(40), ..Oldest::default() };
+        let half: Vec<_> = behind_others(behind, oldest).parts().collect();
+        let expected = [(Wait::Storage, 10), (Wait::OtherIo, 40), (Wait::GarbageCollection, 30)];
+        assert_eq!(half, expected.map(|(cause, part)| (cause, Nanos(part))));
+        // The kernel's threads: their plain work is others', what they meet is the flash's.
+        let oldest = Oldest { kernel: Nanos(40), ..Oldest::default() };
+        let kernels: Vec<_> = behind_others(behind, oldest).parts().collect();
+        let expected = [(Wait::OtherIo, 20), (Wait::GarbageCollection, 60)];
+        assert_eq!(kernels, expected.map(|(cause, part)| (cause, Nanos(part))));
     }
 }

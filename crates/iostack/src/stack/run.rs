@@ -10,6 +10,7 @@ use crate::background::{BackgroundJob, BackgroundTotal, DueTimes, Pending, Runni
 use crate::fs::{FileId, Quiet, Reason};
 use crate::pid::Pid;
 use crate::plan::{BlockRequest, Plan};
+use crate::scheduler::account::Owner;
 
 impl<D: Device<Clock = VirtualClock>> Inner<D> {
     pub(crate) fn now(&self) -> Nanos {
@@ -22,7 +23,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         // The journal's thread has no turn while its work is under way.
         let idle = self.journal_is_idle();
         let tick = if idle { self.fs.next_tick().min(self.next_rest()) } else { Nanos::MAX };
-        let next = tick.min(self.next_writeback);
+        let next = tick.min(self.next_writeback).min(self.next_background());
         let ended = self.scheduler.step(until.min(next));
         self.sample();
         for pid in ended {
@@ -30,11 +31,13 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         }
     }
 
-    /// Starts the work of the kernel's threads that is due.
+    /// Starts the work of the kernel's threads and of the background job that is due.
     fn run_threads(&mut self) {
-        self.scheduler.for_others(true);
+        self.scheduler.begin_for(Owner::Kernel);
         self.start_threads();
-        self.scheduler.for_others(false);
+        self.scheduler.begin_for(Owner::Caller);
+        let begun = self.begin_background();
+        self.keep_error(begun.err());
     }
 
     fn start_threads(&mut self) {
@@ -158,45 +161,45 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         due: Option<DueTimes>,
     ) -> Result<(), DeviceError> {
         self.end_background();
-        let depth = job.depth.max(1);
-        self.background = Some(RunningJob::new(job, self.now(), due));
-        for _ in 0..depth {
-            self.background_next(Nanos::ZERO)?;
+        let now = self.now();
+        let mut running = RunningJob::new(job, now, due);
+        (0..running.job.depth.max(1)).for_each(|_| running.schedule_next(now));
+        self.background = Some(running);
+        self.begin_background()
+    }
+
+    /// When the background job's next request is to begin.
+    fn next_background(&self) -> Nanos {
+        let next = self.background.as_ref().and_then(RunningJob::next_start);
+        next.unwrap_or(Nanos::MAX)
+    }
+
+    /// Begins the requests of the background job that are due.
+    fn begin_background(&mut self) -> Result<(), DeviceError> {
+        let now = self.now();
+        if self.next_background() > now {
+            return Ok(());
         }
-        Ok(())
-    }
-
-    /// Begins the next request of the background job, after it has thought for so long.
-    fn background_next(&mut self, think: Nanos) -> Result<(), DeviceError> {
-        self.scheduler.for_others(true);
-        let begun = self.begin_background(think);
-        self.scheduler.for_others(false);
-        begun
-    }
-
-    fn begin_background(&mut self, think: Nanos) -> Result<(), DeviceError> {
-        let Some(mut running) = self.background.take() else {
-            never!("the next request of a background job that is not running");
-            return Ok(());
-        };
-        let Some(due) = running.next_due() else {
-            self.background = Some(running);
-            return Ok(());
-        };
-        let due = due.max(self.now().plus(think));
-        let mut plan = Plan::new();
-        // A request that is not due yet waits; a late one begins at once.
-        plan.then_compute(due.saturating_since(self.now()));
-        let call = self.call_time(running.job.block.0, true);
-        plan.then_compute(self.cpus.beside(due, call));
-        let (file, at) = running.place();
-        let planned = self.background_plan(&running.job, (file, at), plan);
-        let begun = planned.map(|plan| {
-            let pid = self.spawn(plan);
-            running.under_way.push(Pending { pid, is_written: false, file });
-        });
+        let Some(mut running) = self.background.take() else { return Ok(()) };
+        self.scheduler.begin_for(Owner::Other);
+        let mut begun = Ok(());
+        while begun.is_ok() && running.take_due(now) {
+            begun = self.begin_request(&mut running);
+        }
+        self.scheduler.begin_for(Owner::Caller);
         self.background = Some(running);
         begun
+    }
+
+    fn begin_request(&mut self, running: &mut RunningJob) -> Result<(), DeviceError> {
+        let mut plan = Plan::new();
+        let call = self.call_time(running.job.block.0, true);
+        plan.then_compute(self.cpus.beside(self.now(), call));
+        let (file, at) = running.place();
+        let plan = self.background_plan(&running.job, (file, at), plan)?;
+        let pid = self.spawn(plan);
+        running.under_way.push(Pending { pid, is_written: false, file });
+        Ok(())
     }
 
     fn background_plan(
@@ -239,8 +242,9 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         }
         running.total.ops += 1;
         running.total.bytes = running.total.bytes.plus(block);
-        let next = self.background_next(think);
-        self.keep_error(next.err());
+        running.schedule_next(self.scheduler.now().plus(think));
+        let begun = self.begin_background();
+        self.keep_error(begun.err());
     }
 
     /// Begins the sync of a background write after its data was written, since a commit holds only
@@ -250,9 +254,9 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         let plan = self.fs.sync(now, Some(file), call == SyncCall::Data);
         let mut before = Plan::new();
         before.then_compute(self.cpus.beside(now, self.sync_time()));
-        self.scheduler.for_others(true);
+        self.scheduler.begin_for(Owner::Other);
         let pid = self.spawn_sync(before, plan);
-        self.scheduler.for_others(false);
+        self.scheduler.begin_for(Owner::Caller);
         let Some(one) = self.background.as_mut().and_then(|job| job.under_way.get_mut(index))
         else {
             never!("a background job lost a request while that was made durable");

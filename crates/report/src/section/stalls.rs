@@ -7,8 +7,8 @@ use askama::Template;
 use flashlag_schema::{Phase, Run, StallCause, StallRecord};
 use flashlag_units::Nanos;
 use flashlag_views::{
-    Column, PhaseStalls, basis_in_words, cause_name, failures_of, format, stalls, stalls_table,
-    wait_layers,
+    Column, PhaseStalls, basis_in_words, cause_name, causes_known, failures_of, format, stalls,
+    stalls_table, wait_layers,
 };
 
 use super::figures::{Frame, table};
@@ -87,25 +87,17 @@ pub(super) fn section(run: &Run) -> Option<Section> {
 const ROWS: usize = 8;
 
 fn table_of(run: &Run, phases: Vec<&PhaseStalls>, explained: bool) -> Option<Markup> {
+    let how = causes_known(phases.iter().copied()).map(|how| format!(": {how}"));
     let model = stalls_table(phases).without(&[Column::At, Column::Cause]);
     let (model, caption) = match explained {
-        true => (model, format!("Waits longer than the limit, and their causes{}.", how(run))),
+        true => {
+            let how = how.unwrap_or_default();
+            (model, format!("Waits longer than the limit, and their causes{how}."))
+        }
         false => (model.without(&[Column::Causes]), "Waits longer than the limit.".to_owned()),
     };
     let frame = Frame { about: "Stalls by phase", caption, class: "fold dense", units: false };
     (!model.is_empty()).then(|| table(Some(run), &model, frame))
-}
-
-/// How the causes of a run's stalls are known: `, inferred from counters`.
-fn how(run: &Run) -> String {
-    let mut words: Vec<String> = Vec::new();
-    for how in run.phases.iter().filter_map(basis_in_words) {
-        if !words.iter().any(|word| word == how) {
-            words.push(how.to_owned());
-        }
-    }
-    let before = if words.is_empty() { "" } else { ": " };
-    format!("{before}{}", format::list(&words))
 }
 
 /// The phases that stalled longest, in the order of the run, and the number of other stalled phases.

@@ -217,6 +217,43 @@ fn a_durable_write_beside_a_writer_waits_for_that_or_for_a_commit() {
     assert!(waited.of(Wait::OtherIo) > Nanos::ZERO, "{waited:?}");
 }
 
+/// What reads waited for beside a writer that has used up the write cache.
+fn reads_beside(profile: &str, writes: bool) -> Waited {
+    let stack = stack(&small(profile, "ext4"));
+    let size = Bytes::from_mib(96);
+    let files = ["one", "two"].map(|name| laid_out(&stack, name, size));
+    let stream = BackgroundJob { random: false, ..writer(files[1], size, Bytes(1 << 20), false) };
+    if writes {
+        stack.start_background(stream).unwrap();
+        stack.pass_until(stack.clock().now().plus(Nanos::from_secs(20)));
+    }
+    let read = |_: &mut Pcg64Mcg| (Op::Read, Durability::None);
+    let mut device = opened(&stack, files[0], size, 1);
+    driven(&mut device, (100, Nanos::ZERO), 3, read).0
+}
+
+#[test]
+fn behind_a_writer_that_meets_a_full_cache_it_is_the_writer_that_is_waited_for() {
+    let (alone, beside) = (reads_beside("sd-a1", false), reads_beside("sd-a1", true));
+    assert_eq!(alone.of(Wait::OtherIo), Nanos::ZERO, "{alone:?}");
+    assert!(beside.total().0 > 10 * alone.total().0, "{beside:?}, alone {alone:?}");
+    assert!(beside.of(Wait::OtherIo).0 * 10 > beside.total().0 * 9, "{beside:?}");
+}
+
+#[test]
+fn behind_ones_own_requests_it_is_what_these_meet() {
+    // Sixteen at once, and nobody else: on a full device they collect.
+    let stack = stack(&small("nexus7-2012", "raw"));
+    let file = laid_out(&stack, "file", Bytes::from_mib(24));
+    laid_out(&stack, "fill", stack.free().saturating_minus(Bytes::from_mib(4)));
+    let mut device = opened(&stack, file, Bytes::from_mib(24), 16);
+    let plain = |_: &mut Pcg64Mcg| (Op::Write, Durability::None);
+    let (waited, long) = driven(&mut device, (6000, Nanos::from_millis(100)), 1, plain);
+    assert!(long > 10, "{long}");
+    assert_eq!(waited.of(Wait::OtherIo), Nanos::ZERO, "{waited:?}");
+    assert_eq!(largest(&waited), Some(Wait::GarbageCollection), "{waited:?}");
+}
+
 #[test]
 fn a_new_name_on_f2fs_waits_for_a_checkpoint() {
     let stack = stack(&small("nexus7-2012", "f2fs"));

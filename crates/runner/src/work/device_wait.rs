@@ -15,8 +15,15 @@ pub(crate) struct DeviceWait {
 }
 
 /// Gives a stall from `from` to `to` what the device's requests waited for meanwhile, where that is more
-/// than half of it. What the device does not explain is unknown.
-pub(crate) fn report(stall: &mut StallRecord, (from, to): (Nanos, Nanos), waits: &[DeviceWait]) {
+/// than half of it. What the device does not explain is unknown. A device does not know whose the requests
+/// are that another one stands behind: without a writer or reader `beside`, they are the test's own, and
+/// waiting for them is waiting for the device's plain work.
+pub(crate) fn report(
+    stall: &mut StallRecord,
+    (from, to): (Nanos, Nanos),
+    waits: &[DeviceWait],
+    beside: bool,
+) {
     let blocked = match stall.time {
         Some(time) if StallCause::of(&time) != StallCause::Storage => return,
         Some(time) => time.blocked_ns,
@@ -34,6 +41,9 @@ pub(crate) fn report(stall: &mut StallRecord, (from, to): (Nanos, Nanos), waits:
         until = until.max(wait.to);
         add(&mut parts, &wait.waited, covered);
     }
+    if !beside {
+        others_are_own(&mut parts);
+    }
     parts.retain(|part| part.ns > Nanos::ZERO);
     let known = sum(&parts);
     if known.0 <= stall.ns.0 / 2 || known > blocked.plus(Nanos(stall.ns.0 / 10)) {
@@ -46,6 +56,18 @@ pub(crate) fn report(stall: &mut StallRecord, (from, to): (Nanos, Nanos), waits:
     let cause = StallCause::known(&parts, None);
     if cause != StallCause::Unknown {
         (stall.cause, stall.cause_basis, stall.waited) = (cause, CauseBasis::Reported, parts);
+    }
+}
+
+/// Counts what was waited for other requests as plain work of the device.
+fn others_are_own(parts: &mut Vec<WaitPart>) {
+    let Some(index) = parts.iter().position(|part| part.cause == StallCause::OtherIo) else {
+        return;
+    };
+    let ns = parts.swap_remove(index).ns;
+    match parts.iter_mut().find(|part| part.cause == StallCause::Storage) {
+        Some(storage) => storage.ns = storage.ns.plus(ns),
+        None => parts.push(WaitPart { cause: StallCause::Storage, ns }),
     }
 }
 
@@ -98,8 +120,21 @@ mod tests {
 
     fn reported(mut stall: StallRecord, waits: &[DeviceWait]) -> StallRecord {
         let to = MS(1000).plus(stall.ns);
-        report(&mut stall, (MS(1000), to), waits);
+        report(&mut stall, (MS(1000), to), waits, true);
         stall
+    }
+
+    #[test]
+    fn requests_before_are_anothers_only_where_another_runs_beside() {
+        let (other, storage) = (StallCause::OtherIo, StallCause::Storage);
+        let waits = [wait(1000, 1190, &[(other, 150), (storage, 40)])];
+        let named = |beside| {
+            let mut stall = stall(200, 0);
+            report(&mut stall, (MS(1000), MS(1200)), &waits, beside);
+            assert_eq!((stall.cause_basis, sum(&stall.waited)), (CauseBasis::Reported, stall.ns));
+            stall.cause
+        };
+        assert_eq!((named(true), named(false)), (other, storage));
     }
 
     #[test]

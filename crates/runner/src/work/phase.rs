@@ -94,7 +94,8 @@ pub fn phase(head: PhaseHead, recorded: &PhaseRecord, tail: PhaseTail) -> Phase 
     let open = !head.closed_loop;
     let felt = if open { &recorded.response } else { &recorded.latency };
     let stalls = recorded.final_stalls(Stalls::LEAST);
-    let listed = stalls.listed.iter().map(|stall| stored(stall, recorded, &tail)).collect();
+    let beside = head.background.is_some();
+    let listed = stalls.listed.iter().map(|stall| stored(stall, recorded, &tail, beside)).collect();
     let looks = tail.looks.as_ref();
     let watched = looks.map(|looks| watched(looks, recorded, &stalls.listed));
     let think = head.think.map(|each_ns| Think { each_ns, total_ns: tail.thought });
@@ -156,13 +157,14 @@ fn moments(stall: &Stall, recorded: &PhaseRecord) -> (Nanos, Nanos) {
     (from, from.plus(stall.length))
 }
 
-/// A stall as it is stored, with what counters showed around it and what the device says of it.
-fn stored(stall: &Stall, recorded: &PhaseRecord, tail: &PhaseTail) -> StallRecord {
+/// A stall as it is stored, with what counters showed around it and what the device says of it. `beside`:
+/// a writer or reader ran beside the test.
+fn stored(stall: &Stall, recorded: &PhaseRecord, tail: &PhaseTail, beside: bool) -> StallRecord {
     let (from, to) = moments(stall, recorded);
     let around = tail.looks.as_ref().and_then(|looks| looks.around(from, to));
     let mut stored = StallRecord { around, ..StallRecord::from(stall) };
     if stored.waited.is_empty() {
-        device_wait::report(&mut stored, (from, to), &tail.slow);
+        device_wait::report(&mut stored, (from, to), &tail.slow, beside);
     }
     stored
 }

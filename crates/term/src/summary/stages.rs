@@ -100,4 +100,7 @@ fn stall_table(page: &mut Page, phases: &[PhaseStalls]) {
     };
     let head = |column: Column| column.title().to_owned();
     Table::of(&model, "", head, spare, |row| row.label.clone()).print(page);
+    for note in &model.notes {
+        page.paragraph(Role::Muted, note);
+    }
 }

@@ -2,9 +2,9 @@ use flashlag_explain::Figures;
 use flashlag_schema::{Lag, StallCause};
 use flashlag_units::Nanos;
 
+use crate::causes::cause_name;
 use crate::compare::Ratio;
 use crate::format;
-use crate::outline::cause_name;
 use crate::repeats::Spread;
 use crate::verdict::Judgement;
 

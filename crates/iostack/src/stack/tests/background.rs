@@ -77,6 +77,36 @@ fn a_writer_on_a_schedule_keeps_to_it() {
 }
 
 #[test]
+fn nobody_waits_for_a_paced_writers_next_start() {
+    let after = Nanos::from_secs(2);
+    for spec in FILESYSTEMS {
+        for durable in [None, Some(SyncCall::Data), Some(SyncCall::All)] {
+            let stack = stack(spec);
+            let file = laid_out(&stack, "test", Bytes::from_mib(1));
+            let beside = laid_out(&stack, "beside", Bytes::from_mib(16));
+            let due = (1..).map(move |count| Nanos(after.0 * count));
+            stack.start_background_paced(BackgroundJob { durable, ..job(beside) }, due).unwrap();
+            let from = stack.clock().now();
+            while stack.clock().now().since(from).0 < 3 * after.0 {
+                let took = timed(&stack, || {
+                    stack.write(file, Bytes::ZERO, &[1; 4096]).unwrap();
+                    stack.sync(file, true).unwrap();
+                });
+                // A commit of all trees or a checkpoint, and the writer's own 64 KiB.
+                let most = Nanos::from_millis(200);
+                assert!(took < most, "{spec}, {durable:?}: {took} at {}", stack.clock().now());
+            }
+            // Nor does the end of the job.
+            let ends = timed(&stack, || {
+                let total = stack.end_background().unwrap();
+                assert!((2..=3).contains(&total.ops), "{spec}, {durable:?}: {total:?}");
+            });
+            assert!(ends < after, "{spec}, {durable:?}: {ends}");
+        }
+    }
+}
+
+#[test]
 fn a_durable_writer_flushes_for_each_of_its_writes() {
     for spec in FILESYSTEMS {
         let stack = stack(spec);
