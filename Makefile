@@ -5,7 +5,7 @@ SHELL := /bin/bash
 CARGO ?= cargo
 FLASHLAG := target/release/flashlag
 
-.PHONY: help build run test quick checks lint unit setup-test bench round-trip monotone lab pictures dist dist-twice fuzz clean
+.PHONY: help build run test quick checks lint unit setup-test bench round-trip monotone lab pictures site dist dist-twice fuzz clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -49,6 +49,9 @@ lab: ## The lab's questions, in real kernels, and a phone that boots: tables int
 	scripts/lab-packages
 	python3 scripts/lab.py $(FLASHLAG) --write docs/lab.md
 	scripts/phone-guest $(FLASHLAG) --write docs/phones.md
+
+site: build ## A demonstration of `flashlag site`, from simulated runs of all profiles, into target/site; a minute
+	scripts/demo-site $(FLASHLAG) target/site
 
 pictures: build ## The README's pictures, from real runs; needs chromium
 	scripts/pictures

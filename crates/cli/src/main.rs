@@ -40,6 +40,10 @@ fn main() -> std::process::ExitCode {
         Command::Report(args) => command::report::report(&args, &terminal),
         Command::Verify(args) => command::verify::verify(&args),
         Command::Share(args) => command::share::share(&args),
+        #[cfg(feature = "site")]
+        Command::Site(args) => command::site::site(&args),
+        #[cfg(feature = "site")]
+        Command::Store(args) => command::store::store(&args, &terminal),
         Command::Explain(args) => command::explain::explain(&args, &terminal),
         Command::Trace(args) => command::trace::trace(&args, &terminal),
         Command::Predict(args) => command::predict::predict(&args, &terminal),

@@ -13,6 +13,7 @@ mod comparison;
 mod facts;
 mod markup;
 mod page;
+pub mod parts;
 mod section;
 mod single;
 

@@ -6,21 +6,22 @@ use askama::filters::HtmlSafe;
 /// HTML or SVG that was made here, from templates and drawings that escape what they are given.
 /// Templates print it as it is; every other string they print is escaped.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Markup(String);
+pub struct Markup(String);
 
 impl Markup {
     /// What a template renders to.
-    pub(crate) fn of(template: &impl Template) -> Markup {
+    pub fn of(template: &impl Template) -> Markup {
         // Rendering into a String fails only where a Display implementation does; none here does.
         Markup(template.render().unwrap_or_default())
     }
 
     /// A drawing, whose builder has escaped its texts.
-    pub(crate) fn drawn(svg: String) -> Markup {
+    pub fn drawn(svg: String) -> Markup {
         Markup(svg)
     }
 
-    pub(crate) fn into_string(self) -> String {
+    /// The text of the markup.
+    pub fn into_string(self) -> String {
         self.0
     }
 }
@@ -34,7 +35,7 @@ impl fmt::Display for Markup {
 impl HtmlSafe for Markup {}
 
 /// Text within an element or a quoted attribute.
-pub(crate) fn escape(text: &str) -> String {
+pub fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
         match character {
@@ -51,12 +52,12 @@ pub(crate) fn escape(text: &str) -> String {
 
 /// The page as it is given away: nothing hides in it, and no line of its text breaks between a number
 /// and its unit or within an option.
-pub(crate) fn finished(page: &str) -> String {
+pub fn finished(page: &str) -> String {
     glued(&visible(page))
 }
 
 /// Elements whose text stays as it is: programs' text, and drawings, which place theirs.
-const AS_IT_IS: [&str; 5] = ["style", "title", "pre", "code", "svg"];
+const AS_IT_IS: [&str; 6] = ["style", "title", "pre", "code", "svg", "script"];
 
 /// Every text between tags through [`glue`]. What is no tag has no `<`: templates escape it.
 fn glued(page: &str) -> String {

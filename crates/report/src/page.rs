@@ -43,7 +43,7 @@ pub(crate) struct Page<'a> {
 struct Style;
 
 /// The style sheet, without its comments.
-pub(crate) fn style() -> Markup {
+pub fn style() -> Markup {
     Markup::of(&Style)
 }
 

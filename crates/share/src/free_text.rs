@@ -1,11 +1,18 @@
 //! Which fields of a run are free text, by the run's JSON Schema: every other text is a word of a list.
 
 use std::collections::BTreeSet;
+use std::sync::OnceLock;
 
 use serde_json::Value;
 
 /// Paths of the fields of free text: with `[]` for each list, and `*` for a name that is free itself.
-pub fn fields() -> BTreeSet<String> {
+pub fn fields() -> &'static BTreeSet<String> {
+    // Read once: many runs are shared at a time, and the schema has 150 KB.
+    static FIELDS: OnceLock<BTreeSet<String>> = OnceLock::new();
+    FIELDS.get_or_init(of_schema)
+}
+
+fn of_schema() -> BTreeSet<String> {
     let schema: Value = serde_json::from_str(flashlag_schema::RUN_JSON_SCHEMA).unwrap_or_default();
     let mut search = Search { definitions: &schema["$defs"], found: BTreeSet::new() };
     search.node(&schema, "", &[]);

@@ -95,7 +95,7 @@ pub fn shared(run: &Run) -> Result<Shared, ShareError> {
 
 /// Paths of a run's fields of free text, by its schema; `*` stands for a name that is free itself.
 pub fn free_text() -> std::collections::BTreeSet<String> {
-    free_text::fields()
+    free_text::fields().clone()
 }
 
 /// Text as it may be shown to its owner.

@@ -16,7 +16,7 @@ const REMOVED: &str = "removed";
 /// What a walk through a run found.
 pub struct Walk<'s> {
     scrubber: &'s Scrubber,
-    free_text: BTreeSet<String>,
+    free_text: &'s BTreeSet<String>,
     removed: Vec<Removed>,
     kept: Vec<Kept>,
 }
@@ -30,7 +30,7 @@ enum Becomes {
 }
 
 impl<'s> Walk<'s> {
-    pub fn new(scrubber: &'s Scrubber, free_text: BTreeSet<String>) -> Walk<'s> {
+    pub fn new(scrubber: &'s Scrubber, free_text: &'s BTreeSet<String>) -> Walk<'s> {
         Walk { scrubber, free_text, removed: Vec::new(), kept: Vec::new() }
     }
 

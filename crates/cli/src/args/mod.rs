@@ -3,6 +3,8 @@
 mod cuts;
 mod device;
 mod limits;
+#[cfg(feature = "site")]
+mod store;
 mod trace;
 
 use std::path::PathBuf;
@@ -17,6 +19,8 @@ pub use device::{
     CutArgs, DeviceAction, DeviceArgs, FaultArgs, FaultWhat, RecordArgs, ServeArgs, StatFormat,
 };
 pub use limits::LimitArgs;
+#[cfg(feature = "site")]
+pub use store::{PlaceArgs, SiteArgs, StoreAction, StoreArgs, TableArgs, TableForm, TableName};
 pub use trace::{TraceArgs, TraceFormat};
 
 const AFTER_HELP: &str = "\
@@ -94,6 +98,12 @@ pub enum Command {
     Verify(VerifyArgs),
     /// Write a run without paths, mount sources, command lines and names, to give to others
     Share(ShareArgs),
+    #[cfg(feature = "site")]
+    /// Make a static site of a folder of run files: all devices in one table, a page each
+    Site(SiteArgs),
+    #[cfg(feature = "site")]
+    /// Keep the runs of a team in a folder or in PostgreSQL, and query them with SQL
+    Store(StoreArgs),
     /// Forecast the effect of a change: another filesystem, no barriers, full storage, a year of use
     Predict(PredictArgs),
     /// Make a device profile from a measured run

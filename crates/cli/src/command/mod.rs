@@ -16,5 +16,9 @@ pub mod run;
 pub mod scenarios;
 pub mod schema;
 pub mod share;
+#[cfg(feature = "site")]
+pub mod site;
+#[cfg(feature = "site")]
+pub mod store;
 pub mod trace;
 pub mod verify;

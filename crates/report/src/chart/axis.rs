@@ -7,7 +7,7 @@ use super::svg::{Anchor, Pct, Svg};
 /// be compared; extended by whole decades only for data beyond, as on storage that answers within
 /// microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct LatencyAxis {
+pub struct LatencyAxis {
     low: u32,
     high: u32,
 }
@@ -22,7 +22,7 @@ const FRAME_30HZ: Nanos = Nanos(33_333_333);
 
 impl LatencyAxis {
     /// The usual axis, widened until it covers every value.
-    pub(crate) fn covering(values: impl IntoIterator<Item = Nanos>) -> LatencyAxis {
+    pub fn covering(values: impl IntoIterator<Item = Nanos>) -> LatencyAxis {
         values.into_iter().filter(|value| value.0 > 0).fold(USUAL, |axis, value| {
             let decade = value.0.ilog10();
             let beyond = if value.0 > 10u64.pow(decade) { decade + 1 } else { decade };
@@ -65,7 +65,7 @@ impl LatencyAxis {
     }
 
     /// The text alternative.
-    pub(crate) fn in_words(&self) -> String {
+    pub fn in_words(&self) -> String {
         let ticks = self.ticks();
         let name = |tick: Option<&(f64, String)>| tick.map(|(_, name)| name.clone());
         let (first, last) = (name(ticks.first()), name(ticks.last()));

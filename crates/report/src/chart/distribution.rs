@@ -16,7 +16,7 @@ use crate::markup::Markup;
 const LABEL_GAP: f64 = 15.0;
 
 /// The plot.
-pub(crate) struct DistributionPlot {
+pub struct DistributionPlot {
     axis: LatencyAxis,
     /// The right edge: 1 in 10 to this power.
     powers: f64,
@@ -36,7 +36,7 @@ struct Stairs {
 
 impl DistributionPlot {
     /// A plot for distributions of at most `most` values.
-    pub(crate) fn new(axis: LatencyAxis, most: u64, height: u32) -> DistributionPlot {
+    pub fn new(axis: LatencyAxis, most: u64, height: u32) -> DistributionPlot {
         let powers = (most.max(1) as f64).log10().clamp(2.0, 8.0);
         DistributionPlot { axis, powers, height, curves: Vec::new() }
     }
@@ -47,7 +47,7 @@ impl DistributionPlot {
     }
 
     /// Adds a distribution.
-    pub(crate) fn add(&mut self, label: String, mark: SeriesMark, histogram: &Histogram) {
+    pub fn add(&mut self, label: String, mark: SeriesMark, histogram: &Histogram) {
         let n = histogram.count();
         let (Some(shortest), Some(longest)) = (histogram.min(), histogram.max()) else { return };
         let mut before = 0u64;
@@ -74,7 +74,7 @@ impl DistributionPlot {
     }
 
     /// The drawing, within a page.
-    pub(crate) fn draw(&self, label: &str) -> Markup {
+    pub fn draw(&self, label: &str) -> Markup {
         self.drawing().named(self.height, label)
     }
 
@@ -112,6 +112,7 @@ impl DistributionPlot {
             svg.line("g", (x, Pct(0.0)), (x, foot));
             // As much room as the names take at 1400 px, and at 360 without those of class `wd`.
             let class = match (self.powers, power) {
+                (3.0..3.9, 2) => "ax wd",
                 (..3.9, _) | (..4.3, 1 | 3) => "ax",
                 (..4.3, _) => "ax wd",
                 (..6.3, 1 | 3 | 5) | (6.3.., 1 | 4 | 7) => "ax",

@@ -3,14 +3,14 @@ use super::svg::{Pct, Svg};
 /// The style of a curve: colour, shape and dashes. Curves differ in each of them, and the colours in
 /// lightness too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct SeriesMark(usize);
+pub struct SeriesMark(usize);
 
 impl SeriesMark {
     /// Number of marks.
-    pub(crate) const COUNT: usize = 5;
+    pub const COUNT: usize = 5;
 
     /// The mark of a curve by its index; marks repeat after the last.
-    pub(crate) fn nth(index: usize) -> SeriesMark {
+    pub fn nth(index: usize) -> SeriesMark {
         SeriesMark(index % SeriesMark::COUNT)
     }
 

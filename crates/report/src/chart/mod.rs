@@ -18,19 +18,19 @@ mod svg;
 #[cfg(test)]
 pub(crate) mod testing;
 
-pub(crate) use axis::LatencyAxis;
+pub use axis::LatencyAxis;
 pub(crate) use bars::{plain_bar, share_bar, split_bar, status_icon};
 pub(crate) use cause::{Kind, mark as cause_mark, swatch};
 pub(crate) use depth::{DepthPlot, DepthPoint};
-pub(crate) use distribution::DistributionPlot;
+pub use distribution::DistributionPlot;
 pub(crate) use layers::Layers;
-pub(crate) use mark::SeriesMark;
+pub use mark::SeriesMark;
 pub(crate) use plot::{FillPlot, Stroke};
 pub(crate) use rate::RatePlot;
 pub(crate) use ratio::{RatioAxis, RatioMark};
 pub(crate) use series::{SeriesPlot, SeriesPoint, SeriesStall};
 pub(crate) use strip::{
-    ROOM_FOR_A_NAME, StripMarks, axis_drawing, ground_drawing, head_drawing, key_drawing, mark_row,
-    row_drawing, strip_axis, strip_head, strip_key, strip_row, strip_style,
+    ROOM_FOR_A_NAME, axis_drawing, ground_drawing, head_drawing, key_drawing, mark_row, row_drawing,
 };
+pub use strip::{StripMarks, strip_axis, strip_head, strip_key, strip_row, strip_style};
 pub(crate) use svg::{Anchor, Svg};

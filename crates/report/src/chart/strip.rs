@@ -14,7 +14,7 @@ pub(crate) const ROOM_FOR_A_NAME: f64 = 11.0;
 
 /// The style of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum StripMarks {
+pub enum StripMarks {
     /// Filled.
     Solid,
     /// Hollow and dashed: a failed check covers it.
@@ -23,7 +23,7 @@ pub(crate) enum StripMarks {
 
 /// The background of every row as two custom properties of the style sheet: zones with decades,
 /// and frame lines. A background fills its cell, however high a long name makes the row.
-pub(crate) fn strip_style(axis: &LatencyAxis) -> Markup {
+pub fn strip_style(axis: &LatencyAxis) -> Markup {
     let line = |colour: &str, at: f64| {
         format!("linear-gradient(var(--{colour}),var(--{colour})) {}/1px 100% no-repeat", Pct(at))
     };
@@ -69,7 +69,7 @@ pub(crate) fn ground_drawing(axis: &LatencyAxis) -> Svg {
 }
 
 /// The names of zones and frames, above the rows.
-pub(crate) fn strip_head(axis: &LatencyAxis) -> Markup {
+pub fn strip_head(axis: &LatencyAxis) -> Markup {
     head_drawing(axis).hidden(36)
 }
 
@@ -101,7 +101,7 @@ pub(crate) fn head_drawing(axis: &LatencyAxis) -> Svg {
 }
 
 /// The decades, below the rows.
-pub(crate) fn strip_axis(axis: &LatencyAxis) -> Markup {
+pub fn strip_axis(axis: &LatencyAxis) -> Markup {
     axis_drawing(axis).hidden(20)
 }
 
@@ -121,12 +121,7 @@ pub(crate) fn axis_drawing(axis: &LatencyAxis) -> Svg {
 }
 
 /// One row; `label` is its text alternative.
-pub(crate) fn strip_row(
-    axis: &LatencyAxis,
-    figures: &Figures,
-    marks: StripMarks,
-    label: &str,
-) -> Markup {
+pub fn strip_row(axis: &LatencyAxis, figures: &Figures, marks: StripMarks, label: &str) -> Markup {
     row_drawing(axis, figures, marks).named(34, &in_words(label, figures))
 }
 
@@ -236,7 +231,7 @@ pub(crate) fn mark_row(axis: &LatencyAxis, device: &str, points: &[MarkPoint]) -
 }
 
 /// The key: one row's marks with their names.
-pub(crate) fn strip_key() -> Markup {
+pub fn strip_key() -> Markup {
     key_drawing().named(
         40,
         "Key: dot at the median, thick bar to p99, thin bar to p99.9, diamond at the longest",

@@ -43,10 +43,14 @@ impl fmt::Display for Discrepancy {
 /// # Errors
 /// As [`Run::from_json`].
 pub fn verify_text(text: &str) -> Result<Vec<Discrepancy>, RunFileError> {
-    let run = Run::from_json(text)?;
-    let mut found = verify(&run);
+    Ok(verify_read(&Run::from_json(text)?, text))
+}
+
+/// As [`verify_text`], for a run that was read from this text already.
+pub fn verify_read(run: &Run, text: &str) -> Vec<Discrepancy> {
+    let mut found = verify(run);
     found.extend(text::first_changed_number(text, &run.to_json()));
-    Ok(found)
+    found
 }
 
 /// Recomputes every figure that follows from others: summaries, counts, rates and lag from

@@ -1,0 +1,133 @@
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+/// `flashlag site`
+#[derive(Debug, Args)]
+#[command(after_help = SITE_HELP)]
+pub struct SiteArgs {
+    /// A folder of run files; folders within it are looked through too
+    #[arg(value_name = "RUNS")]
+    pub runs: PathBuf,
+    /// The folder of the site: new, empty, or an earlier site
+    #[arg(short, long, value_name = "FOLDER")]
+    pub output: PathBuf,
+    /// Name of the site, above every page
+    #[arg(long, value_name = "NAME", value_parser = super::label)]
+    pub title: Option<String>,
+}
+
+const SITE_HELP: &str = "\
+What the pages show is what `flashlag share` would leave of each run. The run files
+themselves are not part of the site: those that hold more are named.
+
+  flashlag site runs/ -o site/    open site/index.html, or put site/ on any web host";
+
+/// `flashlag store`
+#[derive(Debug, Args)]
+pub struct StoreArgs {
+    /// What to do
+    #[command(subcommand)]
+    pub action: StoreAction,
+}
+
+/// What `flashlag store` does.
+#[derive(Debug, Subcommand)]
+pub enum StoreAction {
+    /// Copy run files into the store
+    Add {
+        /// The store
+        #[command(flatten)]
+        place: PlaceArgs,
+        /// Run files
+        #[arg(required = true, value_name = "RUN")]
+        runs: Vec<PathBuf>,
+    },
+    /// List the runs in the store
+    List {
+        /// The store
+        #[command(flatten)]
+        place: PlaceArgs,
+        /// Only runs for which this SQL condition holds, e.g. "filesystem = 'f2fs'"
+        #[arg(long = "where", value_name = "CONDITION")]
+        condition: Option<String>,
+        /// The form
+        #[command(flatten)]
+        form: TableArgs,
+    },
+    /// Print what a SQL statement selects from the tables runs and phases
+    #[command(after_help = QUERY_HELP)]
+    Query {
+        /// The store
+        #[command(flatten)]
+        place: PlaceArgs,
+        /// A statement that reads; instead of --from, --columns and --where
+        #[arg(conflicts_with_all = ["from", "columns", "condition"])]
+        #[arg(required_unless_present_any = ["from", "columns", "condition"])]
+        sql: Option<String>,
+        /// The table: runs, or phases with device, kind, filesystem, age, standing, scenario and
+        /// started of their runs
+        #[arg(long, value_name = "TABLE", default_value = "phases")]
+        from: TableName,
+        /// Columns [default: all]
+        #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
+        columns: Vec<String>,
+        /// Only rows for which this SQL condition holds
+        #[arg(long = "where", value_name = "CONDITION")]
+        condition: Option<String>,
+        /// The form
+        #[command(flatten)]
+        form: TableArgs,
+    },
+}
+
+const QUERY_HELP: &str = "\
+For instance:
+  flashlag store query --columns device,filesystem,p99_ns --where \"name = 'save_wal'\"
+  flashlag store query \"SELECT device, count(*) FROM runs GROUP BY device\"
+
+docs/store.md lists the columns of both tables.";
+
+/// Where the store is.
+#[derive(Debug, Args)]
+pub struct PlaceArgs {
+    /// The store: a folder of run files, or postgres://USER@HOST/DATABASE
+    #[arg(long, value_name = "FOLDER|URL", env = "FLASHLAG_STORE", hide_env_values = true)]
+    pub store: String,
+}
+
+/// The form of a table.
+#[derive(Debug, Args)]
+pub struct TableArgs {
+    /// Output file; `-` is standard output
+    #[arg(short, long, default_value = "-", value_name = "FILE")]
+    pub output: PathBuf,
+    /// Format [default: by the extension of -o, else text]
+    #[arg(long, value_enum)]
+    pub format: Option<TableForm>,
+    /// Overwrite the file of -o, whatever is in it
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// The tables of a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TableName {
+    /// A row a run
+    Runs,
+    /// A row a test of a run
+    Phases,
+}
+
+/// The forms of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TableForm {
+    /// Columns for a terminal
+    Text,
+    /// CSV
+    Csv,
+    /// A list of objects
+    Json,
+    /// Apache Parquet
+    Parquet,
+}

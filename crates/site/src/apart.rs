@@ -1,0 +1,97 @@
+//! Runs that do not count, with the reason.
+
+use askama::Template;
+use flashlag_report::parts::Markup;
+use flashlag_store::Standing;
+use flashlag_views::format;
+
+use crate::frame::Page;
+use crate::model::Site;
+use crate::{Options, words};
+
+/// Files on the page for each reason, at most.
+const MOST: usize = 2000;
+
+#[derive(Template)]
+#[template(path = "apart.html")]
+struct Body {
+    heading: String,
+    groups: Vec<Group>,
+}
+
+struct Group {
+    id: &'static str,
+    heading: String,
+    about: &'static str,
+    rows: Vec<Line>,
+    more: Option<String>,
+}
+
+struct Line {
+    file: String,
+    device: String,
+    reason: String,
+}
+
+/// Why a run does not count, in a sentence.
+fn about(standing: Standing) -> Option<(&'static str, &'static str)> {
+    Some(match standing {
+        Standing::Good => return None,
+        Standing::Copy => (
+            "Copies",
+            "The same measurement is in another file, which counts. Nothing is wrong with these.",
+        ),
+        Standing::Untrusted => (
+            "Untrusted",
+            "A check of the run itself failed: its figures are not those of the storage alone.",
+        ),
+        Standing::Unverified => (
+            "Unverified",
+            "The figures do not follow from the histograms in the file, or the file was changed.",
+        ),
+        Standing::Unreadable => {
+            ("Unreadable", "No run file, or one of another version of the format.")
+        }
+    })
+}
+
+/// The page of what is set apart.
+pub(crate) fn page(site: &Site<'_>, options: &Options) -> String {
+    let worst_first = Standing::ALL.into_iter().rev();
+    let groups: Vec<Group> = worst_first.filter_map(|standing| group(site, standing)).collect();
+    let count = site.apart.len();
+    let heading = match count {
+        0 => "Every file counts: nothing is set apart.".to_owned(),
+        1 => "1 file is set apart, with the reason.".to_owned(),
+        many => {
+            format!("{} files are set apart, each with its reason.", format::count(many as u64))
+        }
+    };
+    let page = Page {
+        title: "What is set apart, and why".to_owned(),
+        root: "",
+        style: Markup::default(),
+        body: Markup::of(&Body { heading, groups }),
+        script: None,
+    };
+    page.html(site, options)
+}
+
+fn group(site: &Site<'_>, standing: Standing) -> Option<Group> {
+    let (name, about) = about(standing)?;
+    let all = site.apart.iter().map(|at| &site.entries[*at].run);
+    let all: Vec<_> = all.filter(|run| run.standing == standing).collect();
+    let line = |run: &&flashlag_store::RunRow| Line {
+        file: run.file.clone(),
+        device: run.facts.as_ref().map_or_else(|| format::NONE.to_owned(), |it| it.device.clone()),
+        reason: run.reason.clone().unwrap_or_default(),
+    };
+    let more = all.len().saturating_sub(MOST);
+    (!all.is_empty()).then(|| Group {
+        id: standing.name(),
+        heading: format!("{name}: {}", words::counted(all.len(), "file")),
+        about,
+        rows: all.iter().take(MOST).map(line).collect(),
+        more: (more > 0).then(|| format!("{} more are in the data.", format::count(more as u64))),
+    })
+}

@@ -1,0 +1,26 @@
+//! The page that compares any two devices, set-ups or runs.
+
+use askama::Template;
+use flashlag_report::parts::Markup;
+
+use crate::frame::{Page, embedded};
+use crate::model::Site;
+use crate::{Options, data};
+
+const SCRIPT: &str = include_str!("../templates/compare.js");
+
+#[derive(Template)]
+#[template(path = "compare.html")]
+struct Body {}
+
+/// The page.
+pub(crate) fn page(site: &Site<'_>, options: &Options) -> String {
+    let page = Page {
+        title: "Compare two devices or runs".to_owned(),
+        root: "",
+        style: Markup::default(),
+        body: Markup::of(&Body {}),
+        script: Some((SCRIPT, embedded(&data::comparison(site)))),
+    };
+    page.html(site, options)
+}

@@ -1,0 +1,113 @@
+//! The table of all devices, in pages that need no script; the first one searches, sorts and filters
+//! all rows with one.
+
+use askama::Template;
+use flashlag_explain::LagVerdict;
+use flashlag_report::parts::Markup;
+use flashlag_views::format;
+
+use crate::cells::cells;
+use crate::frame::{Page, embedded};
+use crate::model::{Row, Site};
+use crate::{Options, data, words};
+
+/// Rows on the first page, which opens at once, and on each page after it.
+const FIRST: usize = 200;
+const EACH: usize = 1000;
+
+const SCRIPT: &str = include_str!("../templates/index.js");
+
+#[derive(Template)]
+#[template(path = "index.html")]
+struct Body {
+    heading: String,
+    lede: String,
+    /// Number of this page from 1, and of all.
+    page: (usize, usize),
+    rows: Vec<Line>,
+    before: Option<String>,
+    after: Option<String>,
+    /// Whether the controls of the script are on it.
+    controls: bool,
+}
+
+/// A row in words.
+struct Line {
+    href: String,
+    device: String,
+    kind: String,
+    size: String,
+    filesystem: String,
+    age: String,
+    fill: String,
+    runs: String,
+    verdict: (&'static str, &'static str),
+    cells: Vec<String>,
+}
+
+/// Every page of the table: path and page.
+pub(crate) fn pages(site: &Site<'_>, options: &Options) -> Vec<(String, String)> {
+    let (first, rest) = site.rows.split_at(site.rows.len().min(FIRST));
+    let parts: Vec<&[Row]> = std::iter::once(first).chain(rest.chunks(EACH)).collect();
+    let count = parts.len();
+    let path = |page: usize| match page {
+        1 => "index.html".to_owned(),
+        page => format!("devices-{page}.html"),
+    };
+    let page = |(at, rows): (usize, &&[Row])| {
+        let number = at + 1;
+        let body = Body {
+            heading: heading(site),
+            lede: lede(site),
+            page: (number, count),
+            rows: rows.iter().map(|row| line(site, row)).collect(),
+            before: (number > 1).then(|| path(number - 1)),
+            after: (number < count).then(|| path(number + 1)),
+            controls: number == 1,
+        };
+        let page = Page {
+            title: format!("{}: how their storage lags", heading(site)),
+            root: "",
+            style: Markup::default(),
+            body: Markup::of(&body),
+            script: (number == 1).then(|| (SCRIPT, embedded(&data::table(site)))),
+        };
+        (path(number), page.html(site, options))
+    };
+    parts.iter().enumerate().map(page).collect()
+}
+
+fn heading(site: &Site<'_>) -> String {
+    let runs = site.entries.iter().filter(|entry| entry.is_good()).count();
+    format!("{}, {}", words::counted(site.devices.len(), "device"), words::counted(runs, "run"))
+}
+
+/// How many rows have each verdict.
+fn lede(site: &Site<'_>) -> String {
+    let of = |verdict| site.rows.iter().filter(|row| row.verdict == verdict).count();
+    let all = LagVerdict::ALL.into_iter().map(Some).chain([None]);
+    let counted = all.map(|it| (of(it), words::verdict(it).0)).filter(|(count, _)| *count > 0);
+    let parts: Vec<String> =
+        counted.map(|(count, word)| format!("{word} {}", format::count(count as u64))).collect();
+    match parts.is_empty() {
+        true => "No run counts yet.".to_owned(),
+        false => format!("By device and set-up: {}.", parts.join(", ")),
+    }
+}
+
+fn line(site: &Site<'_>, row: &Row) -> Line {
+    let device = &site.devices[row.device];
+    let facts = device.facts(site);
+    Line {
+        href: device.path(),
+        device: device.name.clone(),
+        kind: words::kind(facts.and_then(|facts| facts.kind.as_deref())),
+        size: words::size(facts.and_then(|facts| facts.size_bytes)),
+        filesystem: row.set_up.filesystem.clone(),
+        age: row.set_up.age.clone(),
+        fill: row.set_up.fill_and_state(),
+        runs: format::count(row.runs.len() as u64),
+        verdict: words::verdict(row.verdict),
+        cells: cells(row).into_iter().map(|(text, _)| text).collect(),
+    }
+}

@@ -1,0 +1,78 @@
+//! How a device was set up when it was measured: by this, rows are kept apart.
+
+use flashlag_store::{PhaseRow, RunFacts};
+
+/// Filesystem, age, fill and state of a device during a test.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SetUp {
+    /// The filesystem.
+    pub filesystem: String,
+    /// Age, as the table of runs has it.
+    pub age: String,
+    /// A class of [`fill_class`].
+    pub fill: &'static str,
+    /// `new` (as found), `filled`, …
+    pub state: &'static str,
+}
+
+/// The word for what is not known.
+pub const UNKNOWN: &str = "unknown";
+
+/// The classes of fill, emptiest first.
+pub const FILLS: [&str; 5] =
+    ["under 50% full", "50 to 80% full", "80 to 95% full", "over 95% full", UNKNOWN];
+
+impl SetUp {
+    /// Of a test of a run.
+    pub fn of(facts: &RunFacts, phase: &PhaseRow) -> SetUp {
+        let or_unknown = |text: &Option<String>| text.clone().unwrap_or_else(|| UNKNOWN.to_owned());
+        SetUp {
+            filesystem: or_unknown(&facts.filesystem),
+            age: or_unknown(&facts.age),
+            fill: fill_class(phase.filled_percent),
+            state: phase.state,
+        }
+    }
+
+    /// `f2fs, new, over 95% full (filled)`.
+    pub fn in_words(&self) -> String {
+        let known = [self.filesystem.as_str(), self.age.as_str()];
+        let known = known.into_iter().filter(|word| *word != UNKNOWN);
+        let words: Vec<String> = known.map(str::to_owned).chain([self.fill_and_state()]).collect();
+        words.join(", ")
+    }
+
+    /// `over 95% full (filled)`.
+    pub fn fill_and_state(&self) -> String {
+        let fill = if self.fill == UNKNOWN { "fill unknown" } else { self.fill };
+        match self.state {
+            "new" => fill.to_owned(),
+            state => format!("{fill} ({state})"),
+        }
+    }
+}
+
+/// The class of a share of the filesystem that is in use, in percent. A limit belongs to the class
+/// above it.
+pub fn fill_class(percent: Option<f64>) -> &'static str {
+    match percent {
+        None => UNKNOWN,
+        Some(..50.0) => FILLS[0],
+        Some(..80.0) => FILLS[1],
+        Some(..95.0) => FILLS[2],
+        Some(_) => FILLS[3],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_of_fill_belongs_to_the_class_above_it() {
+        for (percent, class) in [(0.0, 0), (49.9, 0), (50.0, 1), (80.0, 2), (95.0, 3), (100.0, 3)] {
+            assert_eq!(fill_class(Some(percent)), FILLS[class], "{percent}");
+        }
+        assert_eq!(fill_class(None), UNKNOWN);
+    }
+}

@@ -1,0 +1,147 @@
+//! Writing a site into a folder, and removing from it what an earlier site left.
+
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use flashlag_store::Entry;
+use thiserror::Error;
+
+use crate::{Options, Site, SiteFile, files};
+
+/// The list of a site's files, by which a folder is known to hold a site.
+const LIST: &str = ".flashlag-site";
+
+/// Why a site can't be written.
+#[derive(Debug, Error)]
+pub enum WriteSiteError {
+    /// The folder holds something else.
+    #[error(
+        "{} is not empty and holds no site of flashlag: name another folder, or an empty one",
+        .0.display()
+    )]
+    Foreign(PathBuf),
+    /// A file or folder.
+    #[error("cannot write {}: {error}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        error: io::Error,
+    },
+}
+
+/// What was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// Number of files.
+    pub files: usize,
+    /// Bytes in all.
+    pub bytes: u64,
+    /// Files of an earlier site that were removed.
+    pub removed: usize,
+}
+
+/// Writes the site of these entries. The folder must be new, empty, or hold a site: then its files are
+/// replaced one by one, and those that are no longer part of it are removed, nothing else.
+///
+/// # Errors
+/// The folder holds something else, or can't be written to.
+pub fn write_site(
+    folder: &Path,
+    entries: &[Entry],
+    options: &Options,
+) -> Result<Written, WriteSiteError> {
+    let before = listed(folder)?;
+    let site = Site::of(entries);
+    let mut written = Written { files: 0, bytes: 0, removed: 0 };
+    let mut now = BTreeSet::new();
+    // First, so that a site that was not finished is known to be one.
+    put(folder, LIST, before.iter().cloned().collect::<Vec<_>>().join("\n").as_bytes())?;
+    for SiteFile { path, contents } in files(&site, entries, options) {
+        put(folder, &path, &contents)?;
+        written.files += 1;
+        written.bytes += contents.len() as u64;
+        now.insert(path);
+    }
+    let all: Vec<String> = now.union(&before).cloned().collect();
+    put(folder, LIST, all.join("\n").as_bytes())?;
+    for gone in before.difference(&now) {
+        if std::fs::remove_file(folder.join(gone)).is_ok() {
+            written.removed += 1;
+        }
+    }
+    put(folder, LIST, now.into_iter().collect::<Vec<_>>().join("\n").as_bytes())?;
+    Ok(written)
+}
+
+/// The files of the site that is in the folder.
+fn listed(folder: &Path) -> Result<BTreeSet<String>, WriteSiteError> {
+    let fail = |error| WriteSiteError::Io { path: folder.to_owned(), error };
+    std::fs::create_dir_all(folder).map_err(fail)?;
+    match std::fs::read_to_string(folder.join(LIST)) {
+        Ok(list) => Ok(list.lines().filter(|line| is_ours(line)).map(str::to_owned).collect()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            match std::fs::read_dir(folder).map_err(fail)?.next() {
+                None => Ok(BTreeSet::new()),
+                Some(_) => Err(WriteSiteError::Foreign(folder.to_owned())),
+            }
+        }
+        Err(error) => Err(fail(error)),
+    }
+}
+
+/// Whether a line of a list can be a file of a site: whoever changes the list can't have others removed.
+fn is_ours(path: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '.';
+    let parts: Vec<&str> = path.split('/').collect();
+    let known = match parts.as_slice() {
+        [name] => ["html", "css"].iter().any(|end| name.ends_with(end)),
+        ["device", name] => name.ends_with(".html"),
+        ["data", name] => ["csv", "json", "parquet"].iter().any(|end| name.ends_with(end)),
+        _ => false,
+    };
+    known && parts.iter().all(|part| part.chars().all(plain) && !part.starts_with('.'))
+}
+
+/// Writes a file whole: a reader sees the old one or the new one.
+fn put(folder: &Path, path: &str, contents: &[u8]) -> Result<(), WriteSiteError> {
+    let path = folder.join(path);
+    let write = || -> io::Result<()> {
+        let parent = path.parent().unwrap_or(folder);
+        std::fs::create_dir_all(parent)?;
+        let mut file = tempfile::Builder::new().prefix(".writing-").tempfile_in(parent)?;
+        file.write_all(contents)?;
+        readable(file.as_file())?;
+        file.persist(&path).map(drop).map_err(|error| error.error)
+    };
+    write().map_err(|error| WriteSiteError::Io { path: path.clone(), error })
+}
+
+/// As a file that is simply made: a web server of another user reads it.
+#[cfg(unix)]
+fn readable(file: &std::fs::File) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    file.set_permissions(std::fs::Permissions::from_mode(0o644))
+}
+
+#[cfg(not(unix))]
+fn readable(_: &std::fs::File) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_changed_list_has_nothing_removed_but_files_of_a_site() {
+        for ours in ["index.html", "style.css", "device/nexus-5.html", "data/runs.parquet"] {
+            assert!(is_ours(ours), "{ours}");
+        }
+        for other in ["../x.html", "/etc/passwd", "device/../../a.html", "notes.txt", ".a.html", ""]
+        {
+            assert!(!is_ours(other), "{other}");
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Age and fill of a device, as far as a run file says.
+
+use flashlag_schema::{Phase, Run, State, TargetKind};
+use flashlag_units::ratio;
+
+/// The age of the device: `new` of a virtual one, or what was asked of it (`aged:12mo`, `full`); of a
+/// real one the share of its rated life that it reports as used; else nothing.
+pub(super) fn age(run: &Run) -> Option<String> {
+    if matches!(run.target.kind, TargetKind::Simulated | TargetKind::Lab) {
+        let options = run.target.profile.iter().flat_map(|profile| &profile.device_options);
+        let state = options.filter_map(|option| option.strip_prefix("state=")).next_back();
+        return Some(state.unwrap_or("new").to_owned());
+    }
+    let life = run.environment.device.life.value()?;
+    Some(format!("up to {}% of life used", life.used_percent_at_most))
+}
+
+/// The kind of the device; of a model what its profile describes.
+pub(super) fn kind(run: &Run) -> Option<String> {
+    let described = run.target.profile.as_ref().and_then(|profile| {
+        let is_named = |(word, _): &&(&str, &str)| profile.about.contains(word);
+        KINDS.iter().find(is_named).map(|(_, kind)| (*kind).to_owned())
+    });
+    described.or_else(|| run.environment.device.kind.value().cloned())
+}
+
+/// Words of a description, and the kind of device that they name.
+const KINDS: [(&str, &str); 4] = [("eMMC", "emmc"), ("UFS", "ufs"), ("SD", "sd"), ("NVMe", "nvme")];
+
+/// The share of the filesystem in use before the run, in percent.
+pub(super) fn found_filled_percent(run: &Run) -> Option<f64> {
+    let filesystem = &run.environment.filesystem;
+    let (total, free) = (filesystem.total_bytes.value()?.0, filesystem.free_bytes.value()?.0);
+    ratio(total.checked_sub(free)?, total).map(rounded)
+}
+
+/// The share of the filesystem in use during a phase, in percent: what was found; after a fill, all but
+/// what it left; afterwards what was found again.
+pub(super) fn filled_percent(run: &Run, phase: &Phase) -> Option<f64> {
+    if phase.state != State::Filled {
+        return found_filled_percent(run);
+    }
+    let total = run.environment.filesystem.total_bytes.value()?.0;
+    let left = run.options.leave_bytes.0.min(total);
+    ratio(total - left, total).map(rounded)
+}
+
+/// To a tenth of a percent: what is known is not more exact.
+fn rounded(share: f64) -> f64 {
+    (share * 1000.0).round() / 10.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flashlag_testing::sample;
+    use flashlag_units::Bytes;
+
+    #[test]
+    fn a_phase_after_a_fill_is_as_full_as_the_fill_left_it_and_others_as_found() {
+        let mut run = sample::lifecycle();
+        run.environment.filesystem.total_bytes = flashlag_schema::Reading::Value(Bytes(1000));
+        run.environment.filesystem.free_bytes = flashlag_schema::Reading::Value(Bytes(750));
+        run.options.leave_bytes = Bytes(50);
+        for phase in &run.phases {
+            let wanted = if phase.state == State::Filled { 95.0 } else { 25.0 };
+            assert_eq!(filled_percent(&run, phase), Some(wanted), "{}", phase.label());
+        }
+    }
+
+    #[test]
+    fn every_profile_whose_description_names_its_storage_has_a_kind() {
+        // These two do not say what they are made of.
+        let silent = ["zero", "moto-x-2013"];
+        for name in flashlag_schema::profile::names().into_iter().filter(|it| !silent.contains(it))
+        {
+            let text = flashlag_schema::profile::builtin_profile(name).unwrap();
+            let profile = flashlag_schema::profile::Profile::parse(text).unwrap();
+            let mut run = sample::quick();
+            run.environment.device.kind = flashlag_schema::Reading::unavailable("none");
+            run.target.profile = Some(flashlag_schema::ProfileRecord {
+                name: name.to_owned(),
+                about: profile.about.clone(),
+                filesystem: String::new(),
+                text: String::new(),
+                device_options: Vec::new(),
+            });
+            assert!(kind(&run).is_some(), "{name}: {}", profile.about);
+        }
+    }
+
+    #[test]
+    fn a_real_device_is_as_old_as_it_reports_and_a_simulated_one_as_asked() {
+        let mut run = sample::quick();
+        run.target.kind = TargetKind::Path;
+        assert_eq!(age(&run).as_deref(), Some("up to 40% of life used"));
+        run.environment.device.life = flashlag_schema::Reading::unavailable("not reported");
+        assert_eq!(age(&run), None);
+        run.target.kind = TargetKind::Simulated;
+        assert_eq!(age(&run).as_deref(), Some("new"));
+    }
+}

@@ -1,0 +1,57 @@
+//! The SQL that SQLite and PostgreSQL share.
+
+use crate::rows::{PHASES, RUNS, heads};
+use crate::table::{Column, Kind};
+
+/// Raise it with every change of the tables: an index of another version is made again.
+const TABLES: u32 = 1;
+
+/// What an index was made by. One that was made by another program is made again from the files.
+pub fn made_by() -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    format!("tables {TABLES}, flashlag {version}, rules {}", flashlag_explain::RULES)
+}
+
+/// The two tables: name and columns.
+pub fn tables() -> [(&'static str, Vec<Column>); 2] {
+    [("runs", heads(RUNS)), ("phases", heads(PHASES))]
+}
+
+/// `CREATE TABLE runs (file TEXT, …)`. Quoted, since some names are words of SQL.
+pub fn create(table: &str, columns: &[Column], type_of: fn(Kind) -> &'static str) -> String {
+    let column = |column: &Column| format!("\"{}\" {}", column.name, type_of(column.kind));
+    let columns: Vec<String> = columns.iter().map(column).collect();
+    format!("CREATE TABLE {table} ({})", columns.join(", "))
+}
+
+/// `INSERT INTO runs VALUES (?1, …)`, with the place holders of a dialect.
+pub fn insert(table: &str, columns: usize, sign: char) -> String {
+    let places: Vec<String> = (1..=columns).map(|place| format!("{sign}{place}")).collect();
+    format!("INSERT INTO {table} VALUES ({})", places.join(", "))
+}
+
+/// What is wrong with a statement that is to read only.
+pub fn refused(sql: &str) -> Option<String> {
+    let sql = sql.trim().trim_end_matches(';');
+    let word: String = sql.chars().take_while(|c| c.is_ascii_alphabetic()).collect();
+    match word.to_ascii_uppercase().as_str() {
+        "SELECT" | "WITH" | "VALUES" => None,
+        "" => Some("there is no statement: begin with SELECT".to_owned()),
+        _ => Some(format!("a query reads only: begin with SELECT and not with {word}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_read_is_refused_by_its_first_word() {
+        for sql in ["SELECT 1", " with a as (select 1) select * from a;", "values (1)"] {
+            assert_eq!(refused(sql), None, "{sql}");
+        }
+        for sql in ["", ";", "DROP TABLE runs", "ATTACH 'x' AS y", "VACUUM INTO 'x'", "-- x"] {
+            assert!(refused(sql).is_some(), "{sql}");
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! A store of run files: a folder with an index, or a database.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use crate::error::StoreError;
+use crate::folder;
+use crate::outcome::{Added, Outcome};
+use crate::sqlite::Index;
+use crate::table::Table;
+
+/// Where a team keeps its runs.
+pub enum Store {
+    /// A folder of run files with an index.
+    Folder(FolderStore),
+    /// A database of PostgreSQL, which holds the run files too.
+    #[cfg(feature = "postgres")]
+    Postgres(Box<crate::postgres::Database>),
+}
+
+/// A folder of run files, and its index.
+pub struct FolderStore {
+    folder: PathBuf,
+    index: Index,
+}
+
+impl Store {
+    /// Opens a store: a folder, which is made if it is not there, or `postgres://USER@HOST/DATABASE`.
+    /// Its index is up to date afterwards.
+    ///
+    /// # Errors
+    /// The folder or its index can't be used; the server can't be reached.
+    pub fn open(place: &str) -> Result<Store, StoreError> {
+        if place.starts_with("postgres://") || place.starts_with("postgresql://") {
+            #[cfg(feature = "postgres")]
+            return Ok(Store::Postgres(Box::new(crate::postgres::Database::open(place)?)));
+            #[cfg(not(feature = "postgres"))]
+            return Err(StoreError::NoPostgres);
+        }
+        let folder = PathBuf::from(place);
+        std::fs::create_dir_all(&folder).map_err(|error| StoreError::Io {
+            operation: "make the folder",
+            path: folder.clone(),
+            error,
+        })?;
+        let index = Index::open(&folder)?;
+        Ok(Store::Folder(FolderStore { folder, index }))
+    }
+
+    /// Adds run files. What can't be added is refused with its reason, and the others are added all
+    /// the same.
+    ///
+    /// # Errors
+    /// The store can't be written to.
+    pub fn add(&mut self, paths: &[PathBuf]) -> Result<Vec<Added>, StoreError> {
+        match self {
+            Store::Folder(store) => store.add(paths),
+            #[cfg(feature = "postgres")]
+            Store::Postgres(database) => database.add(paths),
+        }
+    }
+
+    /// The result of a statement that reads the tables `runs` and `phases`.
+    ///
+    /// # Errors
+    /// The statement is wrong, or would write.
+    pub fn query(&mut self, sql: &str) -> Result<Table, StoreError> {
+        match self {
+            Store::Folder(store) => store.index.query(sql),
+            #[cfg(feature = "postgres")]
+            Store::Postgres(database) => database.query(sql),
+        }
+    }
+}
+
+impl FolderStore {
+    fn add(&mut self, paths: &[PathBuf]) -> Result<Vec<Added>, StoreError> {
+        let mut added = Vec::with_capacity(paths.len());
+        // What the index does not know yet, by its hash.
+        let mut fresh: HashMap<String, String> = HashMap::new();
+        for path in paths {
+            let known = |sha256: &str| match fresh.get(sha256) {
+                Some(name) => Ok(Some(name.clone())),
+                None => self.named(sha256),
+            };
+            let (sha256, outcome) = folder::add(&self.folder, path, known)?;
+            if let Outcome::New { name, .. } = &outcome {
+                fresh.insert(sha256, name.clone());
+            }
+            added.push(Added { from: path.clone(), outcome });
+        }
+        self.index = Index::open(&self.folder)?;
+        Ok(added.into_iter().map(|it| self.settled(it)).collect())
+    }
+
+    /// The name of the file with these contents.
+    fn named(&self, sha256: &str) -> Result<Option<String>, StoreError> {
+        let sql = format!("SELECT file FROM runs WHERE file_sha256 = '{sha256}' ORDER BY file");
+        let table = self.index.query(&sql)?;
+        Ok(table.rows.first().and_then(|row| row.first()).map(crate::table::Value::plain))
+    }
+
+    /// With its standing among the others: it may be a copy.
+    fn settled(&self, added: Added) -> Added {
+        let Outcome::New { name, standing, reason } = added.outcome else { return added };
+        let found = self.index.standing(&name).unwrap_or((standing, reason));
+        let (standing, reason) = found;
+        Added { outcome: Outcome::New { name, standing, reason }, ..added }
+    }
+}
