@@ -48,6 +48,15 @@ pub fn note(text: &str) {
     notes(&printable_line(text));
 }
 
+/// A sentence of flashlag's own on standard error: wrapped on a terminal, else one line.
+pub fn sentence(text: &str) {
+    let text = printable_line(&format!("flashlag: {text}"));
+    match io::stderr().is_terminal() {
+        true => notes(&flashlag_term::wrapped(&text, flashlag_term::Style::of_stderr().width)),
+        false => notes(&text),
+    }
+}
+
 /// Prepared lines on standard error.
 pub fn notes(text: &str) {
     let text = kept(text, Keeps { colors: false, tabs: false });

@@ -277,3 +277,41 @@ fn counters_of_a_command_are_its_own() {
     // 50 lines of the loop, and none of another process.
     assert_eq!(row.split_whitespace().nth(1), Some("50"), "{said}");
 }
+
+#[test]
+fn writes_and_fsyncs_through_io_uring_are_recorded_with_their_file_and_place() {
+    if !can_trace() {
+        return;
+    }
+    let Some(fio) = flashlag_need::program("fio", "fio") else { return };
+    let mount = match LoopMount::ext4(64, QUIET) {
+        Ok(mount) => mount,
+        Err(reason) => return flashlag_need::skip(reason),
+    };
+    let file = format!("--filename={}/ring", mount.path().display());
+    let load = [
+        fio.to_str().unwrap(),
+        "--name=ring",
+        &file,
+        "--ioengine=io_uring",
+        "--rw=write",
+        "--bs=4k",
+        "--size=40k",
+        "--fsync=1",
+        "--fallocate=none",
+        "--output=/dev/null",
+    ];
+    let (ledger, output) = traced(mount.path(), &load);
+    let said = text(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    let writers = ledger["writers"].as_array().unwrap();
+    let of_ring = |writer: &&Value| writer["file"].as_str().is_some_and(|f| f.ends_with("/ring"));
+    let sum = |of: &dyn Fn(&Value) -> u64| writers.iter().filter(of_ring).map(of).sum::<u64>();
+    let number = |value: &Value| value.as_u64().unwrap_or(0);
+    assert_eq!(sum(&|writer| number(&writer["calls"]["count"])), 10, "{ledger:#}");
+    assert_eq!(sum(&|writer| number(&writer["calls"]["bytes"])), 40_960, "{ledger:#}");
+    // One after each write but perhaps the last, and perhaps one at the end.
+    let syncs = sum(&|writer| number(&writer["syncs"]["count"]));
+    assert!((9..=11).contains(&syncs), "{syncs} fsyncs\n{ledger:#}");
+    assert!(sum(&|writer| number(&writer["syncs"]["waited_ns"])) > 0, "{ledger:#}");
+}

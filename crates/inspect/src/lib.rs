@@ -4,11 +4,12 @@
 //! No reader needs root privileges, fails, or panics on odd contents: a value that could not be
 //! read is absent with its reason. The readers are this crate's own rather than the
 //! `procfs` crate's because one odd line must cost one value, not a whole file.
-// One system call has no safe wrapper: internals/extents.rs.
+// Two system calls have no safe wrapper: by_inode.rs, internals/extents.rs.
 #![deny(unsafe_code)]
 
 pub mod android;
 mod block;
+mod by_inode;
 mod conditions;
 mod counters;
 mod disk;
@@ -27,6 +28,7 @@ mod thermal;
 mod ufs;
 mod watch;
 
+pub use by_inode::path_of_inode;
 pub use conditions::conditions;
 pub use mount::{Mount, mount_of, mounts};
 pub use probe::{Probe, environment, environment_with_names};

@@ -9,6 +9,7 @@ enum record_kind {
 	RECORD_PATH = 4,
 	RECORD_BLOCK = 5,
 	RECORD_JOURNAL = 6,
+	RECORD_WORK = 7,
 };
 
 /* What a system call does, by its number: the table `calls` has one of these for each. */
@@ -129,6 +130,23 @@ struct journal_record {
 	u64 began;
 	u64 took;
 	char thread[16];
+};
+
+/* A checkpoint or a cleaning of F2FS. */
+struct work_record {
+	u32 kind;
+	u32 work; /* of enum work */
+	u64 began;
+	u64 took;
+	u32 device; /* the filesystem's */
+	u32 tid;
+	u32 pid;
+	u32 pad;
+	char thread[16];
+};
+enum work {
+	WORK_CHECKPOINT = 1,
+	WORK_CLEANING = 2,
 };
 
 /* Counters, in the order of the map `counts`. */

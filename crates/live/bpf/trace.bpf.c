@@ -1,5 +1,5 @@
 /* Watches who writes: system calls that touch storage, requests to block devices, commits of ext4's
- * journal. Raw tracepoints: no kprobe and no tracefs is needed. */
+ * journal, checkpoints and cleaning of F2FS. Raw tracepoints: no kprobe and no tracefs is needed. */
 #include "kernel.h"
 #include "records.h"
 
@@ -43,6 +43,11 @@ struct writer {
 	u32 tid;
 	u32 pid;
 	char name[16] __attribute__((aligned(8)));
+};
+
+struct work_key {
+	u64 filesystem;
+	u64 work;
 };
 
 struct request_state {
@@ -122,6 +127,13 @@ struct {
 	__type(key, u32);
 	__type(value, u64);
 } commits SEC(".maps");
+/* Checkpoints and cleanings under way: a filesystem does one of each at a time. */
+struct {
+	__uint(type, MAP_HASH);
+	__uint(max_entries, 1024);
+	__type(key, struct work_key);
+	__type(value, u64);
+} works SEC(".maps");
 struct {
 	__uint(type, MAP_PERCPU_ARRAY);
 	__uint(max_entries, COUNTS);
@@ -658,6 +670,73 @@ int commit_ends(u64 *context)
 		ring_submit(record, NO_WAKEUP);
 	}
 	map_delete(&commits, &tid);
+	return 0;
+}
+
+INLINE void work_begins(struct super_block *filesystem, u32 work)
+{
+	struct work_key key = { .filesystem = (u64)filesystem, .work = work };
+	u64 began = now();
+
+	map_update(&works, &key, &began, ANY);
+}
+
+INLINE void work_ends(struct super_block *filesystem, u32 work)
+{
+	struct work_key key = { .filesystem = (u64)filesystem, .work = work };
+	u64 *began = map_lookup(&works, &key), both = pid_and_tid();
+	u32 device = READ(filesystem, s_dev);
+	struct work_record *record;
+
+	if (!began)
+		return;
+	record = map_lookup(&filesystems, &device) ? reserve(sizeof(*record)) : NULL;
+	if (record) {
+		record->kind = RECORD_WORK;
+		record->work = work;
+		record->began = *began;
+		record->took = now() - *began;
+		record->device = device;
+		record->tid = both;
+		record->pid = both >> 32;
+		record->pad = 0;
+		current_name(record->thread, sizeof(record->thread));
+		ring_submit(record, NO_WAKEUP);
+	}
+	map_delete(&works, &key);
+}
+
+/* The phase is a text, and in newer kernels the number of one: 0 "start block_ops", 1 "finish block_ops",
+ * 2 "finish checkpoint". */
+SEC("raw_tp/f2fs_write_checkpoint")
+int checkpoint(u64 *context)
+{
+	struct super_block *filesystem = (void *)context[0];
+	u64 phase = context[2];
+	char text[16] = {};
+
+	if (phase > 2) {
+		read_kernel_text(text, sizeof(text), (void *)phase);
+		phase = text[0] == 's' ? 0 : text[7] == 'c' ? 2 : 1;
+	}
+	if (phase == 0)
+		work_begins(filesystem, WORK_CHECKPOINT);
+	else if (phase == 2)
+		work_ends(filesystem, WORK_CHECKPOINT);
+	return 0;
+}
+
+SEC("raw_tp/f2fs_gc_begin")
+int cleaning_begins(u64 *context)
+{
+	work_begins((void *)context[0], WORK_CLEANING);
+	return 0;
+}
+
+SEC("raw_tp/f2fs_gc_end")
+int cleaning_ends(u64 *context)
+{
+	work_ends((void *)context[0], WORK_CLEANING);
 	return 0;
 }
 

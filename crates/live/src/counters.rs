@@ -6,6 +6,7 @@ use std::fs;
 
 use flashlag_units::Bytes;
 
+use crate::disks::Disks;
 use crate::error::LiveError;
 use crate::places::{Places, device_name};
 use crate::source::Scope;
@@ -23,26 +24,8 @@ pub struct Counted {
     pub to_disk: Bytes,
 }
 
-/// What all watched disks did since counting began.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Disks {
-    /// Writes that completed.
-    pub writes: u64,
-    /// Bytes of those.
-    pub bytes: Bytes,
-    /// Flushes; 0 before Linux 5.5, which does not count them.
-    pub flushes: u64,
-}
-
-impl Disks {
-    fn since(self, before: Disks) -> Disks {
-        Disks {
-            writes: self.writes.saturating_sub(before.writes),
-            bytes: Bytes(self.bytes.0.saturating_sub(before.bytes.0)),
-            flushes: self.flushes.saturating_sub(before.flushes),
-        }
-    }
-}
+/// Ancestors of a process that are looked at: numbers that are used again must not make a circle.
+const MOST_ANCESTORS: usize = 64;
 
 /// Counts processes and disks.
 #[derive(Debug)]
@@ -104,19 +87,19 @@ impl Counters {
 
     /// The processes that descend from this one.
     fn family(&self, all: &[u32]) -> Vec<u32> {
-        let parents: BTreeMap<u32, u32> =
-            all.iter().filter_map(|pid| Some((*pid, parent_of(*pid)?))).collect();
         let is_ours = |pid: &&u32| {
             // A child whose parent has ended belongs to another process by then, but is known.
             if self.processes.contains_key(pid) {
                 return true;
             }
             let mut at = **pid;
-            for _ in 0..parents.len() {
-                match parents.get(&at) {
-                    Some(parent) if *parent == self.own => return true,
-                    Some(parent) => at = *parent,
-                    None => return false,
+            for _ in 0..MOST_ANCESTORS {
+                match parent_of(at) {
+                    Some(parent) if parent == self.own || self.processes.contains_key(&parent) => {
+                        return true;
+                    }
+                    Some(parent) if parent > 1 => at = parent,
+                    _ => return false,
                 }
             }
             false
@@ -136,14 +119,18 @@ impl Counters {
         }))
     }
 
+    /// Whether a process descends from this one, or did when it was last looked at.
+    pub fn descends(&self, pid: u32) -> bool {
+        self.processes.contains_key(&pid) || !self.family(&[pid]).is_empty()
+    }
+
+    /// What each process did since counting began, by its number.
+    pub fn by_process(&self) -> Vec<(u32, Counted)> {
+        self.processes.iter().map(|(pid, pair)| (*pid, since(pair))).collect()
+    }
+
     /// What the processes did since counting began, most bytes first, those that wrote nothing left out.
     pub fn processes(&self) -> Vec<Counted> {
-        let since = |(before, now): &(Counted, Counted)| Counted {
-            name: now.name.clone(),
-            writes: now.writes.saturating_sub(before.writes),
-            written: Bytes(now.written.0.saturating_sub(before.written.0)),
-            to_disk: Bytes(now.to_disk.0.saturating_sub(before.to_disk.0)),
-        };
         let mut all: Vec<Counted> = self.processes.values().map(since).collect();
         all.retain(|process| process.writes > 0 || process.to_disk.0 > 0);
         all.sort_by_key(|process| std::cmp::Reverse((process.to_disk, process.written)));
@@ -156,6 +143,16 @@ impl Counters {
     /// The counters can't be read any more.
     pub fn disks(&self) -> Result<Disks, LiveError> {
         Ok(self.disks_now()?.since(self.began))
+    }
+}
+
+/// What a process did between two looks.
+fn since((before, now): &(Counted, Counted)) -> Counted {
+    Counted {
+        name: now.name.clone(),
+        writes: now.writes.saturating_sub(before.writes),
+        written: Bytes(now.written.0.saturating_sub(before.written.0)),
+        to_disk: Bytes(now.to_disk.0.saturating_sub(before.to_disk.0)),
     }
 }
 

@@ -32,6 +32,12 @@ pub enum LiveError {
         /// Why, and what to do about it.
         reason: String,
     },
+    /// No source of events can be used here.
+    #[error("{reasons}")]
+    None {
+        /// Why each can't, a line each.
+        reasons: String,
+    },
     /// No phone can be used.
     #[error(transparent)]
     Phone(#[from] PhoneError),

@@ -3,16 +3,21 @@
 #![forbid(unsafe_code)]
 
 mod counters;
+mod disks;
 #[cfg(feature = "ebpf")]
 mod ebpf;
 mod error;
+#[cfg(feature = "fanotify")]
+mod fanotify;
 mod phone;
 mod places;
 mod session;
 mod source;
 mod tally;
+mod tracefs;
 
-pub use counters::{Counted, Counters, Disks};
+pub use counters::{Counted, Counters};
+pub use disks::Disks;
 #[cfg(feature = "ebpf")]
 pub use ebpf::Programs;
 pub use error::LiveError;

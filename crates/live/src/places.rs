@@ -129,6 +129,19 @@ impl Places {
         watched.then(|| kernel_number(mount.device))
     }
 
+    /// Where most of a filesystem is seen.
+    pub fn mount_point(&self, device: u32) -> Option<&Path> {
+        let here = |mount: &&Mount| kernel_number(mount.device) == device;
+        let candidates = self.only.iter().chain(&self.mounts).filter(here);
+        let mount = candidates.min_by_key(|mount| mount.root.components().count())?;
+        Some(&mount.mount_point)
+    }
+
+    /// The disk that a block device is or is a part of.
+    pub fn disk_of(device: u32) -> u32 {
+        disk_below(major_minor(device)).map_or(device, kernel_number)
+    }
+
     /// The path of a file, from its components within its filesystem, from the root on.
     pub fn path(&self, device: u32, components: &[&str]) -> Option<String> {
         let whole: PathBuf =
@@ -165,6 +178,22 @@ fn block_device_of(source: &Path) -> Option<(u32, u32)> {
     (kind == rustix::fs::FileType::BlockDevice).then_some((major, minor))
 }
 
+fn numbers(path: &Path) -> Option<(u32, u32)> {
+    let text = fs::read_to_string(path.join("dev")).ok()?;
+    let (major, minor) = text.trim().split_once(':')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+/// The disk of a partition; any other device itself.
+fn disk_below(device: (u32, u32)) -> Option<(u32, u32)> {
+    let (major, minor) = device;
+    let folder = PathBuf::from(format!("/sys/dev/block/{major}:{minor}"));
+    match folder.join("partition").exists() {
+        true => folder.canonicalize().ok().and_then(|own| numbers(own.parent()?)),
+        false => Some(device),
+    }
+}
+
 /// The whole disks below a device: of a partition its disk, of a mapped device what that lies on.
 fn add_disks(device: (u32, u32), found: &mut BTreeSet<u32>, depth: u32) {
     let (major, minor) = device;
@@ -172,16 +201,7 @@ fn add_disks(device: (u32, u32), found: &mut BTreeSet<u32>, depth: u32) {
     if depth > 8 || !folder.exists() {
         return;
     }
-    let numbers = |path: &Path| {
-        let text = fs::read_to_string(path.join("dev")).ok()?;
-        let (major, minor) = text.trim().split_once(':')?;
-        Some((major.parse().ok()?, minor.parse().ok()?))
-    };
-    let disk = match folder.join("partition").exists() {
-        true => folder.canonicalize().ok().and_then(|own| numbers(own.parent()?)),
-        false => Some(device),
-    };
-    let Some(disk) = disk else { return };
+    let Some(disk) = disk_below(device) else { return };
     found.insert(kernel_number(disk));
     let (major, minor) = disk;
     let below = fs::read_dir(format!("/sys/dev/block/{major}:{minor}/slaves"));

@@ -1,14 +1,15 @@
 use std::time::{Duration, Instant};
 
-use flashlag_schema::trace::{Trace, TraceSource};
+use flashlag_schema::trace::{Trace, TraceSource, TraceSourceKind};
 use flashlag_trace::{Builder, recognize};
 use flashlag_units::Nanos;
 
+use crate::disks::Disks;
 use crate::error::LiveError;
-#[cfg(feature = "ebpf")]
 use crate::places::Places;
 use crate::source::{KernelCost, Scope, Source};
 use crate::tally::Tally;
+use crate::tracefs::Tracefs;
 
 /// The events that are kept: about half a gigabyte of memory.
 const MOST_EVENTS: usize = 4_000_000;
@@ -16,20 +17,38 @@ const MOST_EVENTS: usize = 4_000_000;
 /// The sources, in the order in which they are tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SourceChoice {
+    /// The first of the others that can be used here.
+    Auto,
     /// Programs in the kernel.
     Ebpf,
+    /// The kernel's tracepoints as text.
+    Tracefs,
+    /// Events of files, and counters of processes.
+    Fanotify,
     /// Counters of processes and disks in `/proc`, which make no trace.
     Counters,
 }
 
 impl SourceChoice {
     /// All, best first.
-    pub const ALL: [SourceChoice; 2] = [SourceChoice::Ebpf, SourceChoice::Counters];
+    pub const ALL: [SourceChoice; 5] = [
+        SourceChoice::Auto,
+        SourceChoice::Ebpf,
+        SourceChoice::Tracefs,
+        SourceChoice::Fanotify,
+        SourceChoice::Counters,
+    ];
+    /// Those that make a trace, best first.
+    const OF_EVENTS: [SourceChoice; 3] =
+        [SourceChoice::Ebpf, SourceChoice::Tracefs, SourceChoice::Fanotify];
 
     /// The name.
     pub fn name(self) -> &'static str {
         match self {
+            SourceChoice::Auto => "auto",
             SourceChoice::Ebpf => "ebpf",
+            SourceChoice::Tracefs => "tracefs",
+            SourceChoice::Fanotify => "fanotify",
             SourceChoice::Counters => "counters",
         }
     }
@@ -73,17 +92,50 @@ pub struct Session {
     starting: Duration,
     cpu: Duration,
     reads: bool,
+    passed_over: Vec<String>,
 }
 
 impl Session {
-    /// Starts to record.
+    /// Starts to record from a source, or from the first that can be used.
     ///
     /// # Errors
-    /// The source can't be used.
-    pub fn start(scope: &Scope) -> Result<Session, LiveError> {
+    /// The source can't be used, or none can; counters are no source of a session.
+    pub fn start(scope: &Scope, choice: SourceChoice) -> Result<Session, LiveError> {
         let cpu = own_cpu();
-        let source = open(scope)?;
-        Ok(Session::of(source, own_cpu().saturating_sub(cpu), scope.reads))
+        let mut refused = Vec::new();
+        for one in SourceChoice::OF_EVENTS {
+            if choice != one && choice != SourceChoice::Auto {
+                continue;
+            }
+            match open(scope, one) {
+                Ok(source) => {
+                    let starting = own_cpu().saturating_sub(cpu);
+                    let passed_over = std::mem::take(&mut refused);
+                    let session = Session::of(source, starting, scope.reads);
+                    return Ok(Session { passed_over, ..session });
+                }
+                Err(error @ LiveError::Unusable { .. }) if choice == SourceChoice::Auto => {
+                    refused.push(error.to_string());
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Err(LiveError::None { reasons: refused.join("\n") })
+    }
+
+    /// Why better sources are not used, one sentence each.
+    pub fn passed_over(&self) -> &[String] {
+        &self.passed_over
+    }
+
+    /// The kind of the source.
+    pub fn kind(&self) -> TraceSourceKind {
+        self.source.kind()
+    }
+
+    /// What the disks did so far, where the source has no block requests of its own.
+    pub fn disks(&self) -> Option<Disks> {
+        self.source.disks()
     }
 
     fn of(source: Box<dyn Source>, starting: Duration, reads: bool) -> Session {
@@ -98,6 +150,7 @@ impl Session {
             starting,
             cpu: own_cpu(),
             reads,
+            passed_over: Vec::new(),
         }
     }
 
@@ -143,7 +196,8 @@ impl Session {
             kernel: self.source.kernel_cost(),
         };
         let source = self.builder.source();
-        if !self.reads {
+        source.limits.append(&mut self.passed_over);
+        if !self.reads && source.kind != TraceSourceKind::Fanotify {
             source.limits.push(
                 "calls that read, and files that are opened to be read, are not recorded (--reads)"
                     .to_owned(),
@@ -165,16 +219,19 @@ impl Session {
     }
 }
 
-#[cfg(feature = "ebpf")]
-fn open(scope: &Scope) -> Result<Box<dyn Source>, LiveError> {
+fn open(scope: &Scope, choice: SourceChoice) -> Result<Box<dyn Source>, LiveError> {
     let places = Places::of(scope.path.as_deref())?;
-    Ok(Box::new(crate::ebpf::Programs::start(scope, places)?))
-}
-
-#[cfg(not(feature = "ebpf"))]
-fn open(_: &Scope) -> Result<Box<dyn Source>, LiveError> {
-    let reason = "this flashlag was built without it".to_owned();
-    Err(LiveError::Unusable { source_name: "eBPF", reason })
+    match choice {
+        SourceChoice::Tracefs => Ok(Box::new(Tracefs::start(scope, places)?)),
+        #[cfg(feature = "ebpf")]
+        SourceChoice::Ebpf => Ok(Box::new(crate::ebpf::Programs::start(scope, places)?)),
+        #[cfg(feature = "fanotify")]
+        SourceChoice::Fanotify => Ok(Box::new(crate::fanotify::FileEvents::start(scope, places)?)),
+        other => {
+            let reason = "this flashlag was built without it".to_owned();
+            Err(LiveError::Unusable { source_name: other.name(), reason })
+        }
+    }
 }
 
 fn nanos(time: Duration) -> Nanos {

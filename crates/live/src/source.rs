@@ -4,6 +4,7 @@ use std::time::Duration;
 use flashlag_schema::trace::TraceSourceKind;
 use flashlag_trace::Builder;
 
+use crate::disks::Disks;
 use crate::error::LiveError;
 
 /// What is recorded.
@@ -15,6 +16,8 @@ pub struct Scope {
     pub command_only: bool,
     /// Whether reads are recorded as well.
     pub reads: bool,
+    /// Whether tracefs may be mounted while it records.
+    pub mount_tracefs: bool,
 }
 
 /// What the kernel spent on recording, counted for a part of the time.
@@ -45,6 +48,11 @@ pub trait Source {
     /// # Errors
     /// The source does not answer any more.
     fn end(&mut self, to: &mut Builder) -> Result<(), LiveError>;
+
+    /// What the watched disks did so far; absent where block requests are recorded themselves.
+    fn disks(&self) -> Option<Disks> {
+        None
+    }
 
     /// What the kernel spent; absent where that can't be counted.
     fn kernel_cost(&self) -> Option<KernelCost> {

@@ -6,8 +6,8 @@ use flashlag_units::{Bytes, Nanos};
 /// What was seen so far, added up as it comes: for a table that is drawn while the recording runs.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
-    /// By thread and file, both by index in the trace.
-    pub writers: HashMap<(u32, u32), Writer>,
+    /// By thread and file, both by index in the trace; without a file, of all files of the process.
+    pub writers: HashMap<(u32, Option<u32>), Writer>,
     /// Of all writers.
     pub all: Writer,
     /// Commits of a filesystem's journal, and checkpoints.
@@ -56,14 +56,29 @@ impl Tally {
                 TraceAction::Write { file, bytes, .. } => {
                     self.all.wrote(bytes);
                     if let Some(task) = event.task {
-                        self.writers.entry((task, file)).or_default().wrote(bytes);
+                        self.writers.entry((task, Some(file))).or_default().wrote(bytes);
+                    }
+                }
+                // A source that sees changes does not see writes, and counts bytes by process.
+                TraceAction::Change { file } => {
+                    if let Some(task) = event.task {
+                        self.writers.entry((task, Some(file))).or_default().writes += 1;
+                    }
+                }
+                TraceAction::Counted { writes, bytes } => {
+                    self.all.writes += writes;
+                    self.all.bytes = self.all.bytes.plus(bytes);
+                    if let Some(task) = event.task {
+                        let writer = self.writers.entry((task, None)).or_default();
+                        writer.writes += writes;
+                        writer.bytes = writer.bytes.plus(bytes);
                     }
                 }
                 TraceAction::Sync { file, .. } => {
                     let took = event.took_ns.unwrap_or_default();
                     self.all.synced(took);
                     if let Some(task) = event.task {
-                        self.writers.entry((task, file)).or_default().synced(took);
+                        self.writers.entry((task, Some(file))).or_default().synced(took);
                     }
                 }
                 TraceAction::Commit { .. } | TraceAction::Checkpoint { .. } => self.commits += 1,
@@ -78,7 +93,7 @@ impl Tally {
     }
 
     /// The writers with most bytes, at most `count`.
-    pub fn largest(&self, count: usize) -> Vec<((u32, u32), Writer)> {
+    pub fn largest(&self, count: usize) -> Vec<((u32, Option<u32>), Writer)> {
         let mut all: Vec<_> = self.writers.iter().map(|(key, writer)| (*key, *writer)).collect();
         all.sort_by_key(|(key, writer)| (std::cmp::Reverse((writer.bytes, writer.syncs)), *key));
         all.truncate(count);

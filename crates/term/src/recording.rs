@@ -13,6 +13,8 @@ pub struct Recording {
     pub lasted: Duration,
     /// Writes and syncs of all writers; absent where files and syncs are not seen.
     pub all: Option<WriterRow>,
+    /// Whether the source sees writes and no syncs.
+    pub without_syncs: bool,
     /// Writes of block devices, with their bytes.
     pub block: (u64, Bytes),
     /// Flushes of block devices' caches.
@@ -51,29 +53,32 @@ pub fn recording(seen: &Recording, style: Style) -> Vec<String> {
     let seconds = seen.lasted.as_secs();
     let head = match &seen.all {
         Some(all) => format!(
-            "{seconds} s: {} writes, {}; {} fsyncs, the longest {}; the device: {device}",
+            "{seconds} s: {} writes, {};{} the device: {device}",
             count(all.writes),
             all.bytes,
-            count(all.syncs),
-            all.longest,
+            match seen.without_syncs {
+                true => String::new(),
+                false => format!(" {} fsyncs, the longest {};", count(all.syncs), all.longest),
+            },
         ),
         None => format!("{seconds} s: the device: {device}"),
     };
     let mut page = Page::new(style);
     page.paragraph(Role::Strong, &head);
     let with_files = seen.all.is_some();
+    let with_syncs = with_files && !seen.without_syncs;
     let mut table = Table::new(if with_files { "process, file" } else { "process" })
         .column("writes", 1)
         .column("bytes", 0)
         .cut_in_the_middle();
-    if with_files {
+    if with_syncs {
         table = table.column("fsyncs", 0).column("longest", 0);
     }
     for row in &seen.writers {
         let label = format!("{}  {}", row.process, row.file);
         let longest = if row.syncs > 0 { row.longest.to_string() } else { "-".to_owned() };
         let mut cells = vec![count(row.writes), row.bytes.to_string()];
-        if with_files {
+        if with_syncs {
             cells.extend([count(row.syncs), longest]);
         }
         let cells = cells.into_iter().map(|cell| (Role::Ink, cell)).collect();
@@ -114,6 +119,22 @@ mod tests {
         assert!(lines.iter().flat_map(|line| line.chars()).all(flashlag_units::is_printable));
         assert_eq!(lines.last().map(String::as_str), Some("and 4 more"));
         assert!(lines.iter().all(|line| line.chars().count() <= 80), "{lines:#?}");
+    }
+
+    #[test]
+    fn a_source_without_syncs_says_nothing_of_them() {
+        let seen = Recording {
+            writers: vec![WriterRow {
+                process: "dd".to_owned(),
+                writes: 1,
+                ..WriterRow::default()
+            }],
+            all: Some(WriterRow::default()),
+            without_syncs: true,
+            ..Recording::default()
+        };
+        let text = recording(&seen, Style::PLAIN).join("\n");
+        assert!(!text.contains("fsync") && !text.contains("longest"), "{text}");
     }
 
     #[test]

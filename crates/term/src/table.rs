@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use flashlag_units::{sanitize, to_ascii};
 use flashlag_views::{Cell, Column as Figure, TableRow};
 
@@ -205,7 +207,8 @@ impl Table {
     /// The minimum columns, from `least` to `most`, in which all cut labels differ.
     fn told_apart_in(&self, least: usize, most: usize) -> usize {
         let cells = self.rows.iter().filter(|row| matches!(row.content, Content::Cells(_)));
-        let labels: Vec<&str> = cells.map(|row| row.label.1.as_str()).collect();
+        // Rows may have the same label, and differ in their words.
+        let labels: BTreeSet<&str> = cells.map(|row| row.label.1.as_str()).collect();
         let unique = |columns: &usize| {
             let mut cut: Vec<String> =
                 labels.iter().map(|label| cut_in_the_middle(label, *columns)).collect();
@@ -241,7 +244,8 @@ impl Table {
             let spare = |index: usize| self.columns.get(index).map_or(0, |column| column.spare);
             let most = shown.iter().map(|(index, _)| spare(*index)).max().unwrap_or(0);
             if used + least <= room || most == 0 {
-                return (wanted.min(room.saturating_sub(used).max(least)), shown);
+                // What is left of a label says less than a column that was cut off at the edge.
+                return (wanted.min(room.saturating_sub(used).max(NARROWEST_LABEL)), shown);
             }
             if let Some(place) = shown.iter().rposition(|(index, _)| spare(*index) == most) {
                 shown.remove(place);
@@ -304,7 +308,23 @@ fn cut_in_the_middle(text: &str, columns: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::cut_in_the_middle;
+    use super::*;
+
+    #[test]
+    fn no_column_is_cut_off_where_long_labels_are_the_same() {
+        let mut table = Table::new("writer").words("what").column("bytes", 0).cut_in_the_middle();
+        for kind in ["filesystem's metadata", "blocks"] {
+            let cells = vec![(Role::Ink, kind.to_owned()), (Role::Ink, "53 MB".to_owned())];
+            table.row((Role::Ink, &"kworker/u8:11+flush-254:0 ".repeat(3)), cells);
+        }
+        let mut page = Page::new(Style::PLAIN);
+        table.print(&mut page);
+        let text = page.finish();
+        for line in text.lines() {
+            assert!(width(line) <= Style::PLAIN.columns(), "{text}");
+            assert!(line.ends_with("MB") || line.ends_with("bytes"), "{text}");
+        }
+    }
 
     #[test]
     fn what_is_cut_keeps_both_ends() {

@@ -15,7 +15,10 @@ mod stored;
 
 pub use bounds::MOST_EVENTS;
 pub use builder::Builder;
-pub use import::{ImportError, Imported, InputFormat, import, import_at_most};
+pub use import::{
+    Descriptor, ImportError, Imported, InputFormat, Look, TracepointText, import, import_at_most,
+    numbers_of_calls,
+};
 pub use ledger::add_up;
 pub use sqlite::recognize;
 pub use stored::{StoredError, TraceWriter, read_trace, write_trace};

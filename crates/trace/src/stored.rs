@@ -213,7 +213,8 @@ pub(crate) fn named_by(action: &TraceAction) -> ([Option<u32>; 2], Option<u32>) 
         | TraceAction::Truncate { file, .. }
         | TraceAction::Unlink { file } => ([Some(*file), None], None),
         TraceAction::Rename { file, to } => ([Some(*file), Some(*to)], None),
-        TraceAction::SyncAll => ([None, None], None),
+        TraceAction::Change { file } => ([Some(*file), None], None),
+        TraceAction::SyncAll | TraceAction::Counted { .. } => ([None, None], None),
         TraceAction::Commit { device }
         | TraceAction::Checkpoint { device }
         | TraceAction::Clean { device } => ([None, None], Some(*device)),

@@ -16,7 +16,9 @@ Recording:
   flashlag trace -- sqlite3 app.db     by a command and all that it starts
   flashlag trace adb: --for 10s        on a phone on a cable: its own atrace, without root
 
-Without root only counters of processes and disks are shown, without files and waits.
+It takes the best source that it may use, says which, and what is lost: eBPF, the
+kernel's tracepoints (tracefs), events of files (fanotify). Without root only counters of
+processes and disks are shown, without files and waits.
 
 Read with --from are text of blkparse, ftrace, atrace (systrace's page too) and strace,
 Perfetto traces, lists of system calls as Mobibench's, and tables of block requests.
@@ -37,14 +39,17 @@ pub struct TraceArgs {
     /// How long to record [default: until Ctrl-C, or until the command ends]
     #[arg(long = "for", value_name = "TIME")]
     pub time: Option<Nanos>,
-    /// Where events come from [default: ebpf where it is allowed, else counters]
-    #[arg(long, value_name = "SOURCE", value_parser = sources())]
-    pub source: Option<SourceChoice>,
+    /// Where events come from; auto is the first of the others that can be used
+    #[arg(long, value_name = "SOURCE", default_value = "auto", value_parser = sources())]
+    pub source: SourceChoice,
+    /// Mount tracefs while recording, if the source needs it and it is not mounted
+    #[arg(long)]
+    pub mount_tracefs: bool,
     /// Record reads too
     #[arg(long)]
     pub reads: bool,
     /// A file of another tool, or of flashlag; may be compressed by gzip. `-` is standard input
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["path", "time", "source", "reads", "command"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["path", "time", "source", "mount_tracefs", "reads", "command"])]
     pub from: Option<PathBuf>,
     /// Format of that file [default: by its beginning]
     #[arg(long, value_name = "FORMAT", value_parser = input_formats(), requires = "from")]

@@ -12,7 +12,7 @@ use flashlag_live::{
     Cost, Counters, LiveError, Scope, Session, SourceChoice, Writer, record_phone,
 };
 use flashlag_schema::target::PhoneSpec;
-use flashlag_schema::trace::Trace;
+use flashlag_schema::trace::{Trace, TraceSourceKind};
 use flashlag_term::{Counter, Recording, Style, WriterRow, recording};
 use flashlag_units::{Nanos, count, percent};
 use rustix::process::{Pid, Signal, kill_process};
@@ -21,7 +21,7 @@ use crate::args::TraceArgs;
 use crate::exit::Exit;
 use crate::say;
 use crate::signals;
-use crate::terminal::{Terminal, one_paragraph};
+use crate::terminal::Terminal;
 
 /// How often events are fetched.
 const FETCHED: Duration = Duration::from_millis(50);
@@ -49,25 +49,35 @@ pub fn record(args: &TraceArgs, terminal: &Terminal) -> Result<Recorded> {
         path: args.path.as_deref().map(PathBuf::from),
         command_only: !args.command.is_empty(),
         reads: args.reads,
+        mount_tracefs: args.mount_tracefs,
     };
     let stop = signals::stop_flag().context("signals can't be handled")?;
-    if args.source == Some(SourceChoice::Counters) {
+    if args.source == SourceChoice::Counters {
         return count_only(&scope, args, terminal, &stop);
     }
-    let mut session = match Session::start(&scope) {
+    let mut session = match Session::start(&scope, args.source) {
         Ok(session) => session,
-        // What was asked for by name, or can't be done without events, is not replaced.
-        Err(error @ LiveError::Unusable { .. }) if args.source.is_none() && !needs_events(args) => {
-            say::note(&format!("flashlag: {}", one_paragraph(&error.into())));
+        // What has to be a trace is not replaced by counters.
+        Err(LiveError::None { reasons }) if !needs_events(args) => {
+            for reason in reasons.lines() {
+                say::sentence(reason);
+            }
             return count_only(&scope, args, terminal, &stop);
         }
         Err(error) => return Err(error.into()),
     };
+    for reason in session.passed_over() {
+        say::sentence(reason);
+    }
+    if !terminal.quiet && !session.passed_over().is_empty() {
+        let source = flashlag_views::source_name(session.kind());
+        say::sentence(&format!("recording by {source}"));
+    }
     let child = started(&args.command)?;
     let ended = follow(&mut session, child, args, terminal, &stop)?;
     let (trace, cost) = session.end()?;
     if !terminal.quiet {
-        say::note(&format!("flashlag: {}", cost_in_words(&cost)));
+        say::sentence(&cost_in_words(&cost));
     }
     Ok(Recorded {
         trace: Some(trace),
@@ -81,7 +91,7 @@ fn on_phone(phone: &str, args: &TraceArgs, terminal: &Terminal) -> Result<Record
     if spec.path.is_some() {
         bail!("atrace records all of a phone: leave out the path after adb:");
     }
-    if !args.command.is_empty() || args.source.is_some() || args.reads {
+    if !args.command.is_empty() || args.source != SourceChoice::Auto || args.reads {
         bail!("a phone is recorded by its own atrace: without a command, --source and --reads");
     }
     let time = args.time.unwrap_or(Nanos(10_000_000_000));
@@ -111,7 +121,7 @@ fn count_only(
     stop: &Arc<AtomicBool>,
 ) -> Result<Recorded> {
     if needs_events(args) {
-        bail!("counters are no trace: -o and --json need --source ebpf");
+        bail!("counters are no trace: -o and --json need another --source");
     }
     let mut counting = Counting { counters: Counters::start(scope)?, began: Instant::now() };
     let child = started(&args.command)?;
@@ -136,7 +146,7 @@ fn without_events(refused: usize) -> String {
         count => format!(" {count} processes of other users are not counted: that needs root."),
     };
     format!(
-        "From counters in /proc: no files, fsyncs or waits, which need root (--source ebpf). Bytes of a \
+        "From counters in /proc: no files, fsyncs or waits, which need root. Bytes of a \
          process are those that it sent towards disks, and what it did just before its end is missed; the \
          device's figures are those of all processes.{others}"
     )
@@ -194,6 +204,7 @@ impl Watched for Counting {
         Ok(Recording {
             lasted: self.began.elapsed(),
             all: None,
+            without_syncs: true,
             block: (disks.writes, disks.bytes),
             flushes: disks.flushes,
             others: processes.len().saturating_sub(ROWS),
@@ -247,12 +258,16 @@ fn follow(
 /// What was seen so far, with the largest writers.
 fn seen(session: &Session) -> Recording {
     let (tally, trace) = session.so_far();
+    let disks = session.disks();
     let largest = tally.largest(ROWS);
     let rows = largest.iter().map(|((task, file), writer)| {
         let task = trace.tasks.get(*task as usize);
         let process = task.and_then(|task| task.process.as_deref()).unwrap_or("(unknown)");
         let thread = task.and_then(|task| task.thread.as_deref()).unwrap_or(process);
-        let file = trace.files.get(*file as usize).and_then(|file| file.path.as_deref());
+        let file = match file {
+            Some(file) => trace.files.get(*file as usize).and_then(|file| file.path.as_deref()),
+            None => Some("(all files)"),
+        };
         WriterRow {
             process: match thread == process {
                 true => process.to_owned(),
@@ -265,8 +280,10 @@ fn seen(session: &Session) -> Recording {
     Recording {
         lasted: session.lasted(),
         all: Some(row_of(&tally.all)),
-        block: (tally.block_writes, tally.block_bytes),
-        flushes: tally.flushes,
+        without_syncs: session.kind() == TraceSourceKind::Fanotify,
+        block: disks
+            .map_or((tally.block_writes, tally.block_bytes), |disks| (disks.writes, disks.bytes)),
+        flushes: disks.map_or(tally.flushes, |disks| disks.flushes),
         writers: rows.collect(),
         others: tally.writers.len().saturating_sub(ROWS),
     }

@@ -8,7 +8,7 @@ use crate::{crate_names, none, root};
 /// Crates that may have unsafe code, and why.
 const UNSAFE: [(&str, &str); 3] = [
     ("engine", "io_uring's rings, registered buffers and FITRIM"),
-    ("inspect", "FIEMAP, which counts the pieces of a database"),
+    ("inspect", "FIEMAP, which counts the pieces of a database, and opening a file by its inode"),
     ("sqlite", "SQLite's calls into a VFS, and the memory that its connections share"),
 ];
 

@@ -140,6 +140,10 @@ fn said(trace: &Trace, event: &TraceEvent) -> Option<(&'static str, &'static str
         TraceAction::Sync { file: of, data_only: true } => {
             ("fdatasync", "call", json!({"file": file(*of)}))
         }
+        TraceAction::Change { file: of } => ("change", "call", json!({"file": file(*of)})),
+        TraceAction::Counted { writes, bytes } => {
+            ("counted", "call", json!({"writes": writes, "bytes": bytes}))
+        }
         TraceAction::SyncAll => ("sync", "call", json!({})),
         TraceAction::Truncate { file: of, bytes } => {
             ("truncate", "call", json!({"file": file(*of), "bytes": bytes}))

@@ -9,7 +9,9 @@ use flashlag_schema::trace::{
 use flashlag_trace::Builder;
 use flashlag_units::{Bytes, Nanos};
 
-use super::record::{BlockRecord, Call, CallRecord, FileId, NameRecord, PathRecord, Record};
+use super::record::{
+    BlockRecord, Call, CallRecord, FileId, NameRecord, PathRecord, Record, Work, WorkRecord,
+};
 use crate::places::{Places, device_name};
 
 /// Type bits of a file's mode.
@@ -112,6 +114,7 @@ impl Assembly {
             Some(Record::Call(call)) => self.call(&call, to),
             Some(Record::Path(path)) => self.path_call(&path, to),
             Some(Record::Block(block)) => self.block(&block, to),
+            Some(Record::Work(work)) => self.work(&work, to),
             Some(Record::Journal { tid, began, took, thread }) => {
                 self.commit(tid, (began, took), thread, to);
             }
@@ -312,6 +315,16 @@ impl Assembly {
         }
         let names = (!self.tasks.contains_key(&tid)).then(|| (name.to_owned(), name.to_owned()));
         Some(self.task(tid, pid, names, to))
+    }
+
+    fn work(&mut self, work: &WorkRecord, to: &mut Builder) {
+        let device = self.device(work.device, to);
+        let task = self.kernel_task(work.tid, work.pid, &work.thread, to);
+        let action = match work.work {
+            Work::Checkpoint => TraceAction::Checkpoint { device },
+            Work::Cleaning => TraceAction::Clean { device },
+        };
+        to.event(self.at(work.began), Some(Nanos(work.took)), task, action);
     }
 
     fn commit(&mut self, tid: u32, times: (u64, u64), thread: String, to: &mut Builder) {

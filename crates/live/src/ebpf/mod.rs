@@ -30,8 +30,11 @@ static OBJECT: &[u8] = aya::include_bytes_aligned!("../../bpf/trace.bpf.o");
 const NEEDS: &str = "it needs root (or the capabilities BPF and PERFMON) and Linux 5.8 or newer with \
                      /sys/kernel/btf/vmlinux";
 
-/// Programs and their tracepoints, and what is lost where a kernel does not have the tracepoint.
-const PROGRAMS: [(&str, &str, Option<&str>); 11] = [
+/// A program, its tracepoint, and what is lost where a kernel does not have the tracepoint.
+type Attached = (&'static str, &'static str, Option<&'static str>);
+
+/// All programs but those of F2FS.
+const PROGRAMS: [Attached; 11] = [
     ("enter", "sys_enter", None),
     ("leave", "sys_exit", None),
     ("thread_exit", "sched_process_exit", None),
@@ -43,6 +46,13 @@ const PROGRAMS: [(&str, &str, Option<&str>); 11] = [
     ("commit_ends", "jbd2_end_commit", Some("commits of ext4's journal")),
     ("ring_submit_request", "io_uring_submit_req", Some("writes through io_uring")),
     ("ring_complete", "io_uring_complete", Some("writes through io_uring")),
+];
+
+/// What F2FS does, whose tracepoints a kernel without F2FS does not have.
+const OF_F2FS: [Attached; 3] = [
+    ("checkpoint", "f2fs_write_checkpoint", Some("checkpoints of F2FS")),
+    ("cleaning_begins", "f2fs_gc_begin", Some("cleaning of F2FS")),
+    ("cleaning_ends", "f2fs_gc_end", Some("cleaning of F2FS")),
 ];
 
 /// How much of the time the kernel counts what the programs take: counting costs as well.
@@ -124,12 +134,18 @@ impl Programs {
             renewed: Instant::now(),
             run_time: RunTime::default(),
         };
-        programs.attach()?;
+        programs.attach(&PROGRAMS)?;
+        // A filesystem that is mounted later is not seen to the end: few machines mount F2FS meanwhile.
+        if programs.assembly.places.watched().any(|mount| mount.kind == "f2fs") {
+            programs.attach(&OF_F2FS)?;
+        }
         Ok(programs)
     }
 
-    fn attach(&mut self) -> Result<(), LiveError> {
-        for (name, tracepoint, without) in PROGRAMS {
+    /// Attaches programs. A tracepoint that the kernel does not have is a loss that is named, unless
+    /// nothing is seen without it.
+    fn attach(&mut self, all: &[Attached]) -> Result<(), LiveError> {
+        for &(name, tracepoint, without) in all {
             let Err(reason) = attach(&mut self.kernel, name, tracepoint) else { continue };
             let Some(lost) = without else {
                 return Err(unusable(format!("the tracepoint {tracepoint}: {reason}")));
@@ -306,6 +322,9 @@ fn in_words(error: &dyn std::error::Error) -> String {
     }
     parts.join(": ")
 }
+
+#[cfg(test)]
+mod tests;
 
 /// The monotonic clock, which the programs read as well, in nanoseconds.
 fn monotonic() -> u64 {

@@ -97,6 +97,8 @@ pub enum Record {
         /// The thread's name, which has the device's: `jbd2/sda1-8`.
         thread: String,
     },
+    /// A checkpoint or a cleaning of F2FS.
+    Work(WorkRecord),
 }
 
 /// A system call on an open file. Times are in nanoseconds of the monotonic clock.
@@ -191,6 +193,34 @@ pub struct BlockRecord {
     pub thread: String,
 }
 
+/// What F2FS does as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// A checkpoint was written.
+    Checkpoint,
+    /// Segments were cleaned.
+    Cleaning,
+}
+
+/// A checkpoint or a cleaning of F2FS that has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkRecord {
+    /// Which.
+    pub work: Work,
+    /// When the work began.
+    pub began: u64,
+    /// How long the work took.
+    pub took: u64,
+    /// The filesystem, as in [`FileId::device`].
+    pub device: u32,
+    /// The thread that did the work.
+    pub tid: u32,
+    /// Its process.
+    pub pid: u32,
+    /// The thread's name.
+    pub thread: String,
+}
+
 /// Fields of a record, one after another.
 struct Fields<'a> {
     rest: &'a [u8],
@@ -243,9 +273,22 @@ impl Record {
                 took: fields.u64()?,
                 thread: fields.text(16)?,
             }),
+            7 => work(&mut fields).map(Record::Work),
             _ => None,
         }
     }
+}
+
+fn work(fields: &mut Fields<'_>) -> Option<WorkRecord> {
+    let work = match fields.u32()? {
+        1 => Work::Checkpoint,
+        2 => Work::Cleaning,
+        _ => return None,
+    };
+    let (began, took, device) = (fields.u64()?, fields.u64()?, fields.u32()?);
+    let (tid, pid) = (fields.u32()?, fields.u32()?);
+    let _pad = fields.u32()?;
+    Some(WorkRecord { work, began, took, device, tid, pid, thread: fields.text(16)? })
 }
 
 fn call(fields: &mut Fields<'_>) -> Option<CallRecord> {
@@ -337,6 +380,27 @@ mod tests {
             let mut record = kind.to_ne_bytes().to_vec();
             record.extend(bytes);
             let _ = Record::read(&record);
+        }
+    }
+
+    #[test]
+    fn a_checkpoint_of_f2fs_is_read_field_by_field() {
+        let mut whole = [7u32, 1].map(u32::to_ne_bytes).concat();
+        whole.extend([100u64, 50].map(u64::to_ne_bytes).concat());
+        whole.extend([8 << 20 | 3, 9, 7, 0].map(u32::to_ne_bytes).concat());
+        whole.extend(*b"f2fs_ckpt-8:3\0\0\0");
+        let record = WorkRecord {
+            work: Work::Checkpoint,
+            began: 100,
+            took: 50,
+            device: 8 << 20 | 3,
+            tid: 9,
+            pid: 7,
+            thread: "f2fs_ckpt-8:3".to_owned(),
+        };
+        assert_eq!(Record::read(&whole), Some(Record::Work(record)));
+        for cut in 0..whole.len() {
+            assert_eq!(Record::read(&whole[..cut]), None, "{cut} bytes");
         }
     }
 

@@ -37,6 +37,19 @@ pub enum TraceAction {
         /// The file.
         file: u32,
     },
+    /// A file was changed: by how many writes and bytes the source does not say, and changes that follow
+    /// each other closely are one.
+    Change {
+        /// The file.
+        file: u32,
+    },
+    /// What a process wrote to all of its files since the last such event, by its counters.
+    Counted {
+        /// Calls that write, to whatever.
+        writes: u64,
+        /// Bytes that the process sent towards disks.
+        bytes: Bytes,
+    },
     /// Bytes were read by a system call.
     Read {
         /// The file.

@@ -60,6 +60,13 @@ pub struct TraceWriter {
     /// Write requests to block devices; absent where the source does not record them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub block: Option<TraceWrites>,
+    /// How often the file was seen changed, by a source that does not see the writes themselves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changes: Option<u64>,
+    /// What the process wrote to all of its files, by its counters: calls that write, to whatever, and
+    /// bytes towards disks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counted: Option<TraceWrites>,
 }
 
 /// What is written.
@@ -80,6 +87,8 @@ pub enum TraceWrittenKind {
     Directory,
     /// Any other file.
     Other,
+    /// All files of a process together.
+    All,
     /// The journal of the filesystem, or its checkpoints.
     FilesystemJournal,
     /// Metadata of the filesystem.

@@ -23,6 +23,7 @@ pub(super) enum Verdict {
 /// A trace that is made of a file. Times are those of the file until the end.
 pub(super) struct Making {
     pub(super) builder: Builder,
+    start: Nanos,
     most_events: usize,
     events: usize,
     left_out: u64,
@@ -36,6 +37,7 @@ impl Making {
         let source = TraceSource { kind, ..TraceSource::default() };
         Making {
             builder: Builder::new(source),
+            start: Nanos::ZERO,
             most_events,
             events: 0,
             left_out: 0,
@@ -43,6 +45,11 @@ impl Making {
             taken: 0,
             first_damaged: None,
         }
+    }
+
+    /// For a running machine, from a time of its clock on.
+    pub(super) fn running(kind: TraceSourceKind, start: Nanos) -> Making {
+        Making { start, ..Making::new(kind, usize::MAX) }
     }
 
     pub(super) fn next_line(&mut self) {
@@ -134,7 +141,7 @@ impl Making {
             return;
         }
         self.events += 1;
-        self.builder.event(t_ns, took_ns, task, action);
+        self.builder.event(t_ns.saturating_since(self.start), took_ns, task, action);
     }
 
     /// The trace, its times from its first event.

@@ -19,13 +19,15 @@ mod text;
 use std::io::{BufRead, BufReader, Read};
 
 use flashlag_schema::trace::{Trace, TraceSourceKind};
-use flate2::bufread::MultiGzDecoder;
+use flate2::bufread::{MultiGzDecoder, ZlibDecoder};
 
 use crate::bounds::MOST_EVENTS;
 use crate::{recognize, stored};
 pub use detect::InputFormat;
 use detect::detect;
 pub use error::ImportError;
+pub use ftrace::{TracepointText, numbers_of_calls};
+pub use kernel::{Descriptor, Look};
 use lines::{Lines, Piece};
 use making::{Making, Verdict};
 use text::HEAD;
@@ -68,12 +70,30 @@ pub fn import_at_most(
 ) -> Result<Imported, ImportError> {
     let mut from = BufReader::with_capacity(1 << 16, from);
     let is_compressed = from.fill_buf().map_err(ImportError::Read)?.starts_with(&[0x1f, 0x8b]);
-    match is_compressed {
-        true => {
-            plain(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(from)), format, most_events)
-        }
-        false => plain(from, format, most_events),
+    if is_compressed {
+        let from = BufReader::with_capacity(1 << 16, MultiGzDecoder::new(from));
+        return plain(from, format, most_events);
     }
+    match zlib_at(from.fill_buf().map_err(ImportError::Read)?) {
+        Some(at) => {
+            from.consume(at);
+            let from = BufReader::with_capacity(1 << 16, ZlibDecoder::new(from));
+            plain(from, format.or(Some(InputFormat::Ftrace)), most_events)
+        }
+        None => plain(from, format, most_events),
+    }
+}
+
+/// Where the compressed text of `atrace -z` begins: after a line `TRACE:`, with the head of a zlib stream
+/// (RFC 1950, section 2.2).
+fn zlib_at(head: &[u8]) -> Option<usize> {
+    const MARK: &[u8] = b"TRACE:\n";
+    // What atrace says before is a line or two.
+    let before = head.get(..head.len().min(4096))?;
+    let at = before.windows(MARK.len()).position(|bytes| bytes == MARK)? + MARK.len();
+    let [method, flags] = head.get(at..at + 2)?.try_into().ok()?;
+    let is_zlib = method == 0x78 && u16::from_be_bytes([method, flags]) % 31 == 0;
+    is_zlib.then_some(at)
 }
 
 fn plain(
@@ -90,11 +110,12 @@ fn plain(
         Some(format) => format,
         None => detect(&head).ok_or(ImportError::Unknown)?,
     };
+    let ftrace = (format == InputFormat::Ftrace).then(|| ftrace::Ftrace::of(&head));
     let whole = std::io::Cursor::new(head).chain(from);
     let mut trace = match format {
         InputFormat::Stored => stored::read_trace(whole, most_events)?,
         InputFormat::Perfetto => packets_of(whole, most_events)?,
-        _ => text_of(whole, format, most_events)?,
+        _ => text_of(whole, format, (most_events, ftrace))?,
     };
     processes::name(&mut trace);
     recognize(&mut trace);
@@ -117,13 +138,13 @@ fn finished(mut making: Making, format: InputFormat) -> Result<Trace, ImportErro
 fn text_of(
     from: impl BufRead,
     format: InputFormat,
-    most_events: usize,
+    (most_events, ftrace): (usize, Option<ftrace::Ftrace>),
 ) -> Result<Trace, ImportError> {
     let (kind, mut importer): (TraceSourceKind, Box<dyn LineImporter>) = match format {
         InputFormat::Blkparse => {
             (TraceSourceKind::Blkparse, Box::new(blkparse::Blkparse::default()))
         }
-        InputFormat::Ftrace => (TraceSourceKind::Ftrace, Box::new(ftrace::Ftrace::default())),
+        InputFormat::Ftrace => (TraceSourceKind::Ftrace, Box::new(ftrace.unwrap_or_default())),
         InputFormat::Strace => (TraceSourceKind::Strace, Box::new(strace::Strace::default())),
         InputFormat::SystemCalls => {
             (TraceSourceKind::SystemCalls, Box::new(calls::Calls::default()))

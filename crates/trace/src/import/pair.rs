@@ -199,6 +199,19 @@ impl Requests {
         }
     }
 
+    /// Adds the requests that have ended, of a running machine with one clock.
+    pub(super) fn add_ended(&mut self, making: &mut Making) {
+        let done = std::mem::take(&mut self.done);
+        if done.is_empty() {
+            return;
+        }
+        making.sees(TraceLayer::Block);
+        let clock = Clock { first: Nanos::ZERO, last: Nanos(u64::MAX) };
+        for request in done {
+            request.add([request.queued, request.issued, request.completed], clock, making);
+        }
+    }
+
     /// Adds the requests to the trace.
     pub(super) fn finish(&mut self, making: &mut Making) {
         self.finish_without(&HashSet::new(), making);

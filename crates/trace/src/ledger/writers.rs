@@ -20,6 +20,8 @@ struct Row {
     block: TraceWrites,
     syncs: u64,
     waits: Vec<Nanos>,
+    changes: u64,
+    counted: Option<TraceWrites>,
 }
 
 /// Every thread and file with a write or an fsync, the most bytes first.
@@ -37,6 +39,16 @@ pub(super) fn writers(trace: &Trace, seen: Seen) -> Vec<TraceWriter> {
                 row.syncs += 1;
                 row.waits.extend(event.took_ns);
             }
+            TraceAction::Change { file } => {
+                let key = (event.task, Some(*file), kind_of_file(trace, *file));
+                rows.entry(key).or_default().changes += 1;
+            }
+            TraceAction::Counted { writes, bytes } => {
+                let row = rows.entry((event.task, None, TraceWrittenKind::All)).or_default();
+                let sum = row.counted.get_or_insert_default();
+                sum.count = sum.count.saturating_add(*writes);
+                sum.bytes = sum.bytes.plus(*bytes);
+            }
             TraceAction::Block { operation, bytes, flags, file, .. }
                 if matches!(operation, BlockOperation::Write | BlockOperation::Discard) =>
             {
@@ -48,7 +60,9 @@ pub(super) fn writers(trace: &Trace, seen: Seen) -> Vec<TraceWriter> {
     }
     let mut rows: Vec<(Key, Row)> = rows.into_iter().collect();
     rows.sort_by_key(|(key, row)| {
-        (Reverse(row.block.bytes.max(row.calls.bytes)), Reverse(row.syncs), *key)
+        let counted = row.counted.unwrap_or_default().bytes;
+        let bytes = row.block.bytes.max(row.calls.bytes).max(counted);
+        (Reverse(bytes), Reverse(row.syncs), Reverse(row.changes), *key)
     });
     rows.into_iter().map(|(key, row)| row.shown(trace, key, seen)).collect()
 }
@@ -76,6 +90,8 @@ impl Row {
             calls: seen.calls.then_some(self.calls),
             syncs: seen.calls.then_some(syncs),
             block: seen.block.then_some(self.block),
+            changes: (self.changes > 0).then_some(self.changes),
+            counted: self.counted,
         }
     }
 }

@@ -35,6 +35,7 @@ pub(super) fn answer(ledger: &TraceLedger) -> String {
             let (bytes, share) = (Bytes(doing.bytes), share_of(doing.bytes, written));
             format!("{name} writes the most{to}: {bytes} of {} ({share}).", Bytes(written))
         }
+        None if by_block => "Nothing is written to the device.".to_owned(),
         None => "Nothing is written.".to_owned(),
     };
     let most = most.filter(|(_, doing)| doing.bytes > 0).map(|(name, _)| name.as_str());
@@ -43,7 +44,7 @@ pub(super) fn answer(ledger: &TraceLedger) -> String {
 
 impl Doing {
     fn add(&mut self, writer: &TraceWriter, by_block: bool) {
-        let writes = if by_block { writer.block } else { writer.calls };
+        let writes = if by_block { writer.block } else { writer.calls.or(writer.counted) };
         let is_written = writer.kind != flashlag_schema::trace::TraceWrittenKind::Discard;
         let bytes = writes.filter(|_| is_written).map_or(0, |writes| writes.bytes.0);
         self.bytes = self.bytes.saturating_add(bytes);

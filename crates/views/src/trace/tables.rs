@@ -42,6 +42,8 @@ struct Sum {
     block: TraceWrites,
     syncs: u64,
     waits: Histogram,
+    changes: u64,
+    counted: TraceWrites,
 }
 
 impl Sum {
@@ -53,6 +55,8 @@ impl Sum {
         };
         plus(&mut self.calls, writer.calls);
         plus(&mut self.block, writer.block);
+        plus(&mut self.counted, writer.counted);
+        self.changes = self.changes.saturating_add(writer.changes.unwrap_or(0));
         let Some(TraceSyncs { count, histogram, .. }) = &writer.syncs else { return };
         self.syncs = self.syncs.saturating_add(*count);
         if let Some(Ok(waits)) = histogram.as_ref().map(StoredHistogram::restore) {
@@ -71,11 +75,13 @@ fn writers<'a>(
     name: impl Fn(&TraceWriter) -> (String, &'static str),
     most: usize,
 ) -> TraceTable {
-    let (mut calls, mut block) = (false, false);
+    let (mut calls, mut block, mut changes, mut counted) = (false, false, false, false);
     let mut groups: BTreeMap<(String, &'static str), Vec<&TraceWriter>> = BTreeMap::new();
     for row in rows {
         calls |= row.calls.is_some();
         block |= row.block.is_some();
+        changes |= row.changes.is_some();
+        counted |= row.counted.is_some();
         groups.entry(name(row)).or_default().push(row);
     }
     let sum = |rows: &Vec<&TraceWriter>| {
@@ -91,7 +97,8 @@ fn writers<'a>(
         timed |= sum.waits.count() > 0;
         let order =
             if block { sum.block.bytes.0.max(sum.calls.bytes.0) } else { sum.calls.bytes.0 };
-        shown.push((order, sum.syncs, label.clone(), cells(kind, &sum)));
+        let order = order.max(sum.counted.bytes.0);
+        shown.push((order, sum.syncs.max(sum.changes), label.clone(), cells(kind, &sum)));
     }
     shown.sort_by(|one, other| (other.0, other.1, &one.2).cmp(&(one.0, one.1, &other.2)));
     let more = shown.len().saturating_sub(most);
@@ -108,6 +115,9 @@ fn writers<'a>(
         (timed, column("max ms", 0)),
         (block, column(if calls { "requests" } else { "writes" }, 3)),
         (block, column(if calls { "on device" } else { "bytes" }, 0)),
+        (changes, column("changes", 0)),
+        (counted, column("writes", 1)),
+        (counted, column("to disk", 0)),
     ];
     let kept = |cells: Vec<String>| {
         let cells = cells.into_iter().zip(columns).filter(|(_, (kept, _))| *kept);
@@ -137,6 +147,9 @@ fn cells(kind: &str, sum: &Sum) -> Vec<String> {
         latency.max.map_or_else(|| NONE.to_owned(), ms),
         number(sum.block.count),
         bytes(sum.block.bytes),
+        number(sum.changes),
+        number(sum.counted.count),
+        bytes(sum.counted.bytes),
     ]
 }
 

@@ -89,6 +89,7 @@ pub(super) fn kind_name(kind: TraceWrittenKind) -> &'static str {
         TraceWrittenKind::WalIndex => "log's index",
         TraceWrittenKind::Directory => "directory",
         TraceWrittenKind::Other => "other files",
+        TraceWrittenKind::All => "all files",
         TraceWrittenKind::FilesystemJournal => "filesystem's journal",
         TraceWrittenKind::FilesystemMetadata => "filesystem's metadata",
         TraceWrittenKind::Discard => "discards",

@@ -156,6 +156,8 @@ impl Calls {
             }
             TraceAction::Block { .. }
             | TraceAction::Commit { .. }
+            | TraceAction::Change { .. }
+            | TraceAction::Counted { .. }
             | TraceAction::Checkpoint { .. }
             | TraceAction::Clean { .. } => return None,
         })

@@ -3,15 +3,18 @@
 
 mod head;
 mod point;
+mod running;
 
 use flashlag_schema::trace::TraceTask;
 
 use super::LineImporter;
-use super::kernel::{At, Kernel};
+use super::kernel::{At, Kernel, Machine, Point, Step};
 use super::making::{Making, Verdict};
 use head::{Head, head};
 pub(super) use point::checkpoint;
+pub(super) use point::words_of;
 use point::{Parsed, parse};
+pub use running::{TracepointText, numbers_of_calls};
 
 /// Imports text of ftrace and atrace.
 #[derive(Debug, Default)]
@@ -29,6 +32,53 @@ pub(super) fn is_line(line: &str) -> bool {
 /// A line without what systrace's page adds at its end.
 fn trimmed(line: &str) -> &str {
     line.strip_suffix("\\n\\").unwrap_or(line)
+}
+
+impl Ftrace {
+    /// For a file with this beginning.
+    pub(super) fn of(head_of_file: &[u8]) -> Ftrace {
+        let text = String::from_utf8_lossy(head_of_file);
+        let numbers = text.lines().filter_map(|line| match parse(head(trimmed(line))?.event) {
+            Parsed::Point(Point::NumberEnter { number, .. }, _) => Some(number),
+            _ => None,
+        });
+        let mut found = Ftrace::default();
+        found.kernel.set_machine(Machine::of_numbers(numbers));
+        found
+    }
+
+    /// Takes one event, whether it is one of storage or not.
+    fn take(
+        &mut self,
+        head: &Head<'_>,
+        point: Point<'_>,
+        process: Option<&str>,
+        making: &mut Making,
+    ) -> Verdict {
+        let mut at = At { t: head.t, tid: head.tid, task: None };
+        if matches!(point, Point::Forked { .. } | Point::Ended) {
+            self.kernel.take(at, point, making);
+            return Verdict::Ignored;
+        }
+        let mut task = task_of(head, process);
+        let is_call = point.is_call();
+        if let Some(look) = self.kernel.look() {
+            if is_call && !look.watches(head.tid, head.pid) {
+                return Verdict::Ignored;
+            }
+            (task.pid, task.process) = look.process(head.tid, head.pid);
+            // A completion interrupts any thread.
+            let is_end =
+                matches!(point, Point::Block { step: Step::Complete | Step::CompleteOfBio, .. });
+            if is_end || (!is_call && look.is_own(head.tid, head.pid)) {
+                self.kernel.take(at, point, making);
+                return Verdict::Taken;
+            }
+        }
+        at.task = Some(making.task(task));
+        self.kernel.take(at, point, making);
+        Verdict::Taken
+    }
 }
 
 impl LineImporter for Ftrace {
@@ -50,12 +100,7 @@ impl LineImporter for Ftrace {
             return if known { Verdict::Ignored } else { Verdict::Damaged };
         };
         match parse(head.event) {
-            Parsed::Point(point, process) => {
-                let task = making.task(task_of(&head, process));
-                let at = At { t: head.t, tid: head.tid, task: Some(task) };
-                self.kernel.take(at, point, making);
-                Verdict::Taken
-            }
+            Parsed::Point(point, process) => self.take(&head, point, process, making),
             Parsed::Other => Verdict::Ignored,
             Parsed::Damaged => Verdict::Damaged,
         }

@@ -1,6 +1,6 @@
 //! The text of a tracepoint.
 
-use super::super::kernel::{Point, Step};
+use super::super::kernel::{CallWords, Point, Step};
 use super::super::text::number;
 
 /// What an event is.
@@ -16,7 +16,8 @@ pub(super) enum Parsed<'a> {
 
 /// Reads `name: values`, `sys_name(values)` or `sys_name -> value`.
 pub(super) fn parse(event: &str) -> Parsed<'_> {
-    if let Some(call) = event.strip_prefix("sys_").filter(|rest| rest.contains(['(', '>'])) {
+    let is_call = |rest: &&str| !rest.starts_with("enter:") && rest.contains(['(', '>']);
+    if let Some(call) = event.strip_prefix("sys_").filter(is_call) {
         return system_call(call).map_or(Parsed::Other, |point| Parsed::Point(point, None));
     }
     let Some((name, values)) = event.split_once(':') else { return Parsed::Other };
@@ -50,6 +51,19 @@ fn point<'a>(name: &str, values: &'a str) -> Option<Option<Point<'a>>> {
         "ext4_da_write_begin" | "ext4_write_begin" | "f2fs_write_begin" => {
             let (offset, bytes) = (value(values, "pos")?, value(values, "len")?);
             Point::Write { device: device()?, inode: inode()?, offset, bytes }
+        }
+        "ext4_unlink_enter" => Point::Unlink { device: device()?, inode: inode()? },
+        "sched_process_fork" => {
+            let (_, child) = values.rsplit_once(" child_pid=")?;
+            Point::Forked { child: child.trim().parse().ok()? }
+        }
+        "sched_process_exit" => Point::Ended,
+        "sys_enter" => number_enter(values)?,
+        "sys_exit" => {
+            let (number, returned) = values.strip_prefix("NR ")?.split_once(" = ")?;
+            // A call that is skipped has the number -1.
+            let Ok(number) = number.trim().parse() else { return Some(None) };
+            Point::NumberExit { number, returned: returned.trim().parse().ok()? }
         }
         "jbd2_start_commit" => Point::CommitBegin { device: device()? },
         "jbd2_end_commit" => Point::CommitEnd { device: device()? },
@@ -147,5 +161,23 @@ fn system_call(text: &str) -> Option<Point<'_>> {
         u64::from_str_radix(value.trim().trim_start_matches("0x"), 16).ok()
     };
     let fd = hexadecimal("fd: ").and_then(|fd| u32::try_from(fd).ok());
-    Some(Point::CallEnter { name, fd, offset: hexadecimal("pos: ") })
+    let (offset, length) = (hexadecimal("pos: "), hexadecimal("length: "));
+    Some(Point::CallEnter { name, words: CallWords { fd, offset, length } })
+}
+
+/// `NR 18 (3, 7ffd5b0, 1000, 2000, 0, 0)`: numbers in hexadecimal, without what says so.
+fn number_enter(values: &str) -> Option<Point<'_>> {
+    let (number, rest) = values.strip_prefix("NR ")?.split_once(" (")?;
+    let number = number.trim().parse().unwrap_or(u64::MAX);
+    let mut all = [None; 6];
+    for (place, word) in all.iter_mut().zip(rest.split_once(')')?.0.split(',')) {
+        *place = u64::from_str_radix(word.trim(), 16).ok();
+    }
+    Some(Point::NumberEnter { number, words: words_of(all) })
+}
+
+/// What the words of any call would be, if the call has them: descriptor, length, place.
+pub(in crate::import) fn words_of(all: [Option<u64>; 6]) -> CallWords {
+    let [fd, length, _, offset, ..] = all;
+    CallWords { fd: fd.and_then(|fd| u32::try_from(fd).ok()), offset, length }
 }

@@ -7,12 +7,14 @@ use flashlag_units::{Bytes, Nanos};
 
 use super::super::making::Making;
 use super::At;
+use super::look::{Descriptor, Look};
 
 /// The calls under way, by thread.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     under_way: HashMap<u32, Call>,
     descriptors: HashMap<(u32, u32), u32>,
+    unknown: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -21,65 +23,104 @@ struct Call {
     task: Option<u32>,
     fd: Option<u32>,
     offset: Option<u64>,
-    is_sync: bool,
-    data_only: bool,
+    kind: Kind,
     /// The file, once a tracepoint of the filesystem has named it.
     file: Option<u32>,
 }
 
-/// Whether a call is one of storage: whether it syncs, and only the data.
-fn kind(name: &str) -> Option<(bool, bool)> {
-    match name {
-        "fsync" => Some((true, false)),
-        "fdatasync" => Some((true, true)),
-        "write" | "pwrite64" | "writev" | "pwritev" | "pwritev2" => Some((false, false)),
-        _ => None,
+/// What a call does to storage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Write,
+    Sync { data_only: bool },
+    SyncAll,
+    Truncate { bytes: u64 },
+}
+
+impl Kind {
+    fn is_sync(self) -> bool {
+        matches!(self, Kind::Sync { .. })
     }
 }
+
+/// What a call does, if it is one of storage.
+fn kind(name: &str, length: Option<u64>) -> Option<Kind> {
+    Some(match name {
+        "fsync" => Kind::Sync { data_only: false },
+        "fdatasync" => Kind::Sync { data_only: true },
+        "sync" | "syncfs" => Kind::SyncAll,
+        "write" | "pwrite64" | "writev" | "pwritev" | "pwritev2" => Kind::Write,
+        "ftruncate" => Kind::Truncate { bytes: length? },
+        _ => return None,
+    })
+}
+
+/// The words of a call as it begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::import) struct CallWords {
+    pub(in crate::import) fd: Option<u32>,
+    pub(in crate::import) offset: Option<u64>,
+    pub(in crate::import) length: Option<u64>,
+}
+
+/// What a running machine is looked at with; absent with a file.
+pub(super) type MaybeLook<'a> = Option<&'a mut (dyn Look + 'static)>;
 
 impl Calls {
     pub(super) fn enter(
         &mut self,
         at: At,
         name: &str,
-        fd: Option<u32>,
-        offset: Option<u64>,
+        words: CallWords,
+        look: MaybeLook<'_>,
         making: &mut Making,
     ) {
-        let Some((is_sync, data_only)) = kind(name) else { return };
-        let call = Call { t: at.t, task: at.task, fd, offset, is_sync, data_only, file: None };
+        let Some(kind) = kind(name, words.length) else { return };
+        let CallWords { fd, offset, .. } = words;
+        let call = Call { t: at.t, task: at.task, fd, offset, kind, file: None };
         if let Some(lost) = self.under_way.insert(at.tid, call) {
             making.unmatched_begin();
-            self.add(at.tid, lost, None, None, making);
+            self.add(at.tid, lost, (None, None), look, making);
         }
     }
 
-    pub(super) fn exit(&mut self, at: At, name: &str, returned: i64, making: &mut Making) {
-        if kind(name).is_none() {
+    pub(super) fn exit(
+        &mut self,
+        at: At,
+        name: &str,
+        returned: i64,
+        look: MaybeLook<'_>,
+        making: &mut Making,
+    ) {
+        // The length of a truncation is in its beginning alone.
+        if kind(name, Some(0)).is_none() {
             return;
         }
         let Some(call) = self.under_way.remove(&at.tid) else { return making.unmatched_end() };
         let took = at.t.0.checked_sub(call.t.0).map(Nanos);
         // A call that failed wrote nothing.
         if let Ok(returned) = u64::try_from(returned) {
-            self.add(at.tid, call, took, Some(returned), making);
+            self.add(at.tid, call, (took, Some(returned)), look, making);
         }
     }
 
     /// Whether the thread is in a call that syncs; then the file is that call's.
     pub(super) fn is_sync_of(&mut self, tid: u32, file: u32, data_only: bool) -> bool {
-        let call = self.under_way.get_mut(&tid).filter(|call| call.is_sync);
-        call.map(|call| (call.file, call.data_only) = (Some(file), call.data_only || data_only))
-            .is_some()
+        let Some(call) = self.under_way.get_mut(&tid) else { return false };
+        let Kind::Sync { data_only: known } = &mut call.kind else { return false };
+        *known |= data_only;
+        call.file = Some(file);
+        true
     }
 
     pub(super) fn is_in_sync(&self, tid: u32) -> bool {
-        self.under_way.get(&tid).is_some_and(|call| call.is_sync)
+        self.under_way.get(&tid).is_some_and(|call| call.kind.is_sync())
     }
 
     /// Whether the thread is in a call that writes; then the file and the place are that call's.
     pub(super) fn is_write_of(&mut self, tid: u32, file: u32, offset: u64) -> bool {
-        let Some(call) = self.under_way.get_mut(&tid).filter(|call| !call.is_sync) else {
+        let Some(call) = self.under_way.get_mut(&tid).filter(|call| call.kind == Kind::Write)
+        else {
             return false;
         };
         call.file.get_or_insert(file);
@@ -91,22 +132,20 @@ impl Calls {
         &mut self,
         tid: u32,
         call: Call,
-        took: Option<Nanos>,
-        returned: Option<u64>,
+        (took, returned): (Option<Nanos>, Option<u64>),
+        look: MaybeLook<'_>,
         making: &mut Making,
     ) {
+        if call.kind == Kind::SyncAll {
+            making.sees(TraceLayer::SystemCalls);
+            return making.event(call.t, took, call.task, TraceAction::SyncAll);
+        }
+        let Some(file) = self.file_of(tid, call, look, making) else { return };
         making.sees(TraceLayer::SystemCalls);
-        let file = match (call.file, call.fd) {
-            (Some(file), _) => file,
-            (None, Some(fd)) => *self.descriptors.entry((tid, fd)).or_insert_with(|| {
-                let file = TraceFile { descriptor: Some(fd), ..TraceFile::default() };
-                making.builder.another_file(file)
-            }),
-            (None, None) => return,
-        };
-        let action = match call.is_sync {
-            true => TraceAction::Sync { file, data_only: call.data_only },
-            false => {
+        let action = match call.kind {
+            Kind::Sync { data_only } => TraceAction::Sync { file, data_only },
+            Kind::Truncate { bytes } => TraceAction::Truncate { file, bytes: Bytes(bytes) },
+            Kind::Write | Kind::SyncAll => {
                 let bytes = returned.unwrap_or(0);
                 let offset = call.offset.filter(|offset| offset.checked_add(bytes).is_some());
                 TraceAction::Write { file, offset, bytes: Bytes(bytes) }
@@ -115,12 +154,50 @@ impl Calls {
         making.event(call.t, took, call.task, action);
     }
 
+    fn file_of(
+        &mut self,
+        tid: u32,
+        call: Call,
+        look: MaybeLook<'_>,
+        making: &mut Making,
+    ) -> Option<u32> {
+        let fd = match (call.file, call.fd) {
+            (Some(file), _) => return Some(file),
+            (None, Some(fd)) => fd,
+            (None, None) => return None,
+        };
+        let Some(look) = look else {
+            let number = self.descriptors.entry((tid, fd)).or_insert_with(|| {
+                let file = TraceFile { descriptor: Some(fd), ..TraceFile::default() };
+                making.builder.another_file(file)
+            });
+            return Some(*number);
+        };
+        match look.descriptor(tid, fd) {
+            Descriptor::File(path) => Some(making.file(&path)),
+            Descriptor::Elsewhere => None,
+            Descriptor::Gone => {
+                self.unknown += 1;
+                None
+            }
+        }
+    }
+
+    /// Calls on descriptors of which nobody knows any more whether they were files.
+    pub(super) fn unknown(&self) -> u64 {
+        self.unknown
+    }
+
     /// Adds the calls that did not end.
-    pub(super) fn finish(&mut self, making: &mut Making) {
+    pub(super) fn finish(&mut self, mut look: MaybeLook<'_>, making: &mut Making) {
         for (tid, call) in std::mem::take(&mut self.under_way) {
             making.unmatched_begin();
-            if call.is_sync {
-                self.add(tid, call, None, None, making);
+            if call.kind.is_sync() {
+                let look: MaybeLook<'_> = match &mut look {
+                    Some(look) => Some(&mut **look),
+                    None => None,
+                };
+                self.add(tid, call, (None, None), look, making);
             }
         }
     }

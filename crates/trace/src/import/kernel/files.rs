@@ -5,14 +5,50 @@ use std::collections::HashMap;
 use flashlag_schema::trace::TraceFile;
 
 use super::super::making::Making;
+use super::look::Look;
+
+/// Files of a running machine that are told apart at a time. Beyond them all are looked up again.
+const MOST_SEEN: usize = 1 << 16;
 
 /// The files of the tracepoints.
 #[derive(Debug, Default)]
 pub(super) struct Files {
     names: HashMap<u64, u32>,
+    seen: HashMap<(String, u64), u32>,
 }
 
 impl Files {
+    /// The file of an inode on a running machine, with its path where a look finds one.
+    pub(super) fn looked_up(
+        &mut self,
+        (device, inode): (String, u64),
+        look: &mut dyn Look,
+        making: &mut Making,
+    ) -> u32 {
+        if let Some(file) = self.seen.get(&(device.clone(), inode)) {
+            return *file;
+        }
+        let path = look.path(&device, inode);
+        let name = look.filesystem(&device).unwrap_or_else(|| device.clone());
+        let number = Some(making.builder.device(&name));
+        let file = TraceFile { path, inode: Some(inode), device: number, ..TraceFile::default() };
+        // Without a path a number that is used again must not be the file that had it before.
+        let file = match file.path.is_some() {
+            true => making.builder.file(file),
+            false => making.builder.another_file(file),
+        };
+        if self.seen.len() >= MOST_SEEN {
+            self.seen.clear();
+        }
+        self.seen.insert((device, inode), file);
+        file
+    }
+
+    /// The inode's number may be used for another file from now on.
+    pub(super) fn forget(&mut self, device: String, inode: u64) {
+        self.seen.remove(&(device, inode));
+    }
+
     /// The file of an inode. Where a tracepoint has named an inode of that number, it is that one.
     pub(super) fn of_inode(&self, device: &str, inode: u64, making: &mut Making) -> u32 {
         if let Some(file) = self.names.get(&inode) {

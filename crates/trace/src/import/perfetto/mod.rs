@@ -8,8 +8,8 @@ use flashlag_schema::trace::TraceTask;
 use flashlag_units::Nanos;
 use flate2::read::ZlibDecoder;
 
-use super::ftrace::checkpoint;
-use super::kernel::{At, Kernel, Point, Step};
+use super::ftrace::{checkpoint, words_of};
+use super::kernel::{At, Kernel, Machine, Point, Step};
 use super::making::Making;
 use super::text::HEAD;
 
@@ -18,6 +18,7 @@ const LONGEST: u64 = 64 << 20;
 /// Field numbers of `TracePacket`.
 const FTRACE_EVENTS: u32 = 1;
 const PROCESS_TREE: u32 = 2;
+const SYSTEM_INFO: u32 = 45;
 const COMPRESSED_PACKETS: u32 = 50;
 
 /// A field of a message.
@@ -109,6 +110,20 @@ impl<'a> Message<'a> {
         })
     }
 
+    /// The values of a repeated field, each on its own or all in one.
+    fn numbers(&self, field: u32) -> impl Iterator<Item = u64> + '_ {
+        let of = move |(number, value): &(u32, Value<'a>)| match value {
+            _ if *number != field => Vec::new(),
+            Value::Number(value) => vec![*value],
+            Value::Bytes(packed) => {
+                let mut rest: &[u8] = packed;
+                let next = || prost::encoding::decode_varint(&mut rest).ok();
+                std::iter::from_fn(next).take(6).collect()
+            }
+        };
+        self.0.iter().flat_map(of)
+    }
+
     fn bytes(&self, field: u32) -> impl Iterator<Item = &'a [u8]> + '_ {
         self.0.iter().filter_map(move |(number, value)| match value {
             Value::Bytes(bytes) if *number == field => Some(*bytes),
@@ -162,6 +177,9 @@ impl Perfetto {
             match field {
                 Some((FTRACE_EVENTS, Value::Bytes(bundle))) => self.bundle(bundle, making),
                 Some((PROCESS_TREE, Value::Bytes(tree))) => damaged |= self.tree(tree).is_none(),
+                Some((SYSTEM_INFO, Value::Bytes(info))) => {
+                    damaged |= self.system(info).is_none();
+                }
                 Some((COMPRESSED_PACKETS, Value::Bytes(packets))) if depth == 0 => {
                     let mut plain = Vec::new();
                     let decoder = ZlibDecoder::new(packets).take(LONGEST);
@@ -181,6 +199,16 @@ impl Perfetto {
         if damaged {
             making.damaged();
         }
+    }
+
+    /// `SystemInfo`: its `Utsname` names the machine, which numbers of system calls are of.
+    fn system(&mut self, info: &[u8]) -> Option<()> {
+        for name in Message::of(info)?.bytes(1) {
+            if let Some(machine) = Message::of(name)?.text(4) {
+                self.kernel.set_machine(Machine::of_name(machine));
+            }
+        }
+        Some(())
     }
 
     /// `ProcessTree`: processes with their command, threads with their names.
@@ -295,7 +323,25 @@ fn next_length(from: &mut impl BufRead) -> io::Result<Option<u64>> {
 fn is_storage(field: u32) -> bool {
     matches!(
         field,
-        41 | 43 | 44 | 45 | 117 | 119 | 120 | 125 | 129 | 219 | 255 | 256 | 271 | 272 | 496 | 497
+        41 | 43
+            | 44
+            | 45
+            | 117
+            | 119
+            | 120
+            | 125
+            | 129
+            | 217
+            | 219
+            | 255
+            | 256
+            | 271
+            | 272
+            | 329
+            | 330
+            | 434
+            | 496
+            | 497
     )
 }
 
@@ -322,7 +368,28 @@ fn point<'a>(field: u32, body: &Message<'a>) -> Option<Option<Point<'a>>> {
         120 => Point::Remap { above: device_of(number(4)) },
         125 => block(Step::Complete, 5),
         129 => block(Step::Requeue, 5),
-        272 => return Some(checkpoint(device, body.text(3).unwrap_or_default())),
+        272 => {
+            // Newer kernels number the states.
+            let numbered = body.number(5).map(|phase| match phase {
+                0 => "start block_ops",
+                2 => "finish checkpoint",
+                _ => "",
+            });
+            return Some(checkpoint(device, body.text(3).or(numbered).unwrap_or_default()));
+        }
+        217 => Point::Unlink { device, inode },
+        434 => Point::NamedWrite {
+            path: body.text(6)?,
+            inode: number(4),
+            offset: number(5),
+            bytes: number(1),
+        },
+        329 => {
+            let mut words = body.numbers(2);
+            let words = words_of(std::array::from_fn(|_| words.next()));
+            Point::NumberEnter { number: number(1), words }
+        }
+        330 => Point::NumberExit { number: number(1), returned: number(2).cast_signed() },
         496 => Point::CleanBegin { device },
         497 => Point::CleanEnd { device },
         _ => return None,

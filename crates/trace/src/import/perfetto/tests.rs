@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use flashlag_schema::trace::{BlockOperation, Trace, TraceAction};
+use flashlag_units::Bytes;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use prost::encoding::{WireType, encode_key, encode_varint};
@@ -90,6 +91,50 @@ fn check(trace: &Trace) {
 #[test]
 fn fsyncs_requests_and_names_are_taken_from_bundles_and_the_list_of_processes() {
     check(&imported(&trace_of(&[packet_of(&events()), tree()])));
+}
+
+#[test]
+fn system_calls_by_number_are_those_of_the_machine_that_the_trace_names() {
+    let call = |t: u64, field: u32, body: &[Vec<u8>]| event(t, 21, field, body);
+    // pwrite64(3, …, 512, 4096) and its end, by the number on ARM; packed and unpacked arguments.
+    let mut packed = Vec::new();
+    for word in [3, 0x7000, 512, 4096, 0, 0] {
+        encode_varint(word, &mut packed);
+    }
+    let enter = call(1_000, 329, &[number(1, 68), bytes(2, &packed)]);
+    let exit = call(1_700, 330, &[number(1, 68), number(2, 512)]);
+    let sync = call(2_000, 329, &[number(1, 82), number(2, 3)]);
+    let synced = call(2_900, 330, &[number(1, 82), number(2, 0)]);
+    let events = packet_of(&[enter, exit, sync, synced]);
+    let system = bytes(45, &bytes(1, &bytes(4, b"aarch64")));
+    let trace = imported(&trace_of(&[system, events.clone()]));
+    let written = TraceAction::Write { file: 0, offset: Some(4096), bytes: Bytes(512) };
+    assert_eq!(trace.events[0].action, written);
+    assert_eq!(trace.events[0].took_ns.map(|took| took.0), Some(700));
+    let synced = TraceAction::Sync { file: 0, data_only: false };
+    assert_eq!((&trace.events[1].action, trace.events.len()), (&synced, 2));
+    // Without the machine nothing is guessed.
+    let trace = imported(&trace_of(&[events]));
+    assert!(trace.events.is_empty() && trace.source.limits.len() == 1, "{:?}", trace.source);
+}
+
+#[test]
+fn a_checkpoint_is_known_by_its_state_as_text_and_as_a_number() {
+    let state = |t: u64, state: Vec<u8>| event(t, 9, 272, &[number(1, DEVICE), state]);
+    let events = [
+        state(1_000, bytes(3, b"start block_ops")),
+        state(1_200, bytes(3, b"finish block_ops")),
+        state(1_500, bytes(3, b"finish checkpoint")),
+        state(2_000, number(5, 0)),
+        state(2_200, number(5, 1)),
+        state(2_700, number(5, 2)),
+    ];
+    let trace = imported(&trace_of(&[packet_of(&events)]));
+    let took: Vec<_> = trace.events.iter().map(|event| event.took_ns.unwrap().0).collect();
+    assert_eq!(took, [500, 700]);
+    assert!(
+        trace.events.iter().all(|event| matches!(event.action, TraceAction::Checkpoint { .. }))
+    );
 }
 
 #[test]
