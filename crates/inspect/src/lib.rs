@@ -9,6 +9,7 @@
 
 pub mod android;
 mod block;
+mod cipher;
 mod conditions;
 mod counters;
 mod disk;
