@@ -139,6 +139,10 @@ impl Simulator for Simulations {
         sim::room(profile, mount).map_err(SimulationError::refused)
     }
 
+    fn of_size(&self, profile: &Profile, size: Bytes) -> Option<Profile> {
+        sim::of_size(profile, size).ok()
+    }
+
     fn simulate_repeats(
         &self,
         simulation: &Simulation<'_>,

@@ -14,7 +14,35 @@ pub fn finding(
     effect: Reading<Effect>,
 ) -> Finding {
     let (action, risk) = remedy(id);
-    Finding { id, severity, evidence, effect, action, risk, source: source.to_owned() }
+    let commands = match effect.value() {
+        Some(_) => Vec::new(),
+        None => pair(id),
+    };
+    Finding { id, severity, evidence, effect, action, risk, commands, source: source.to_owned() }
+}
+
+/// Two runs that show what a finding costs, where neither a run nor a model has it: with what was found
+/// and without. Empty where nobody can take away what was found for the length of a run.
+fn pair(id: FindingId) -> Vec<String> {
+    let run = |at: &str, name: &str| format!("flashlag run quick --on {at} -o {name}.json");
+    let (with, without) = ("with", "without");
+    let between = match id {
+        FindingId::Overlay => return compared([run("DIR", with), run("VOLUME", without)]),
+        FindingId::DataJournal => {
+            let journal = run("lab:PROFILE+ext4,data=journal", with);
+            return compared([journal, run("lab:PROFILE+ext4", without)]);
+        }
+        FindingId::Scheduler => "echo none > /sys/block/DISK/queue/scheduler",
+        FindingId::SyncMount => "mount -o remount,async MOUNTPOINT",
+        _ => return Vec::new(),
+    };
+    compared([run("DIR", with), between.to_owned(), run("DIR", without)])
+}
+
+fn compared<const N: usize>(commands: [String; N]) -> Vec<String> {
+    let mut all = Vec::from(commands);
+    all.push("flashlag compare with.json without.json".to_owned());
+    all
 }
 
 /// The action against a finding, and its price.

@@ -6,6 +6,7 @@ use flashlag_schema::Encryption;
 use rustix::fs::{AtFlags, CWD, StatxFlags};
 
 use crate::block::{Stack, mapped_target, name};
+use crate::cipher::{cipher, is_encrypted};
 use crate::filesystem::FilesystemStack;
 use crate::root::Root;
 use crate::software::property;
@@ -30,10 +31,13 @@ pub(crate) fn encryption(
         kinds.extend(mapped(root, node, found));
     }
     kinds.dedup();
+    let mut mapped = stack.iter().flat_map(|stack| &stack.mapped);
+    let crypt = mapped.find(|node| is_encrypted(root, node));
+    let cipher = crypt.and_then(|node| cipher(root, node));
     match stack {
         Err(reason) if kinds.is_empty() => Err(reason.clone()),
         _ if kinds.is_empty() => Ok(Encryption { kind: "none seen".to_owned(), cipher: None }),
-        _ => Ok(Encryption { kind: kinds.join(" + "), cipher: None }),
+        _ => Ok(Encryption { kind: kinds.join(" + "), cipher }),
     }
 }
 

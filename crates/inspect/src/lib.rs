@@ -10,6 +10,7 @@
 pub mod android;
 mod block;
 mod by_inode;
+mod cipher;
 mod conditions;
 mod counters;
 mod disk;

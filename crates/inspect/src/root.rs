@@ -1,5 +1,5 @@
 use std::fs::File;
-use std::io::{ErrorKind, Read};
+use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Component, Path, PathBuf};
 
 use flashlag_schema::Reading;
@@ -64,6 +64,25 @@ impl Root {
         // Device-tree strings end with a NUL.
         let text = String::from_utf8_lossy(&bytes);
         Ok(text.trim_matches(|c: char| c == '\0' || c.is_whitespace()).to_owned())
+    }
+
+    /// Bytes of a file or a device from an offset on, as many as there are of `length`; or why they can't be
+    /// read, in words.
+    pub(crate) fn bytes(
+        &self,
+        path: impl AsRef<Path>,
+        offset: u64,
+        length: u64,
+    ) -> Result<Vec<u8>, String> {
+        let path = path.as_ref();
+        let read = || {
+            let mut file = File::open(self.real(path))?;
+            file.seek(SeekFrom::Start(offset))?;
+            let mut bytes = Vec::new();
+            file.take(length).read_to_end(&mut bytes)?;
+            Ok::<_, std::io::Error>(bytes)
+        };
+        read().map_err(|error| format!("{}: {}", path.display(), reason(error.kind())))
     }
 
     /// As [`Root::text`]; an empty file is absent too.

@@ -4,8 +4,9 @@
 use std::path::{Path, PathBuf};
 
 use flashlag_inspect::{Probe, Root, environment};
-use flashlag_schema::Environment;
 use flashlag_schema::counters::Counters;
+use flashlag_schema::internals::FilesystemInternals;
+use flashlag_schema::{Environment, LayerKind};
 
 fn tree(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures").join(format!("sysfs-{name}"))
@@ -42,6 +43,29 @@ fn an_android_phone_with_ufs() {
 #[test]
 fn a_laptop_with_nvme_dm_crypt_and_btrfs() {
     snapshot("laptop-nvme-btrfs", "/home/user/project");
+}
+
+#[test]
+fn a_laptop_with_ext4_on_lvm_on_luks_and_swap_in_compressed_memory() {
+    let seen = seen("laptop-luks-lvm", "/home/user");
+    let kinds: Vec<LayerKind> = seen.layers.iter().map(|layer| layer.kind).collect();
+    let (encrypted, volume) = (LayerKind::BlockEncryption, LayerKind::Volume);
+    let below = [LayerKind::Filesystem, volume, encrypted, LayerKind::Partition, LayerKind::Disk];
+    assert_eq!(kinds, below);
+    // `cryptsetup luksFormat` wrote the head, `mkfs.ext4 -O fast_commit` the superblock.
+    let cipher = seen.encryption.value().unwrap().cipher.as_deref();
+    assert_eq!(cipher, Some("aes-xts-plain64"));
+    let internals = seen.internals.unwrap();
+    let Some(FilesystemInternals::Ext4 { features, fast_commits, .. }) =
+        internals.filesystem.value()
+    else {
+        panic!("{:?}", internals.filesystem)
+    };
+    assert_eq!(features.value().unwrap(), &["has_journal", "fast_commit", "extent"]);
+    assert_eq!(fast_commits.value(), Some(&0));
+    let memory = internals.memory;
+    assert_eq!(memory.swapped_to_memory_bytes.value().unwrap().0, 1 << 30);
+    assert_eq!(memory.swapped_to_disk_bytes.value().unwrap().0, 4 << 20);
 }
 
 #[test]

@@ -7,8 +7,8 @@ use thiserror::Error;
 /// The allowed changes, for help and errors.
 pub(crate) const ALLOWED: &str = "fs=raw|ext4|f2fs|btrfs, journal=wal|delete|truncate|persist|memory|off, \
      sync=extra|full|normal, full=90%, nobarrier=on|off, fuse=on|off, encrypt=on|off, discard=on|off, \
-     spare=512MB, buffer=1MB|none, age=12mo, idle_maintenance=on|off, or a parameter of the \
-     profile: nand.program=1.5ms";
+     spare=512MB, buffer=1MB|none, age=12mo, idle_maintenance=on|off, untrimmed=on|off, worn=90%, \
+     or a parameter of the profile: nand.program=1.5ms";
 
 /// An error in the description of a device.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -211,6 +211,9 @@ pub enum ChangeError {
         /// The question for a value of similar spelling, or nothing.
         near: String,
     },
+    /// A share of the rated cycles that is none.
+    #[error("the used share of the rated cycles is from 0% to 100%: worn=90%")]
+    NoWear,
     /// A fill level above what a filesystem leaves free.
     #[error("from 0% to {most}%: the filesystem needs the rest for itself")]
     LevelOutOfRange {

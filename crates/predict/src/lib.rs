@@ -68,6 +68,13 @@ pub trait Simulator: Sync {
         Ok(profile.model()?.map.capacity.0)
     }
 
+    /// The profile of a device of another capacity that behaves alike when equally full: as many dies, and
+    /// the same shares of spare area and write cache. `None` where there is none: the default.
+    fn of_size(&self, profile: &Profile, size: Bytes) -> Option<Profile> {
+        let _ = (profile, size);
+        None
+    }
+
     /// One run of a scenario with stretches of equal parts, in the order of their steps. After each part
     /// `follow` is called with the run so far, the stretch's index and its number of parts, and says
     /// what comes next. Returns the run and the number of parts of each stretch. The default

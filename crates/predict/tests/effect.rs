@@ -8,10 +8,11 @@ use flashlag_predict::effect::{Device, device_of, with_forecasts, without_foreca
 use flashlag_predict::{Simulation, SimulationError, Simulator};
 use flashlag_schema::Verdict;
 use flashlag_schema::finding::{Effect, EffectBasis, Finding, FindingId, ProfileOf};
-use flashlag_schema::profile::FittedFrom;
+use flashlag_schema::profile::{FittedFrom, Profile};
 use flashlag_schema::scenario::Scenario;
 use flashlag_schema::target::{Kind, MountSpec};
 use flashlag_schema::{Layer, LayerKind, Reading, Run};
+use flashlag_units::Bytes;
 
 /// `quick` on the closed form with a filesystem, with its findings.
 fn quick(filesystem: &str) -> Run {
@@ -52,7 +53,10 @@ fn measured(options: &[&str]) -> Run {
 fn what_barriers_would_cost_is_forecast_as_a_loss_of_time() {
     let found = forecast(&measured(&["nobarrier"]));
     let effect = effect(&found, FindingId::NoBarrier);
-    let EffectBasis::Forecast { profile: name, of, change } = &effect.basis else { panic!() };
+    let EffectBasis::Forecast { profile: name, of, change, size_bytes: None } = &effect.basis
+    else {
+        panic!("{effect:?}")
+    };
     assert_eq!((name.as_str(), *of), (profile().name.as_str(), ProfileOf::Named));
     assert_eq!(change, "nobarrier=off");
     let (now, fixed) = (effect.now_ns.0 as f64, effect.fixed_ns.unwrap().0 as f64);
@@ -132,6 +136,10 @@ fn a_forecast_that_is_not_done_in_time_or_not_asked_for_says_so() {
     let found = with_forecasts(&run, list.clone(), &device(&run), &Late);
     assert_eq!(found.len(), list.len(), "nothing is found by a forecast that was not made");
     assert!(found[0].effect.reason().unwrap().contains("not done in time"), "{found:?}");
+    let (journal, changes) = ("journal=delete", "nobarrier=on,nobarrier=off");
+    let command =
+        format!("flashlag predict PROFILE.toml --fs ext4,nobarrier --change {journal},{changes}");
+    assert_eq!(found[0].commands, [command], "it says how to have the forecast");
     let found = without_forecasts(list, &run, "none was asked for");
     assert!(found[0].effect.reason().unwrap().ends_with("no forecast: none was asked for"));
 }
@@ -162,4 +170,65 @@ fn another_filesystem_is_found_where_saves_would_wait_a_tenth_less() {
     run.environment.filesystem.kind = Reading::Value("ext4".to_owned());
     let found = with_forecasts(&run, Vec::new(), &device(&run), &FasterOnExt4);
     assert_eq!(found, [], "the other one would wait longer");
+}
+
+/// The closed form, whose devices can be had in every size with an equal share of spare area.
+struct OfAnySize;
+
+impl Simulator for OfAnySize {
+    fn simulate(&self, simulation: &Simulation<'_>) -> Result<Run, SimulationError> {
+        ClosedForm::default().simulate(simulation)
+    }
+
+    fn of_size(&self, profile: &Profile, size: Bytes) -> Option<Profile> {
+        let model = profile.model().ok()?.map;
+        let spare = model.spare.0.0 * size.0 / model.capacity.0.0;
+        let sized = profile.with("map.capacity", &format!("{}B", size.0)).ok()?;
+        sized.with("map.spare", &format!("{spare}B")).ok()
+    }
+}
+
+#[test]
+fn a_full_device_is_simulated_as_a_smaller_one_that_is_as_full_and_says_so() {
+    let mut run = measured(&["rw"]);
+    run.environment.device.kind = Reading::Value("emmc".to_owned());
+    run.environment.filesystem.total_bytes = Reading::Value(Bytes::from_mib(8000));
+    run.environment.filesystem.free_bytes = Reading::Value(Bytes::from_mib(400));
+    let list = flashlag_explain::set_up(&run.environment);
+    assert_eq!(list[0].id, FindingId::NearlyFull);
+    let with = |simulator: &dyn Simulator| {
+        let found = with_forecasts(&run, list.clone(), &device(&run), simulator);
+        effect(&found, FindingId::NearlyFull).clone()
+    };
+    let (small, whole) = (with(&OfAnySize), with(&ClosedForm::default()));
+    let size = |effect: &Effect| match &effect.basis {
+        EffectBasis::Forecast { change, size_bytes, .. } => (change.clone(), *size_bytes),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(size(&whole), ("full=50%".to_owned(), None));
+    // The profile has 8 GiB: an eighth of it is less than the smallest that stands for others.
+    assert_eq!(size(&small), ("full=50%".to_owned(), Some(Bytes(2 << 30))));
+    let off = small.cost_s_per_1000.value / whole.cost_s_per_1000.value - 1.0;
+    assert!(whole.cost_s_per_1000.value > 0.0 && off.abs() < 0.02, "{off}: {small:?} {whole:?}");
+}
+
+#[test]
+fn what_the_model_lacks_is_said_with_or_without_forecasts() {
+    let mut run = measured(&["data=journal"]);
+    run.environment.device.kind = Reading::Value("nvme".to_owned());
+    run.environment.device.queue.scheduler = Reading::Value("bfq".to_owned());
+    run.environment.layers = vec![Layer {
+        kind: LayerKind::Stacked,
+        name: "/".to_owned(),
+        detail: Some("overlay".to_owned()),
+    }];
+    let list = flashlag_explain::set_up(&run.environment);
+    let kinds = [FindingId::DataJournal, FindingId::Scheduler, FindingId::Overlay];
+    for found in [forecast(&run), without_forecasts(list, &run, "none was asked for")] {
+        for id in kinds {
+            let finding = found.iter().find(|one| one.id == id).unwrap();
+            assert!(finding.effect.reason().unwrap().contains("the model has no "), "{finding:?}");
+            assert_eq!(finding.commands.last().unwrap(), "flashlag compare with.json without.json");
+        }
+    }
 }

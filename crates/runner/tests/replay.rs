@@ -65,6 +65,13 @@ fn counted(text: &str) -> (u64, u64) {
     (fsyncs, bytes)
 }
 
+/// Commits of all databases as the table of `flashlag trace` has them, by a recogniser of its own: it follows
+/// journals and databases by file, a replay by thread.
+fn committed(path: &Path) -> u64 {
+    let trace = flashlag_trace::import(std::fs::File::open(path).unwrap(), None).unwrap().trace;
+    flashlag_trace::add_up(&trace).databases.iter().map(|database| database.commits).sum()
+}
+
 /// Every figure of a run is as `flashlag verify` recomputes it.
 fn verified(run: &Run) {
     let found = flashlag_schema::verify::verify(run);
@@ -82,6 +89,7 @@ fn the_facebook_trace_issues_its_997_fsyncs_and_writes_its_bytes_on_a_nexus_5() 
     assert_eq!(write.bytes.0, bytes);
     let save = phase(&run, "replay_save");
     assert_eq!(save.ops, 316, "the transactions of its rollback journals");
+    assert_eq!(save.ops, committed(&path), "as `flashlag trace` recognises them");
     assert_eq!(save.lag.map(|lag| lag.saves), Some(316));
     let replay = sync.replay.as_ref().unwrap();
     // A paced replay lasts as long as the trace, and counts from the intended start.

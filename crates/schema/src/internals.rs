@@ -77,6 +77,10 @@ pub enum FilesystemInternals {
         lifetime_written_bytes: Reading<Bytes>,
         /// Errors that the filesystem has noted.
         errors: Reading<u64>,
+        /// Features of the superblock, which root can read: `fast_commit`, `metadata_csum`. Absent in
+        /// files of older versions.
+        #[serde(default)]
+        features: Reading<Vec<String>>,
     },
     /// F2FS, by `/sys/fs/f2fs`.
     F2fs {
@@ -199,4 +203,6 @@ pub struct MemoryState {
     pub io_pressure: Reading<PressureStall>,
     /// Swapped out, to disks and not to compressed memory.
     pub swapped_to_disk_bytes: Reading<Bytes>,
+    /// Swapped out to compressed memory (zram), before compression.
+    pub swapped_to_memory_bytes: Reading<Bytes>,
 }

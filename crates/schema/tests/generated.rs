@@ -25,3 +25,12 @@ fn the_keys_that_the_program_lists_are_those_that_its_types_read() {
     in_step("scenario-keys.txt", SCENARIO_KEYS, &as_lines(&scenario_keys()));
     in_step("profile-keys.txt", PROFILE_KEYS, &as_lines(&profile_keys()));
 }
+
+#[test]
+fn the_list_of_kinds_of_findings_has_each_of_them_once_in_their_order() {
+    let schema: serde_json::Value = serde_json::to_value(run_json_schema()).unwrap();
+    let kinds = schema["$defs"]["FindingId"]["oneOf"].as_array().unwrap();
+    let of_type: Vec<&serde_json::Value> = kinds.iter().map(|kind| &kind["const"]).collect();
+    let listed = flashlag_schema::finding::FindingId::ALL.map(|id| serde_json::json!(id));
+    assert_eq!(of_type, listed.iter().collect::<Vec<_>>());
+}

@@ -182,6 +182,12 @@ fn piece(page: &mut Page, finding: &ListedFinding, full: bool) {
         );
     }
     page.hanging(&indent, 10, Role::Muted, &format!("Seen: {}", finding.evidence.join("; ")));
+    for (index, command) in finding.commands.iter().enumerate() {
+        let head = if index == 0 { "Try: " } else { "     " };
+        let mut line = Line::new(page.style());
+        line.right(Role::Muted, head, 15);
+        page.hanging(&line, 15, Role::Muted, command);
+    }
     if full {
         if let Some(unknown) = &finding.unknown {
             page.hanging(&indent, 10, Role::Muted, &format!("No figure: {unknown}."));

@@ -10,13 +10,14 @@ use flashlag_term::Style;
 use flashlag_term::explain::{explained, set_up};
 
 /// The captured machines, and a directory on each.
-const MACHINES: [(&str, &str); 10] = [
+const MACHINES: [(&str, &str); 11] = [
     ("android-ext4", "/data/local/tmp"),
     ("android-ext4", "/storage/emulated/0"),
     ("android-emmc", "/storage/emulated/0"),
     ("android-ufs", "/data/local/tmp"),
     ("raspberry-pi-sd", "/home/pi"),
     ("laptop-nvme-btrfs", "/home/user/project"),
+    ("laptop-luks-lvm", "/home/user"),
     ("vm-virtio", "/var/lib/db"),
     ("container-overlay", "/srv"),
     ("container-overlay", "/var/lib/db"),
@@ -48,7 +49,7 @@ fn captured_machines_are_explained() {
 }
 
 /// What must be found on each captured machine, and nothing else may be.
-const FOUND: [(&str, &str, &[FindingId]); 10] = [
+const FOUND: [(&str, &str, &[FindingId]); 11] = [
     ("android-ext4", "/data/local/tmp", &[FindingId::SoftwareEncryption]),
     (
         "android-ext4",
@@ -67,6 +68,7 @@ const FOUND: [(&str, &str, &[FindingId]); 10] = [
         &[FindingId::NeverTrimmed, FindingId::NoAppClass, FindingId::Swapping],
     ),
     ("laptop-nvme-btrfs", "/home/user/project", &[]),
+    ("laptop-luks-lvm", "/home/user", &[FindingId::NeverTrimmed]),
     ("vm-virtio", "/var/lib/db", &[FindingId::VirtualDisk]),
     ("container-overlay", "/srv", &[FindingId::Overlay]),
     ("container-overlay", "/var/lib/db", &[FindingId::DiscardOnDelete, FindingId::Scheduler]),
@@ -80,6 +82,26 @@ fn each_captured_machine_gets_its_own_advice_and_no_other() {
         let found: Vec<FindingId> = found.into_iter().map(|one| one.id).collect();
         assert_eq!(found, wanted, "{name}{directory}");
     }
+}
+
+#[test]
+fn a_good_run_on_a_good_laptop_has_nothing_to_change() {
+    use flashlag_schema::{Operation, Phase, State};
+    let phase = |name: &str, operation, us: u64| -> Phase {
+        let mut waits = flashlag_stats::Histogram::new();
+        (0..2_000).for_each(|n| waits.record(flashlag_units::Nanos::from_micros(us + n % 7)));
+        flashlag_testing::closed_loop_phase(name, State::New, operation, &waits)
+    };
+    let mut run = flashlag_testing::bare_run(vec![
+        phase("save_wal", Operation::Save, 250),
+        phase("rand_read_4k", Operation::RandomRead, 80),
+    ]);
+    run.environment = seen("laptop-nvme-btrfs", "/home/user");
+    let found = flashlag_explain::findings(&run).list;
+    assert_eq!(found, []);
+    let page = explained(&run, &found, plain(80), true);
+    assert!(page.contains("Nothing to change."), "{page}");
+    assert!(page.contains("Smooth"), "{page}");
 }
 
 #[test]

@@ -95,6 +95,11 @@ impl Builder {
         self.trace.events.push(TraceEvent { t_ns, took_ns, task, action });
     }
 
+    /// Makes room for that many more events.
+    pub fn expect(&mut self, events: usize) {
+        self.trace.events.reserve_exact(events);
+    }
+
     /// What the trace says of its source.
     pub fn source(&mut self) -> &mut TraceSource {
         &mut self.trace.source

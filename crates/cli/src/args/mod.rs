@@ -57,6 +57,7 @@ Changes:
   fs=raw|ext4|f2fs|btrfs  nobarrier=on|off  discard=on|off  encrypt=on|off  fuse=on|off
   journal=wal|delete|truncate|persist|memory|off  sync=extra|full|normal
   full=90%  age=12mo (at --daily)  idle_maintenance=on|off  spare=512MB  buffer=1MB|none
+  untrimmed=on|off (deleted, not trimmed)  worn=90% (of the rated cycles)
   or any parameter of the profile: nand.program=1.5ms
 
 On a full device, or one months old, all that is stored is written at random until figures

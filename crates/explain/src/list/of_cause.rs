@@ -40,6 +40,7 @@ pub(super) fn finding_of(context: &Context<'_>, cause: &Cause) -> Option<Finding
         effect: Reading::Value(effect),
         action: cause.action,
         risk: Some(cause.risk),
+        commands: Vec::new(),
         source: ground(&cause.evidence).to_owned(),
     })
 }

@@ -5,7 +5,7 @@ mod device;
 mod filesystem;
 mod path;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use flashlag_schema::finding::{Fact, Finding, FindingId, Severity};
 use flashlag_schema::internals::{DeviceInternals, FilesystemInternals, Internals};

@@ -40,6 +40,7 @@ fn laptop() -> Environment {
             fast_commits: known(0),
             lifetime_written_bytes: known(Bytes::from_mib(1)),
             errors: known(0),
+            features: known(vec!["has_journal".to_owned(), "extent".to_owned()]),
         }),
         device: known(DeviceInternals::Nvme { wakes_within_ns: known(Nanos::from_millis(100)) }),
         memory: MemoryState::default(),
@@ -223,7 +224,7 @@ fn pieces(kib: u64, pieces: u64) -> Environment {
 
 /// Each kind of finding: a machine on which it alone must be made, and one close to it on which nothing
 /// may be said.
-fn planted() -> Vec<(FindingId, Environment, Environment)> {
+pub(crate) fn planted() -> Vec<(FindingId, Environment, Environment)> {
     use FindingId::*;
     let encrypted = |has| aes(above(laptop(), LayerKind::BlockEncryption, "dm-crypt"), has);
     vec![

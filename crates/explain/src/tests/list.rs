@@ -20,7 +20,7 @@ fn cost(run: &Run, id: FindingId) -> f64 {
 const MS: u64 = 1_000_000;
 
 /// Saves of 20 ms each, of which each waited so long for something.
-fn waited(cause: StallCause, ms: u64) -> Run {
+pub(super) fn waited(cause: StallCause, ms: u64) -> Run {
     let mut phase = saves("save_wal", State::New, &all(20 * MS, 500));
     let part = |cause, ns| WaitPart { cause, ns };
     phase.intervals = vec![IntervalRecord {
@@ -120,7 +120,7 @@ fn a_fall_in_the_rate_costs_the_difference_of_what_an_operation_takes() {
 }
 
 /// A fill in ten equal steps whose writes take so long each.
-fn fill(ms: [u64; 10]) -> Run {
+pub(super) fn fill(ms: [u64; 10]) -> Run {
     let mut phase = phase("fill_random", State::Filled, Operation::RandomWrite, &all(MS, 1000));
     let step = |(index, ms): (usize, &u64)| IntervalRecord {
         t_ns: Nanos::from_secs(index as u64 + 1),
@@ -213,13 +213,13 @@ fn a_rollback_journal_without_a_log_to_compare_is_found_without_a_figure() {
 }
 
 /// A run of the tests of a scenario.
-fn scenario(tests: &str, phases: Vec<Phase>) -> Run {
+pub(super) fn scenario(tests: &str, phases: Vec<Phase>) -> Run {
     let mut run = run(phases);
     run.scenario.text = format!("name = \"two\"\nabout = \"Two tests.\"\n{tests}");
     run
 }
 
-fn two(key: &str) -> String {
+pub(super) fn two(key: &str) -> String {
     let save = |name: &str, more: &str| {
         format!(
             "\n[[save]]\nname = \"{name}\"\nstatement = \"insert\"\njournal = \"wal\"\n\
@@ -266,7 +266,7 @@ fn small_transactions_are_compared_by_change() {
 }
 
 /// Random reads of 4 KiB at a rate, on a card of a class or on a phone.
-fn reads(per_second: f64, change: impl FnOnce(&mut Environment)) -> Run {
+pub(super) fn reads(per_second: f64, change: impl FnOnce(&mut Environment)) -> Run {
     let mut phase = phase("rand_read_4k", State::New, Operation::RandomRead, &all(MS, 500));
     (phase.block_bytes, phase.durable) = (Bytes(4096), Durability::None);
     (phase.ops_per_sec, phase.bytes_per_sec) = (per_second, per_second * 4096.0);
@@ -275,7 +275,7 @@ fn reads(per_second: f64, change: impl FnOnce(&mut Environment)) -> Run {
     run
 }
 
-fn card(class: u8) -> impl Fn(&mut Environment) {
+pub(super) fn card(class: u8) -> impl Fn(&mut Environment) {
     move |environment| {
         let read = |value| Reading::Value(value);
         environment.internals = Some(Internals {

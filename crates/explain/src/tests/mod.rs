@@ -5,6 +5,7 @@ mod effects;
 mod list;
 mod odd;
 mod pairs;
+mod planted;
 mod waits;
 mod within;
 

@@ -5,7 +5,7 @@ use flashlag_units::Nanos;
 use super::{cause, is_ruled_out, is_silent};
 use crate::testing::{all, around, failing, run, saves};
 
-fn rollback_and_wal(rollback: u64, wal: u64) -> Run {
+pub(super) fn rollback_and_wal(rollback: u64, wal: u64) -> Run {
     run(vec![
         saves("save_delete", State::New, &all(rollback, 1000)),
         saves("save_wal", State::New, &all(wal, 1000)),
@@ -65,7 +65,7 @@ fn a_difference_within_chance_is_ruled_out() {
     assert!(is_ruled_out(&run, CauseId::RollbackJournal));
 }
 
-fn stages(waits: &[(State, u64)]) -> Run {
+pub(super) fn stages(waits: &[(State, u64)]) -> Run {
     run(waits.iter().map(|(state, ms)| saves("save_delete", *state, &around(*ms, 500))).collect())
 }
 
@@ -106,7 +106,7 @@ fn full_storage_is_a_cause_where_making_room_brings_a_fifth_of_the_slowdown_back
     assert!(cause(&run, CauseId::FullStorage).is_some());
 }
 
-fn beside(phase: &mut Phase) {
+pub(super) fn beside(phase: &mut Phase) {
     phase.name = "save_busy_delete".to_owned();
     phase.background = Some("bulk".to_owned());
 }

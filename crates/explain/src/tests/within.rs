@@ -8,28 +8,30 @@ use super::{cause, is_ruled_out, is_silent};
 use crate::cpu_cause;
 use crate::testing::{all, around, failing, run, saves, split, writes};
 
+/// Saves of 10 ms, a quarter of which grow a file and take so long.
+pub(super) fn with_growth(name: &str, grew: u64) -> Run {
+    let mut phase = saves(name, State::New, &around(10, 1000));
+    let (grew, in_place) = (around(grew, 250), around(10, 750));
+    phase.growth =
+        Some(Growth { grew: GrowthPart::from(&grew), in_place: GrowthPart::from(&in_place) });
+    run(vec![phase])
+}
+
 #[test]
 fn saves_that_grow_a_file_cost_their_share_of_the_difference() {
-    let with = |name: &str, grew: u64| {
-        let mut phase = saves(name, State::New, &around(10, 1000));
-        let (grew, in_place) = (around(grew, 250), around(10, 750));
-        phase.growth =
-            Some(Growth { grew: GrowthPart::from(&grew), in_place: GrowthPart::from(&in_place) });
-        run(vec![phase])
-    };
-    let found = cause(&with("save_delete", 30), CauseId::GrowingFiles).unwrap();
+    let found = cause(&with_growth("save_delete", 30), CauseId::GrowingFiles).unwrap();
     assert_eq!(found.action, FindingAction::KeepJournalFile);
     assert_eq!(found.sides.now.part, Some(SavePart::Grew));
     assert_eq!(found.sides.fixed.unwrap().part, Some(SavePart::InPlace));
     assert_eq!(found.evidence, FindingEvidence::TwoParts { share: 0.25 });
     // 20 ms for a quarter of a thousand saves.
     assert!((found.effect.cost_s_per_1000.value - 5.0).abs() < 1e-3);
-    let wal = cause(&with("save_wal", 30), CauseId::GrowingFiles).unwrap();
+    let wal = cause(&with_growth("save_wal", 30), CauseId::GrowingFiles).unwrap();
     assert_eq!(wal.action, FindingAction::GrowInSteps, "WAL keeps its file");
-    assert!(is_ruled_out(&with("save_delete", 10), CauseId::GrowingFiles));
+    assert!(is_ruled_out(&with_growth("save_delete", 10), CauseId::GrowingFiles));
 }
 
-fn with_cpu(runnable: u64) -> Run {
+pub(super) fn with_cpu(runnable: u64) -> Run {
     let mut phase = saves("save_delete", State::New, &around(10, 1000));
     split(&mut phase, 100, runnable);
     run(vec![phase])
@@ -49,7 +51,7 @@ fn waiting_for_a_cpu_is_a_cause_from_a_twentieth_on_and_none_below_a_hundredth()
     assert!(is_ruled_out(&with_cpu(9), CauseId::CpuWait));
 }
 
-fn with_flush(part: u64) -> Run {
+pub(super) fn with_flush(part: u64) -> Run {
     let mut phase = writes("rand_write_4k", State::New, &[10; 100]);
     phase.flush_histogram = Some(StoredHistogram::from(&all(part * 10_000, 100)));
     run(vec![phase])

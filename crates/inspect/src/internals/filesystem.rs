@@ -9,6 +9,7 @@ use flashlag_schema::Reading;
 use flashlag_schema::internals::{Calls, Ext4Journal, FilesystemInternals};
 use flashlag_units::Bytes;
 
+use super::superblock::features;
 use crate::mount::Mount;
 use crate::root::Root;
 
@@ -46,6 +47,7 @@ fn ext4(root: &Root, device: &str) -> FilesystemInternals {
         fast_commits: fast_commits(root, device).into(),
         lifetime_written_bytes: lifetime(root, &sysfs),
         errors: root.number(sysfs.join("errors_count")).into(),
+        features: features(root, device).into(),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Memory, its pressure, and what was swapped to disks.
+//! Memory, its pressure, and what was swapped out.
 
 use flashlag_schema::internals::MemoryState;
 use flashlag_units::Bytes;
@@ -11,7 +11,8 @@ pub(super) fn state(root: &Root) -> MemoryState {
         available_bytes: available(root).into(),
         pressure: pressure(root, "memory").into(),
         io_pressure: pressure(root, "io").into(),
-        swapped_to_disk_bytes: swapped(root).into(),
+        swapped_to_disk_bytes: swapped(root, false).into(),
+        swapped_to_memory_bytes: swapped(root, true).into(),
     }
 }
 
@@ -23,12 +24,11 @@ fn available(root: &Root) -> Result<Bytes, String> {
 }
 
 /// `/proc/swaps` has a heading, then `NAME TYPE SIZE USED PRIORITY` with sizes in KiB.
-fn swapped(root: &Root) -> Result<Bytes, String> {
+fn swapped(root: &Root, to_memory: bool) -> Result<Bytes, String> {
     let text = root.line("/proc/swaps")?;
     let used = text.lines().skip(1).filter_map(|line| {
         let mut words = line.split_whitespace();
-        let name = words.next().filter(|name| !name.contains("zram"))?;
-        let _ = name;
+        words.next().filter(|name| name.contains("zram") == to_memory)?;
         words.nth(2)?.parse::<u64>().ok()
     });
     Ok(Bytes::from_kib(used.fold(0, u64::saturating_add)))

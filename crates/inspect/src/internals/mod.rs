@@ -6,6 +6,7 @@ mod extents;
 mod filesystem;
 mod memory;
 mod sd;
+mod superblock;
 
 use std::path::Path;
 

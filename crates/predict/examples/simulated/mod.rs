@@ -46,6 +46,10 @@ impl Simulator for Simulated {
         sim::room(profile, mount).map_err(SimulationError::refused)
     }
 
+    fn of_size(&self, profile: &Profile, size: Bytes) -> Option<Profile> {
+        sim::of_size(profile, size).ok()
+    }
+
     fn simulate_repeats(
         &self,
         simulation: &Simulation<'_>,

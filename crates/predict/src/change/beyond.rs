@@ -33,6 +33,13 @@ pub(super) fn beyond(
         Change::IdleMaintenance(_) => {
             vec![format!("no published row of {name} shows months with and without it")]
         }
+        Change::Untrimmed(_) => vec![format!(
+            "no published row of {name} is of files that were deleted and not trimmed, unless it says \
+             so; those are taken to lie in blocks of their own"
+        )],
+        Change::Worn(_) => vec![format!(
+            "no published row of {name} is of a worn device: only reads take longer in the model"
+        )],
         Change::Journal(_) | Change::Synchronous(_) => {
             vec![format!("no published row of {name} is of saves")]
         }

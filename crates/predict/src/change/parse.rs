@@ -31,6 +31,10 @@ pub enum Change {
     Age(Nanos),
     /// Whether Android's idle maintenance trims the filesystem.
     IdleMaintenance(bool),
+    /// Whether free space held files that were deleted and never trimmed.
+    Untrimmed(bool),
+    /// Blocks that have this share of their rated cycles behind them.
+    Worn(f64),
     /// Any parameter.
     Parameter(String, String),
 }
@@ -76,6 +80,8 @@ fn one(text: &str) -> Result<Change, ChangeError> {
         "buffer" => Change::Buffer(Some(size()?)),
         "age" => Change::Age(age(value)?),
         "idle_maintenance" => Change::IdleMaintenance(on()?),
+        "untrimmed" => Change::Untrimmed(on()?),
+        "worn" => Change::Worn(wear(value)?),
         key if key.contains('.') => Change::Parameter(key.to_owned(), value.to_owned()),
         key => {
             let known = ALLOWED.split(", ").filter_map(|one| Some(one.split_once('=')?.0.trim()));
@@ -130,12 +136,38 @@ pub(super) fn level(value: &str) -> Result<f64, ChangeError> {
     }
 }
 
+/// `90%` of the rated cycles as a share.
+fn wear(value: &str) -> Result<f64, ChangeError> {
+    let percent: Option<f64> =
+        value.strip_suffix('%').and_then(|number| number.trim().parse().ok());
+    let share = percent.filter(|percent| (0.0..=100.0).contains(percent));
+    share.map(|percent| percent / 100.0).ok_or(ChangeError::NoWear)
+}
+
 fn age(value: &str) -> Result<Nanos, ChangeError> {
     let age: Nanos = value.parse()?;
     if age > OLDEST {
         return Err(ChangeError::TooOld);
     }
     Ok(age)
+}
+
+impl Change {
+    /// Whether it changes how a device was used before it is measured.
+    pub fn is_of_use(&self) -> bool {
+        match self {
+            Change::Full(_) | Change::Age(_) | Change::IdleMaintenance(_) => true,
+            Change::Untrimmed(_) | Change::Worn(_) => true,
+            Change::Filesystem(_)
+            | Change::Journal(_)
+            | Change::Synchronous(_)
+            | Change::Option(..)
+            | Change::Discard(_)
+            | Change::Spare(_)
+            | Change::Buffer(_)
+            | Change::Parameter(..) => false,
+        }
+    }
 }
 
 impl fmt::Display for Change {
@@ -153,6 +185,8 @@ impl fmt::Display for Change {
             Change::Buffer(None) => f.write_str("buffer=none"),
             Change::Age(age) => write!(f, "age={}", months(*age)),
             Change::IdleMaintenance(on) => write!(f, "idle_maintenance={}", switch(on)),
+            Change::Untrimmed(on) => write!(f, "untrimmed={}", switch(on)),
+            Change::Worn(share) => write!(f, "worn={}%", (share * 1000.0).round() / 10.0),
             Change::Parameter(key, value) => write!(f, "{key}={value}"),
         }
     }
@@ -195,7 +229,7 @@ mod tests {
     fn a_change_reads_as_it_is_written() {
         let text = "fs=f2fs,journal=truncate,sync=normal,full=90%,nobarrier=off,fuse=on,\
                     encrypt=on,discard=off,spare=512MB,buffer=1MiB,buffer=none,age=12mo,\
-                    idle_maintenance=on,nand.program=1.5ms";
+                    idle_maintenance=on,untrimmed=off,worn=90%,nand.program=1.5ms";
         let changes = parse(text).unwrap();
         let again: Vec<String> = changes.iter().map(Change::to_string).collect();
         assert_eq!(again.join(","), text);
@@ -214,6 +248,9 @@ mod tests {
             ("spare=lots", "size"),
             ("age=40", "duration"),
             ("age=200mo", "ten years"),
+            ("worn=101%", "0% to 100%"),
+            ("worn=NaN%", "0% to 100%"),
+            ("untrimmed=yes", "on or off"),
             ("colour=red", "idle_maintenance"),
             ("fs=ext4,,fuse=on", "KEY=VALUE"),
         ];

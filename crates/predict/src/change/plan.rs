@@ -33,6 +33,10 @@ pub struct Plan {
     pub daily: Bytes,
     /// Whether Android's idle maintenance trims the filesystem.
     pub idle_maintenance: bool,
+    /// Whether all free space held files that were deleted and not trimmed.
+    pub untrimmed: bool,
+    /// Share of the rated cycles that blocks have behind them, 0 to 1.
+    pub worn: f64,
     /// The last cause of what use changes that is simulated; [`Cause::Wear`] for all of them. Wear is
     /// left out by the profile, and fragmentation is a test of its own.
     pub up_to: Cause,
@@ -47,6 +51,8 @@ impl Default for Plan {
             age: Nanos::ZERO,
             daily: Bytes(5_000_000_000),
             idle_maintenance: false,
+            untrimmed: false,
+            worn: 0.0,
             up_to: Cause::Wear,
         }
     }
@@ -72,7 +78,7 @@ impl Plan {
 
     /// Whether the device was used before it is measured.
     pub(super) fn is_used(&self) -> bool {
-        self.full.is_some() || self.age > Nanos::ZERO
+        self.full.is_some() || self.age > Nanos::ZERO || self.untrimmed || self.worn > 0.0
     }
 
     /// Whether what is stored is written again at random before the tests.
@@ -96,6 +102,20 @@ pub(super) fn assumptions(plan: &Plan) -> Vec<String> {
              up to {MOST_DAYS} times as much until figures are steady. \"sustained\" is the end of \
              that.",
             Bytes(plan.round().0 * ROUNDS_A_DAY)
+        ));
+    }
+    if plan.untrimmed {
+        all.push(
+            "All free space held files that were deleted; nothing was discarded or trimmed, so the \
+             flash copies what they held."
+                .to_owned(),
+        );
+    }
+    if plan.worn > 0.0 {
+        all.push(format!(
+            "Every block has {:.0}% of its rated cycles behind it: pages are read again more often. \
+             Programs and erases take as long as on a new device.",
+            plan.worn * 100.0
         ));
     }
     all.push("The tests follow a night's rest, in which the device does its idle work.".to_owned());

@@ -31,6 +31,8 @@ const FILE: u64 = 16 << 20;
 
 /// The rest before the tests: a night.
 const REST: &str = "\n[[step]]\nidle = \"8h\"\n";
+/// The fill whose files are deleted before the use begins.
+const OLD: &str = "old_files";
 /// The test whose rounds make a used device steady.
 pub(super) const SETTLE: &str = "settle";
 
@@ -52,8 +54,15 @@ pub(super) fn scenario(situation: &Situation, room: Bytes) -> Result<Scenario, S
     // Any test makes the files that all of them use: as large as the largest span.
     let first = [spanned(stored), sized(MIB)];
     io(&mut text, "lay_out", "write", "sequential", "1MiB", &first);
+    if plan.untrimmed {
+        old_files(&mut text);
+    }
     let state = if plan.is_used() { "filled" } else { "new" };
     let _ = write!(text, "\n[[step]]\nmeasure = [\"lay_out\"]\nstate = \"{state}\"\n");
+    if plan.untrimmed {
+        // The room that what is stored leaves was in use.
+        let _ = write!(text, "\n[[step]]\nfill = \"{OLD}\"\n\n[[step]]\ndelete = true\n");
+    }
     if plan.age > Nanos::ZERO {
         use_tests(&mut text, plan, (span, stored));
         days(&mut text, plan);
@@ -143,6 +152,11 @@ fn file_tests(
     names
 }
 
+/// The files that are deleted before the use begins.
+fn old_files(text: &mut String) {
+    io(text, OLD, "write", "sequential", "1MiB", &[]);
+}
+
 /// The writes of a day of use.
 fn use_tests(text: &mut String, plan: &Plan, (span, stored): (u64, u64)) {
     let fifth = plan.daily.0 / 5;
@@ -170,7 +184,8 @@ pub(super) fn stretches(plan: &Plan, scenario: &Scenario) -> (Option<Stretch>, O
         (0..scenario.steps.len()).filter(|index| wanted(&scenario.steps[*index])).collect()
     };
     let days = (plan.days() > 0).then(|| {
-        let mut begin = steps(&|step| matches!(step, Step::Fill { .. }));
+        let of_a_day = |step: &Step| matches!(step, Step::Fill { test, .. } if test != OLD);
+        let mut begin = steps(&of_a_day);
         // All days but the first begin by deleting the files of the day before.
         for step in begin.iter_mut().skip(1) {
             *step -= 1;
@@ -182,7 +197,9 @@ pub(super) fn stretches(plan: &Plan, scenario: &Scenario) -> (Option<Stretch>, O
     let settles = |step: &Step| matches!(step, Step::Measure { tests, .. } if tests.iter().any(|test| test == SETTLE));
     let rounds = steps(&settles);
     let last = rounds.last().copied();
-    let rounds = last.map(|last| Stretch { begin: rounds, end: last + 1, scatter: true });
+    // Files that were deleted lie in blocks of their own, as they were written.
+    let scatter = !plan.untrimmed;
+    let rounds = last.map(|last| Stretch { begin: rounds, end: last + 1, scatter });
     (days, rounds)
 }
 

@@ -50,6 +50,8 @@ impl Situation {
             Change::Buffer(size) => next.profile = self.buffer(*size)?,
             Change::Age(age) => next.plan.age = *age,
             Change::IdleMaintenance(on) => next.plan.idle_maintenance = *on,
+            Change::Untrimmed(on) => next.plan.untrimmed = *on,
+            Change::Worn(share) => next.plan.worn = *share,
             Change::Parameter(key, value) => next.profile = self.parameter(key, value)?,
         }
         Ok(next)

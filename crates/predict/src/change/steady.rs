@@ -108,6 +108,7 @@ pub(super) fn live(
         stretches: days.into_iter().chain(rounds).collect(),
         asked,
         rated: wear.endurance.filter(|_| wear.retries > 0.0),
+        worn: (f64::from(wear.endurance.unwrap_or_default()) * situation.plan.worn) as u32,
     };
     let (run, mut used) = match life.simulate(simulator, None, true) {
         // Blocks that are worn out by then: the device without the wear of those days stands.
@@ -136,6 +137,8 @@ struct Life<'a> {
     asked: Option<usize>,
     /// Rated cycles, if wear changes the device.
     rated: Option<u32>,
+    /// Cycles that the plan has all blocks begin with.
+    worn: u32,
 }
 
 impl Life<'_> {
@@ -155,7 +158,9 @@ impl Life<'_> {
             &mut |run, which, count| {
                 let enough = watch.enough(run, which);
                 if which == watch.settles {
-                    return if enough { After::End { cycles: 0 } } else { After::Next };
+                    let all = self.stretches.last().is_some_and(|all| count >= all.begin.len());
+                    let ends = enough || all;
+                    return if ends { After::End { cycles: self.worn } } else { After::Next };
                 }
                 if !days.map_or(enough, |days| count >= days) {
                     return After::Next;

@@ -8,11 +8,12 @@ use flashlag_explain::{LagVerdict, Subjects, finding, ordered, verdict};
 use flashlag_schema::finding::{
     Counted, Effect, EffectBasis, Estimate, Fact, Finding, FindingId, Severity,
 };
+use flashlag_schema::profile::builtin_profile;
 use flashlag_schema::target::FilesystemKind;
 use flashlag_schema::{Reading, Run};
-use flashlag_units::Nanos;
+use flashlag_units::{Bytes, Nanos, ratio};
 
-use crate::change::{Change, Figures, PredictOptions, predict};
+use crate::change::{Change, Figures, PredictOptions, Situation, predict};
 use crate::{PredictError, SimulationError, Simulator};
 
 pub use device::{Device, device_of};
@@ -32,11 +33,25 @@ pub fn with_forecasts(
     let mut found = found;
     for finding in &mut found {
         let Some(reason) = finding.effect.reason().map(str::to_owned) else { continue };
-        let Some(plan) = plan_of(finding.id, run) else { continue };
-        finding.effect = match forecast(device, &plan, simulator) {
-            Ok(effect) => Reading::Value(effect),
-            Err(error) => Reading::unavailable(format!("{reason}; no forecast: {}", why(&error))),
+        let Some(plan) = plan_of(finding.id, run, Some(&device.situation.profile)) else {
+            continue;
         };
+        let forecast = plan.and_then(|plan| {
+            let effect = forecast(device, &plan, simulator);
+            effect.map_err(|error| {
+                if is_late(&error) {
+                    finding.commands = vec![command(device, &plan)];
+                }
+                why(&error)
+            })
+        });
+        finding.effect = match forecast {
+            Ok(effect) => Reading::Value(effect),
+            Err(why) => Reading::unavailable(format!("{reason}; no forecast: {why}")),
+        };
+        if finding.effect.value().is_some() {
+            finding.commands.clear();
+        }
     }
     found.extend(other_filesystem(run, device, simulator));
     ordered(found)
@@ -46,21 +61,39 @@ pub fn with_forecasts(
 pub fn without_forecasts(found: Vec<Finding>, run: &Run, why: &str) -> Vec<Finding> {
     let mut found = found;
     for finding in &mut found {
-        let can = plan_of(finding.id, run).is_some();
-        if let (true, Some(reason)) = (can, finding.effect.reason()) {
+        let why = match plan_of(finding.id, run, None) {
+            None => continue,
+            Some(Ok(_)) => why,
+            Some(Err(cannot)) => &cannot.clone(),
+        };
+        if let Some(reason) = finding.effect.reason() {
             finding.effect = Reading::unavailable(format!("{reason}; no forecast: {why}"));
         }
     }
     found
 }
 
+fn is_late(error: &PredictError) -> bool {
+    matches!(error, PredictError::Simulation { reason: SimulationError::Stopped, .. })
+}
+
 fn why(error: &PredictError) -> String {
-    match error {
-        PredictError::Simulation { reason: SimulationError::Stopped, .. } => {
-            "it was not done in time".to_owned()
-        }
-        other => other.to_string(),
+    match is_late(error) {
+        true => "it was not done in time".to_owned(),
+        false => error.to_string(),
     }
+}
+
+/// The command that makes a forecast which was left out.
+fn command(device: &Device, plan: &Forecasting) -> String {
+    let Situation { profile, mount, .. } = &device.situation;
+    let subject = match builtin_profile(&profile.name) {
+        Some(_) => profile.name.as_str(),
+        None => "PROFILE.toml",
+    };
+    let changes = plan.before.iter().chain(std::iter::once(&plan.change));
+    let changes: Vec<String> = changes.map(Change::to_string).collect();
+    format!("flashlag predict {subject} --fs {mount} --change {}", changes.join(","))
 }
 
 /// What is simulated before and after, and which of its figures counts.
@@ -68,6 +101,25 @@ struct Forecasting {
     before: Vec<Change>,
     change: Change,
     per: Counted,
+    /// Whether the device was used before: then one of its size would take a minute.
+    used: bool,
+}
+
+/// A used device is simulated as one of this part of its capacity, equally full, which behaves alike.
+const SMALLER: u64 = 8;
+/// The smallest that stands for a larger one: the blocks of all profiles fit into it.
+const SMALLEST: Bytes = Bytes(2 << 30);
+
+/// A smaller device of the same make, with the part of a day's writes that it takes; `None` where the
+/// simulator has none, or none that is smaller.
+fn smaller(start: &Situation, simulator: &dyn Simulator) -> Option<(Situation, Bytes)> {
+    let whole = start.profile.model().ok()?.map.capacity.0;
+    let size = Bytes((whole.0 / SMALLER).max(SMALLEST.0)).round_down(Bytes::from_mib(1));
+    if size >= whole {
+        return None;
+    }
+    let profile = simulator.of_size(&start.profile, size)?;
+    Some((Situation { profile, ..start.clone() }, size))
 }
 
 fn forecast(
@@ -82,7 +134,15 @@ fn forecast(
             reason: error.into(),
         })?;
     }
-    let options = PredictOptions { causes: false, ..PredictOptions::default() };
+    let mut options = PredictOptions { causes: false, ..PredictOptions::default() };
+    let small = if plan.used { smaller(&start, simulator) } else { None };
+    let size_bytes = small.as_ref().map(|(_, size)| *size);
+    if let Some((situation, size)) = small {
+        let whole = start.profile.model().map_or(size, |model| model.map.capacity.0);
+        let part = ratio(size.0, whole.0).unwrap_or(1.0);
+        options.daily = Bytes((options.daily.0 as f64 * part) as u64);
+        start = situation;
+    }
     let change = std::slice::from_ref(&plan.change);
     let forecast = predict(&start, change, &[], simulator, &options)?;
     let unknown = || PredictError::Simulation {
@@ -96,6 +156,7 @@ fn forecast(
             profile: forecast.profile.clone(),
             of: device.of,
             change: plan.change.to_string(),
+            size_bytes,
         },
         per: plan.per,
         now_ns: Nanos(now as u64),
@@ -124,7 +185,7 @@ fn other_filesystem(run: &Run, device: &Device, simulator: &dyn Simulator) -> Op
         _ => return None,
     };
     let (before, per) = plan::saves_of(run);
-    let plan = Forecasting { before, change: Change::Filesystem(other), per };
+    let plan = Forecasting { before, change: Change::Filesystem(other), per, used: false };
     let effect = forecast(device, &plan, simulator).ok()?;
     let fixed = effect.fixed_ns?.0 as f64;
     if fixed > (1.0 - SHORTER) * effect.now_ns.0 as f64 {

@@ -3,7 +3,8 @@
 use flashlag_explain::{Plan, Subjects};
 use flashlag_schema::Run;
 use flashlag_schema::finding::{Counted, FindingId};
-use flashlag_schema::internals::DeviceInternals;
+use flashlag_schema::internals::{DeviceInternals, FilesystemInternals};
+use flashlag_schema::profile::Profile;
 use flashlag_schema::scenario::JournalMode;
 use flashlag_schema::target::{Cipher, TargetOption};
 use flashlag_units::ratio;
@@ -15,42 +16,108 @@ use crate::change::Change;
 const HALF_FULL: f64 = 0.5;
 /// The fullest that is simulated.
 const FULLEST: f64 = 0.97;
+/// The used share of the rated cycles up to which reads are modelled: then blocks fail.
+const MOST_WORN: f64 = 0.95;
+/// The used share of the rated cycles from which on wear is what a worn device shows.
+const LEAST_WORN: f64 = 0.8;
+/// F2FS's segments.
+const SEGMENT: u64 = 2 << 20;
 
-/// What is simulated for a finding; `None` for one that no change of the model stands for.
-pub(super) fn plan_of(id: FindingId, run: &Run) -> Option<Forecasting> {
-    let (mut before, per) = saves_of(run);
-    let option = |option: TargetOption, on| Change::Option(option, on);
-    let mut turned_off = |one: TargetOption| {
-        before.push(option(one.clone(), true));
-        option(one, false)
+/// What is simulated for a finding, or why the model can't show it; `None` for one that costs nothing
+/// that could be simulated.
+pub(super) fn plan_of(
+    id: FindingId,
+    run: &Run,
+    profile: Option<&Profile>,
+) -> Option<Result<Forecasting, String>> {
+    let cannot = |what: &str| Some(Err(format!("the model has no {what}")));
+    match id {
+        FindingId::Overlay => return cannot("overlay"),
+        FindingId::Scheduler => return cannot("scheduler of requests"),
+        FindingId::DataJournal => return cannot("data=journal"),
+        FindingId::SyncMount => return cannot("synchronous mount"),
+        FindingId::WornFlash => return Some(worn(run, profile)),
+        _ => {}
+    }
+    let (before, per) = saves_of(run);
+    let (more, change) = match id {
+        FindingId::NearlyFull => full(used(run)?),
+        FindingId::FewFreeSegments => full(used_segments(run)?),
+        FindingId::NeverTrimmed => {
+            let level = used(run).unwrap_or(HALF_FULL).min(FULLEST);
+            let on = [Change::Discard(false), Change::Full(level), Change::Untrimmed(true)];
+            (on.to_vec(), Change::Untrimmed(false))
+        }
+        _ => on_a_new_device(id, run, per)?,
     };
-    let change = match id {
-        FindingId::RollbackJournal if per == Counted::Saves => Change::Journal(JournalMode::Wal),
-        FindingId::NoBarrier | FindingId::SyncIsNoOp => turned_off(TargetOption::Barrier(false)),
-        FindingId::FuseOnPath => turned_off(TargetOption::Fuse),
-        FindingId::SoftwareEncryption => turned_off(TargetOption::Encrypt(Cipher::AesXts)),
-        FindingId::DiscardOnDelete => {
-            before.push(Change::Discard(true));
-            Change::Discard(false)
+    let before = [before, more].concat();
+    let used = change.is_of_use();
+    Some(Ok(Forecasting { before, change, per, used }))
+}
+
+/// The changes that lead to what was found on a new device, and the one that takes it away.
+fn on_a_new_device(id: FindingId, run: &Run, per: Counted) -> Option<(Vec<Change>, Change)> {
+    let off = |one: TargetOption| {
+        Some((vec![Change::Option(one.clone(), true)], Change::Option(one, false)))
+    };
+    match id {
+        FindingId::RollbackJournal if per == Counted::Saves => {
+            Some((Vec::new(), Change::Journal(JournalMode::Wal)))
         }
-        FindingId::NearlyFull => {
-            let filesystem = &run.environment.filesystem;
-            let (total, free) = (filesystem.total_bytes.value()?, filesystem.free_bytes.value()?);
-            let used = ratio(total.0.checked_sub(free.0)?, total.0)?;
-            before.push(Change::Full(used.min(FULLEST)));
-            Change::Full(HALF_FULL)
-        }
+        FindingId::NoBarrier | FindingId::SyncIsNoOp => off(TargetOption::Barrier(false)),
+        FindingId::FuseOnPath => off(TargetOption::Fuse),
+        FindingId::SoftwareEncryption => off(TargetOption::Encrypt(Cipher::AesXts)),
+        FindingId::DiscardOnDelete => Some((vec![Change::Discard(true)], Change::Discard(false))),
         FindingId::DeviceCacheOff => {
             let internals = run.environment.internals.as_ref()?;
             let Some(DeviceInternals::Emmc { cache_bytes, .. }) = internals.device.value() else {
                 return None;
             };
-            before.push(Change::Buffer(None));
-            Change::Buffer(Some(*cache_bytes.value()?))
+            Some((vec![Change::Buffer(None)], Change::Buffer(Some(*cache_bytes.value()?))))
         }
-        _ => return None,
+        _ => None,
+    }
+}
+
+fn full(level: f64) -> (Vec<Change>, Change) {
+    (vec![Change::Full(level.min(FULLEST))], Change::Full(HALF_FULL))
+}
+
+/// The share of the filesystem that is in use.
+fn used(run: &Run) -> Option<f64> {
+    let filesystem = &run.environment.filesystem;
+    let (total, free) = (filesystem.total_bytes.value()?, filesystem.free_bytes.value()?);
+    ratio(total.0.checked_sub(free.0)?, total.0)
+}
+
+/// The share of F2FS's segments that have data.
+fn used_segments(run: &Run) -> Option<f64> {
+    let internals = run.environment.internals.as_ref()?;
+    let Some(FilesystemInternals::F2fs { free_segments, .. }) = internals.filesystem.value() else {
+        return None;
     };
-    Some(Forecasting { before, change, per })
+    let all = run.environment.filesystem.total_bytes.value()?.0 / SEGMENT;
+    ratio(all.checked_sub(*free_segments.value()?)?, all)
+}
+
+/// Reads of a device whose blocks have as many cycles behind them as it says.
+fn worn(run: &Run, profile: Option<&Profile>) -> Result<Forecasting, String> {
+    let life = run.environment.device.life.value().ok_or("how worn it is is not known")?;
+    let share = f64::from(life.used_percent_at_most) / 100.0;
+    if share < LEAST_WORN {
+        return Err("the model has no reserve of blocks that runs out".to_owned());
+    }
+    let model = profile.and_then(|profile| profile.model().ok());
+    if model.is_some_and(|model| model.wear.endurance.is_none() || model.wear.retries <= 0.0) {
+        return Err("the profile's reads take no longer as blocks wear".to_owned());
+    }
+    let level = used(run).unwrap_or(HALF_FULL).min(FULLEST);
+    Ok(Forecasting {
+        before: vec![Change::Full(level), Change::Worn(share.min(MOST_WORN))],
+        change: Change::Worn(0.0),
+        per: Counted::Reads,
+        used: true,
+    })
 }
 
 /// The saves that a run is about, else durable writes.

@@ -31,7 +31,7 @@ pub use flashlag_schema::profile::{builtin_protocol, protocol_names};
 pub use repeats::{Follow, simulate_repeats};
 pub(crate) use trust::flushes;
 
-pub use crate::target::{SimTarget, profile};
+pub use crate::target::{SimTarget, of_size, profile};
 
 use crate::error::{RunError, VirtualError};
 use crate::estimate::estimate;

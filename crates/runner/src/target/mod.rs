@@ -9,7 +9,7 @@ use flashlag_schema::target::{Kind, PhoneSpec, TargetError, TargetSpec};
 
 pub use lab::LabTarget;
 pub(crate) use lab::Pace;
-pub use simulated::{SimTarget, profile};
+pub use simulated::{SimTarget, of_size, profile};
 
 use crate::error::RunError;
 

@@ -70,7 +70,7 @@ fn refused(target: &str, source: impl Into<VirtualError>) -> RunError {
 ///
 /// # Errors
 /// A size below what the blocks need; the message has the smallest.
-pub(super) fn of_size(profile: &Profile, size: Bytes) -> Result<Profile, VirtualError> {
+pub fn of_size(profile: &Profile, size: Bytes) -> Result<Profile, VirtualError> {
     let model = model_of_size(profile, Some(size))?;
     let mut sized = profile.clone();
     let mut set = |key: &str, bytes: Bytes| {

@@ -1,6 +1,6 @@
 //! What a finding costs, and how that is known.
 
-use flashlag_units::Nanos;
+use flashlag_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
 use super::cause::{Counted, Estimate};
@@ -61,6 +61,10 @@ pub enum EffectBasis {
         of: ProfileOf,
         /// The change, as `flashlag predict --change` takes it.
         change: String,
+        /// Capacity of the simulated device, where a smaller one of the same make stands for the
+        /// profile's.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        size_bytes: Option<Bytes>,
     },
 }
 

@@ -62,6 +62,10 @@ pub struct Finding {
     /// The price of that; absent without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub risk: Option<FindingRisk>,
+    /// Commands that give the figure where `effect` has none: a pair of runs to compare, or a forecast
+    /// that was left out. What is written in capitals is the user's to fill in.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<String>,
     /// The published or measured ground of the rule.
     pub source: String,
 }

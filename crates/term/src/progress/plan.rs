@@ -73,8 +73,10 @@ impl Plan {
             Test::Io(io) if io.operation == IoOperation::Mixed => {
                 Kind::Mixed { read_percent: io.read_percent.unwrap_or_default() }
             }
-            Test::Io(_) | Test::Replay(_) => Kind::Write,
+            Test::Io(_) => Kind::Write,
             Test::Save(_) => Kind::Save,
+            // Reads, writes, syncs and names together.
+            Test::Replay(_) => Kind::Unknown,
         };
         let kinds = scenario.tests.iter().map(|(name, test)| (name.clone(), kind(test)));
         let titles = scenario.tests.iter().map(|(name, test)| (name.clone(), title_of(test)));
@@ -155,6 +157,14 @@ fn split(label: &str) -> (&str, &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_replay_does_are_operations() {
+        let text = "name = \"x\"\n[[replay]]\nname = \"t\"\ntrace = \"t.txt\"\nspan = \"1GB\"\n\
+                    [[step]]\nmeasure = [\"t\"]\n";
+        let scenario = Scenario::parse(text, &[]).expect("a scenario");
+        assert_eq!(Plan::of(&scenario).kind("new: t").noun(), "operation");
+    }
 
     #[test]
     fn of_a_mixed_test_only_the_writes_count_as_written() {

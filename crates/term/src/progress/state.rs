@@ -238,12 +238,8 @@ impl Current {
 pub(super) fn kind_of(phase: &Phase) -> Kind {
     match phase.operation {
         Operation::SequentialRead | Operation::RandomRead | Operation::ReplayRead => Kind::Read,
-        Operation::SequentialWrite
-        | Operation::RandomWrite
-        | Operation::ReplayWrite
-        | Operation::ReplaySync
-        | Operation::ReplayNames
-        | Operation::ReplayDiscard => Kind::Write,
+        Operation::SequentialWrite | Operation::RandomWrite | Operation::ReplayWrite => Kind::Write,
+        Operation::ReplaySync | Operation::ReplayNames | Operation::ReplayDiscard => Kind::Unknown,
         Operation::Save => Kind::Save,
     }
 }

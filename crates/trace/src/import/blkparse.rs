@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use flashlag_schema::trace::{BlockFlags, BlockOperation, TraceFile, TraceTask};
+use flashlag_schema::trace::{BlockFlags, BlockOperation, TraceTask};
 use flashlag_units::Nanos;
 
 use super::LineImporter;
@@ -28,10 +28,32 @@ struct Parsed<'a> {
     action: char,
     operation: BlockOperation,
     flags: BlockFlags,
+    place: Place,
+    /// The name of the process, as it is in the line.
+    named: Option<&'a str>,
+    file: Option<&'a str>,
+}
+
+/// The sectors of a request: none of a flush.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Place {
     sector: u64,
     sectors: u64,
-    process: Option<&'a str>,
-    file: Option<&'a str>,
+}
+
+impl Place {
+    /// `None` of sectors that can be on no device, whose bytes can't be counted.
+    fn of(sector: u64, sectors: u64) -> Option<Place> {
+        sector.checked_add(sectors)?.checked_mul(SECTOR)?;
+        Some(Place { sector, sectors })
+    }
+}
+
+impl<'a> Parsed<'a> {
+    /// Who asked for the request: whoever a completion interrupts did not.
+    fn process(&self) -> Option<&'a str> {
+        self.named.filter(|_| self.action != 'C')
+    }
 }
 
 enum Line<'a> {
@@ -61,21 +83,18 @@ impl LineImporter for Blkparse {
                 device
             }
         };
-        let task = parsed.process.map(|name| {
+        let task = parsed.process().map(|name| {
             // blktrace has the thread's number and name only.
             let thread = Some(name.to_owned());
             making.task(TraceTask { tid: Some(parsed.pid), thread, ..TraceTask::default() })
         });
-        let file = parsed.file.map(|path| {
-            let path = Some(path.to_owned());
-            making.builder.file(TraceFile { path, ..TraceFile::default() })
-        });
+        let file = parsed.file.map(|path| making.file(path));
         let end = End {
             t: parsed.t,
             device,
             operation: parsed.operation,
-            sector: parsed.sector,
-            sectors: parsed.sectors,
+            sector: parsed.place.sector,
+            sectors: parsed.place.sectors,
             flags: parsed.flags,
             task,
             file,
@@ -145,48 +164,29 @@ fn standard(line: &str) -> Option<Line<'_>> {
         let is_word = kind.chars().all(|letter| letter.is_ascii_alphanumeric());
         return Some(if is_word { Line::Other } else { Line::Damaged });
     };
-    let (sector, sectors, name) = place(rest, operation)?;
+    let (place, name) = place(rest, operation)?;
     // Everything between the first bracket and the last one: a name may contain brackets and spaces.
-    let process = name.trim_end().strip_prefix('[').and_then(|name| name.strip_suffix(']'));
-    let process = process.filter(|_| action != 'C');
+    let named = name.trim_end().strip_prefix('[').and_then(|name| name.strip_suffix(']'));
     let file = None;
-    Some(Line::Request(Parsed {
-        device,
-        t,
-        pid,
-        action,
-        operation,
-        flags,
-        sector,
-        sectors,
-        process,
-        file,
-    }))
+    Some(Line::Request(Parsed { device, t, pid, action, operation, flags, place, named, file }))
 }
 
 /// `sector + sectors`, which a flush lacks, and what is after it.
-fn place(rest: &str, operation: BlockOperation) -> Option<(u64, u64, &str)> {
+fn place(rest: &str, operation: BlockOperation) -> Option<(Place, &str)> {
     let (first, after) = word(rest).unwrap_or(("", ""));
     let Ok(sector) = first.parse::<u64>() else {
         let is_flush = operation != BlockOperation::Read && first.starts_with('[');
-        return is_flush.then(|| (0, 0, rest.trim_start()));
+        return is_flush.then(|| (Place::default(), rest.trim_start()));
     };
     match after.trim_start().strip_prefix('+') {
         Some(after) => {
             let (sectors, name) = word(after)?;
-            let sectors: u64 = sectors.parse().ok()?;
-            checked(sector, sectors)?;
-            Some((sector, sectors, name.trim_start()))
+            Some((Place::of(sector, sectors.parse().ok()?)?, name.trim_start()))
         }
         // The completion of a flush alone: `FWS 0 [0]`.
-        None if sector == 0 => Some((0, 0, after.trim_start())),
+        None if sector == 0 => Some((Place::default(), after.trim_start())),
         None => None,
     }
-}
-
-/// Whether these sectors can be on a device: their bytes can be counted.
-fn checked(sector: u64, sectors: u64) -> Option<u64> {
-    sector.checked_add(sectors)?.checked_mul(SECTOR)
 }
 
 /// Columns of tabs: time, action, kind, sector, sectors, process, its name, J(ournal) M(etadata) or
@@ -201,11 +201,10 @@ fn tabs(line: &str) -> Option<Line<'_>> {
         return None;
     }
     let (operation, mut flags) = rwbs(columns.next()?.trim())?;
-    let sector: u64 = columns.next()?.trim().parse().ok()?;
-    let sectors: u64 = columns.next()?.trim().parse().ok()?;
-    checked(sector, sectors)?;
+    let mut number = || columns.next()?.trim().parse::<u64>().ok();
+    let place = Place::of(number()?, number()?)?;
     let pid = columns.next()?.trim().parse().ok()?;
-    let process = Some(columns.next()?.trim_start()).filter(|_| action != 'C');
+    let named = Some(columns.next()?.trim_start());
     match columns.next().map(str::trim) {
         Some("J") => flags.journal = true,
         Some("M") => flags.meta = true,
@@ -214,16 +213,5 @@ fn tabs(line: &str) -> Option<Line<'_>> {
     }
     let file = columns.next().filter(|path| !path.is_empty());
     let device = "unnamed";
-    Some(Line::Request(Parsed {
-        device,
-        t,
-        pid,
-        action,
-        operation,
-        flags,
-        sector,
-        sectors,
-        process,
-        file,
-    }))
+    Some(Line::Request(Parsed { device, t, pid, action, operation, flags, place, named, file }))
 }

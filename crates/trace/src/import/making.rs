@@ -118,6 +118,11 @@ impl Making {
         }
     }
 
+    /// Makes room for that many more events.
+    pub(super) fn expect(&mut self, events: usize) {
+        self.builder.expect(events.min(self.most_events.saturating_sub(self.events)));
+    }
+
     /// The most events that are kept.
     pub(super) fn most_events(&self) -> usize {
         self.most_events

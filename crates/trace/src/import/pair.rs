@@ -100,7 +100,7 @@ pub(super) struct Requests {
     issued: Waiting,
     /// Completions that came without a beginning.
     early: Waiting,
-    done: Vec<Request>,
+    done: Vec<Done>,
     /// Requests beyond the bound of events.
     beyond: u64,
 }
@@ -221,8 +221,8 @@ impl Requests {
     pub(super) fn finish_without(&mut self, devices: &HashSet<u32>, making: &mut Making) {
         let waiting = self.queued.drain().chain(self.issued.drain()).chain(self.early.drain());
         let mut done = std::mem::take(&mut self.done);
-        done.extend(waiting);
-        done.retain(|request| !devices.contains(&request.end.device));
+        done.extend(waiting.map(Done::of));
+        done.retain(|request| !devices.contains(&request.device));
         if done.is_empty() {
             return;
         }
@@ -230,17 +230,17 @@ impl Requests {
         making.sees(TraceLayer::Block);
         let clock = Clock::of(&done);
         let mut strange = 0_u64;
+        making.expect(done.len());
         for request in done {
-            let has_begun = request.queued.is_some() || request.issued.is_some();
+            let all = request.times();
+            let [queued, issued, completed] = all;
+            let has_begun = queued.is_some() || issued.is_some();
             let unmatched = &mut making.builder.source().unmatched;
-            unmatched.begins += u64::from(has_begun && request.completed.is_none());
+            unmatched.begins += u64::from(has_begun && completed.is_none());
             unmatched.ends += u64::from(!has_begun);
-            let kept = |t: Option<Nanos>| t.filter(|t| clock.has(*t));
-            let [queued, issued, completed] =
-                [request.queued, request.issued, request.completed].map(kept);
-            let all = [request.queued, request.issued, request.completed];
-            strange += u64::from([queued, issued, completed] != all);
-            request.add([queued, issued, completed], clock, making);
+            let kept = all.map(|t| t.filter(|t| clock.has(*t)));
+            strange += u64::from(kept != all);
+            request.add(kept, clock, making);
         }
         if strange > 0 {
             let requests = if strange == 1 { "request carries" } else { "requests carry" };
@@ -254,7 +254,7 @@ impl Requests {
     /// Keeps a request with all of its ends.
     fn ended(&mut self, request: Request) {
         match self.done.len() < MOST_EVENTS {
-            true => self.done.push(request),
+            true => self.done.push(Done::of(request)),
             false => self.beyond += 1,
         }
     }
@@ -263,7 +263,7 @@ impl Requests {
     fn bound(&mut self) {
         for waiting in [&mut self.queued, &mut self.issued, &mut self.early] {
             if waiting.length > MOST_WAITING {
-                self.done.extend(waiting.drain());
+                self.done.extend(waiting.drain().map(Done::of));
             }
         }
     }
@@ -290,23 +290,63 @@ impl Request {
             self.left.checked_sub(end.sectors).filter(|left| *left > 0 && end.sectors > 0)?;
         Some((Request { left, ..self }, end.sector.saturating_add(end.sectors)))
     }
+}
+
+/// A request with all of its ends, as small as can be: there may be ten million of them.
+#[derive(Clone, Copy, Debug)]
+struct Done {
+    /// Queued, issued, completed: [`NEVER`] where the source does not say.
+    times: [u64; 3],
+    sector: u64,
+    sectors: u64,
+    device: u32,
+    /// [`NOBODY`] where the source does not say.
+    task: u32,
+    file: u32,
+    operation: BlockOperation,
+    flags: BlockFlags,
+}
+
+const NEVER: u64 = u64::MAX;
+const NOBODY: u32 = u32::MAX;
+
+impl Done {
+    fn of(request: Request) -> Done {
+        let End { device, operation, sector, sectors, flags, task, file, .. } = request.end;
+        let times = [request.queued, request.issued, request.completed];
+        Done {
+            times: times.map(|time| time.map_or(NEVER, |time| time.0)),
+            sector,
+            sectors,
+            device,
+            task: task.unwrap_or(NOBODY),
+            file: file.unwrap_or(NOBODY),
+            operation,
+            flags,
+        }
+    }
+
+    fn times(&self) -> [Option<Nanos>; 3] {
+        self.times.map(|time| Some(Nanos(time)).filter(|time| time.0 != NEVER))
+    }
 
     fn add(self, times: [Option<Nanos>; 3], clock: Clock, making: &mut Making) {
         let [queued, issued, completed] = times;
+        let known = |index: u32| Some(index).filter(|index| *index != NOBODY);
         let begun = issued.or(queued);
         let t = begun.or(completed).unwrap_or(clock.first);
         let took = begun.zip(completed).map(|(begun, completed)| completed.saturating_since(begun));
         let waited = issued.zip(queued).map(|(issued, queued)| issued.saturating_since(queued));
         let block = TraceAction::Block {
-            device: self.end.device,
-            operation: self.end.operation,
-            offset: self.end.sector.saturating_mul(SECTOR),
-            bytes: Bytes(self.end.sectors.saturating_mul(SECTOR)),
-            flags: self.end.flags,
+            device: self.device,
+            operation: self.operation,
+            offset: self.sector.saturating_mul(SECTOR),
+            bytes: Bytes(self.sectors.saturating_mul(SECTOR)),
+            flags: self.flags,
             queued_ns: waited,
-            file: self.end.file,
+            file: known(self.file),
         };
-        making.event(t, took, self.end.task, block);
+        making.event(t, took, known(self.task), block);
     }
 }
 
@@ -318,14 +358,24 @@ struct Clock {
 }
 
 impl Clock {
-    fn of(requests: &[Request]) -> Clock {
-        let times = |request: &Request| [request.queued, request.issued, request.completed];
-        let mut all: Vec<Nanos> = requests.iter().flat_map(times).flatten().collect();
-        all.sort_unstable();
-        let groups = all.chunk_by(|earlier, later| !apart(*earlier, *later));
-        let most = groups.max_by_key(|group| group.len()).unwrap_or_default();
-        let first = most.first().copied().unwrap_or_default();
-        Clock { first, last: most.last().copied().unwrap_or(first) }
+    /// Times in the order of hours: those of one hour, and of hours that follow closely, are one group.
+    fn of(requests: &[Done]) -> Clock {
+        let mut hours: BTreeMap<u64, (Clock, u64)> = BTreeMap::new();
+        for t in requests.iter().flat_map(Done::times).flatten() {
+            let hour = hours.entry(t.0 / APART.0);
+            let (clock, count) = hour.or_insert((Clock { first: t, last: t }, 0));
+            *clock = Clock { first: clock.first.min(t), last: clock.last.max(t) };
+            *count += 1;
+        }
+        let mut groups: Vec<(Clock, u64)> = Vec::new();
+        for (clock, count) in hours.into_values() {
+            match groups.last_mut().filter(|(group, _)| !apart(group.last, clock.first)) {
+                Some((group, counted)) => (group.last, *counted) = (clock.last, *counted + count),
+                None => groups.push((clock, count)),
+            }
+        }
+        let most = groups.into_iter().max_by_key(|(_, count)| *count);
+        most.map_or(Clock { first: Nanos::ZERO, last: Nanos::ZERO }, |(clock, _)| clock)
     }
 
     fn has(self, t: Nanos) -> bool {
@@ -335,4 +385,51 @@ impl Clock {
 
 fn apart(one: Nanos, other: Nanos) -> bool {
     one.0.abs_diff(other.0) > APART.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn done(times: [u64; 3]) -> Done {
+        let flags = BlockFlags::default();
+        let operation = BlockOperation::Write;
+        Done { times, sector: 0, sectors: 8, device: 0, task: 0, file: NOBODY, operation, flags }
+    }
+
+    /// The group with most times by sorting all of them.
+    fn by_sorting(requests: &[Done]) -> (Nanos, Nanos) {
+        let mut all: Vec<Nanos> = requests.iter().flat_map(Done::times).flatten().collect();
+        all.sort_unstable();
+        let groups = all.chunk_by(|earlier, later| later.0 - earlier.0 <= APART.0);
+        let most = groups.max_by_key(|group| group.len()).unwrap();
+        (most[0], most[most.len() - 1])
+    }
+
+    #[test]
+    fn the_clock_of_the_most_times_is_that_of_their_largest_group() {
+        let hour = APART.0;
+        let mut random = 7_u64;
+        let mut next = |below: u64| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (random >> 33) % below
+        };
+        for round in 0..200 {
+            let apart = 1 + round % 8;
+            let time = |draw: u64| match draw.is_multiple_of(5) {
+                true => NEVER,
+                false => draw % 40 * apart * hour / 4,
+            };
+            let mut times = || [time(next(1 << 30)), time(next(1 << 30)), next(40 * hour)];
+            let requests: Vec<Done> = (0..30).map(|_| done(times())).collect();
+            let clock = Clock::of(&requests);
+            assert_eq!((clock.first, clock.last), by_sorting(&requests), "round {round}");
+        }
+    }
+
+    #[test]
+    fn an_ended_request_takes_half_of_what_one_under_way_does() {
+        assert!(size_of::<Done>() <= 64, "{}", size_of::<Done>());
+        assert!(size_of::<Request>() > 100, "{}", size_of::<Request>());
+    }
 }

@@ -6,6 +6,7 @@ mod deciding;
 mod words;
 
 use flashlag_explain::{Figures, LagVerdict, Subjects, cpu_cause, failed_for, verdict};
+use flashlag_schema::replay::ReplayLevel;
 use flashlag_schema::{CheckCause, CheckId, Phase, Run, RunStatus};
 
 use crate::doubt::failures_of;
@@ -173,12 +174,27 @@ fn verdict_words(run: &Run, subjects: &Subjects<'_>) -> (String, String) {
 
 /// Why there is no verdict on lag.
 fn no_lag(run: &Run) -> String {
+    if let Some(reason) = replay_without_saves(run) {
+        return reason;
+    }
     let durable = run.phases.iter().any(|phase| phase.is_durable_write() && phase.ops > 0);
     let measured = match durable {
         true => "Durable writes were measured only beside something else, and no save",
         false => "No save and no durable write was measured",
     };
     format!("{measured}: there is no verdict on lag.")
+}
+
+/// Why a replayed trace has no verdict; `None` of a run that is no replay.
+fn replay_without_saves(run: &Run) -> Option<String> {
+    let replay = run.phases.iter().find_map(|phase| phase.replay.as_ref())?;
+    let reason = match replay.level {
+        ReplayLevel::Blocks => {
+            "The trace is of block requests: it does not say which of them a save or a sync waited for"
+        }
+        ReplayLevel::Calls => "No SQLite transaction was recognised in the trace",
+    };
+    Some(format!("{reason}, so there is no verdict on lag."))
 }
 
 /// The headline without a judged test: throughput if the run measures that, else changes over time, else
@@ -188,7 +204,8 @@ fn without_waits(run: &Run) -> (String, String) {
         return (sentence, joined([change::in_passing(run), Some(no_lag(run)), ending(run)]));
     }
     if let Some((sentence, more)) = change::words(run) {
-        return (sentence, joined([Some(more).filter(|more| !more.is_empty()), ending(run)]));
+        let more = Some(more).filter(|more| !more.is_empty());
+        return (sentence, joined([more, replay_without_saves(run), ending(run)]));
     }
     if run.phases.is_empty() {
         return ("Nothing was measured.".to_owned(), joined([ending(run)]));

@@ -43,7 +43,7 @@ pub(super) fn sentence(run: Option<&Run>, effect: &Effect) -> String {
         (EffectBasis::Promise { phase, by }, Some(fixed)) => {
             format!("A mean {one} takes {now} ({}), where {by} promises {fixed}.", name(phase))
         }
-        (EffectBasis::Forecast { profile, of, change }, Some(fixed)) => {
+        (EffectBasis::Forecast { profile, of, change, size_bytes }, Some(fixed)) => {
             let of = match of {
                 ProfileOf::Simulated => "which this run was simulated on",
                 ProfileOf::Fitted => "fitted to this run",
@@ -54,9 +54,13 @@ pub(super) fn sentence(run: Option<&Run>, effect: &Effect) -> String {
                 true => format!("as long, {now}"),
                 false => format!("{fixed} instead of {now}"),
             };
+            let smaller = size_bytes.map(|size| {
+                format!(" It is simulated as a device of {}, equally full.", format::size(size))
+            });
             format!(
                 "A mean {one} would take {would}, by a forecast of {change} on \
-                 {profile}, {of}."
+                 {profile}, {of}.{}",
+                smaller.unwrap_or_default()
             )
         }
         (EffectBasis::Part { phase } | EffectBasis::Course { phase }, _)

@@ -44,6 +44,8 @@ pub struct ListedFinding {
     pub action: &'static str,
     /// What the action costs; `None` where it costs nothing.
     pub price: Option<&'static str>,
+    /// Commands that give the figure, where there is none.
+    pub commands: Vec<String>,
     /// `filesystem options: nobarrier`.
     pub evidence: Vec<String>,
     /// The ground of the rule.
@@ -120,6 +122,7 @@ fn one(run: Option<&Run>, finding: &Finding) -> ListedFinding {
         unknown: run.and(finding.effect.reason()).map(str::to_owned),
         action: sentences::action(finding.action),
         price: finding.risk.map(sentences::price),
+        commands: finding.commands.clone(),
         evidence: finding.evidence.iter().map(|fact| evidence::in_words(run, fact)).collect(),
         source: finding.source.clone(),
         cause: None,

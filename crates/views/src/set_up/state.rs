@@ -24,6 +24,8 @@ pub fn state(environment: &Environment) -> Vec<(&'static str, String)> {
             let (subject, parts) = filesystem(one);
             add(subject, parts);
         }
+        let cipher = environment.encryption.value().and_then(|one| one.cipher.clone());
+        add("encryption", vec![cipher]);
         add("queue", queue(environment));
         if let Some(one) = internals.device.value() {
             let (subject, parts) = device(one);
@@ -72,6 +74,15 @@ fn queue(environment: &Environment) -> Vec<Option<String>> {
     ]
 }
 
+fn journal_mode(mode: Ext4Journal) -> &'static str {
+    match mode {
+        Ext4Journal::None => "no journal",
+        Ext4Journal::Writeback => "data=writeback",
+        Ext4Journal::Ordered => "data=ordered",
+        Ext4Journal::Journal => "data=journal",
+    }
+}
+
 fn filesystem(internals: &FilesystemInternals) -> (&'static str, Vec<Option<String>>) {
     match internals {
         FilesystemInternals::Ext4 {
@@ -81,15 +92,11 @@ fn filesystem(internals: &FilesystemInternals) -> (&'static str, Vec<Option<Stri
             fast_commits,
             lifetime_written_bytes,
             errors,
+            features,
         } => (
             "ext4",
             vec![
-                shown(journal, |mode| match mode {
-                    Ext4Journal::None => "no journal".to_owned(),
-                    Ext4Journal::Writeback => "data=writeback".to_owned(),
-                    Ext4Journal::Ordered => "data=ordered".to_owned(),
-                    Ext4Journal::Journal => "data=journal".to_owned(),
-                }),
+                shown(journal, |mode| journal_mode(*mode).to_owned()),
                 shown(barrier, on_off("barriers")),
                 shown(commit_s, |seconds| format!("a commit every {seconds} s")),
                 fast_commits
@@ -100,6 +107,10 @@ fn filesystem(internals: &FilesystemInternals) -> (&'static str, Vec<Option<Stri
                     format!("{} written so far", format::size(*bytes))
                 }),
                 errors.value().filter(|count| **count > 0).map(|count| format!("{count} errors")),
+                shown(features, |features| {
+                    let on = features.iter().any(|feature| feature == "fast_commit");
+                    on_off("fast commits")(&on)
+                }),
             ],
         ),
         FilesystemInternals::F2fs {
@@ -237,6 +248,11 @@ fn memory(memory: &MemoryState) -> Vec<Option<String>> {
             .value()
             .filter(|bytes| bytes.0 > 0)
             .map(|bytes| format!("{} swapped to a disk", format::size(*bytes))),
+        memory
+            .swapped_to_memory_bytes
+            .value()
+            .filter(|bytes| bytes.0 > 0)
+            .map(|bytes| format!("{} swapped to compressed memory", format::size(*bytes))),
         shown(&memory.pressure, |pressure| {
             format!("waited for {:.1}% of the last 10 s", pressure.avg10_hundredths as f64 / 100.0)
         }),
