@@ -5,8 +5,10 @@
 //! (`work`). A panic ends as a `flashlag.Error`.
 #![forbid(unsafe_code)]
 
+mod device;
 mod error;
 mod run;
+mod snapshot;
 mod table;
 mod work;
 
@@ -15,6 +17,8 @@ use pyo3::prelude::*;
 /// The part of flashlag that is written in Rust.
 #[pymodule]
 mod _flashlag {
+    #[pymodule_export]
+    use crate::device::Device;
     #[pymodule_export]
     use crate::run::{Run, load, run, verify};
     #[pymodule_export]
