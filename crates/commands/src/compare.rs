@@ -46,12 +46,31 @@ impl Sides {
     pub fn compared(&self) -> Result<(Vec<Run>, Comparison), CommandError> {
         let paths = self.paths()?;
         reject_repeated(&paths)?;
-        let groups = match self.against.is_empty() {
+        let runs = paths.iter().map(|path| run_from(path)).collect::<Result<Vec<_>, _>>()?;
+        let comparison = self.compared_runs(&runs)?;
+        Ok((runs, comparison))
+    }
+
+    /// Compares runs that were read before, in the order of [`Sides::paths`].
+    ///
+    /// # Errors
+    /// Fewer than two; runs that did not do the same.
+    pub fn compared_runs(&self, runs: &[Run]) -> Result<Comparison, CommandError> {
+        let paths = self.paths()?;
+        let asked = CompareOptions {
+            force: self.force,
+            groups: self.groups(),
+            labels: self.labels.clone(),
+            ..CompareOptions::default()
+        };
+        compared_of(runs, &paths, asked)
+    }
+
+    fn groups(&self) -> Vec<Group> {
+        match self.against.is_empty() {
             true => Vec::new(),
             false => groups(&self.against, &self.runs),
-        };
-        let (force, labels) = (self.force, self.labels.clone());
-        compared_as(&paths, CompareOptions { force, groups, labels, ..CompareOptions::default() })
+        }
     }
 }
 
@@ -60,18 +79,20 @@ impl Sides {
 /// # Errors
 /// A file that is no run; runs that did not do the same.
 pub fn compared(paths: &[PathBuf], force: bool) -> Result<(Vec<Run>, Comparison), CommandError> {
-    compared_as(paths, CompareOptions { force, ..CompareOptions::default() })
+    let runs = paths.iter().map(|path| run_from(path)).collect::<Result<Vec<_>, _>>()?;
+    let asked = CompareOptions { force, ..CompareOptions::default() };
+    let comparison = compared_of(&runs, paths, asked)?;
+    Ok((runs, comparison))
 }
 
-fn compared_as(
+fn compared_of(
+    runs: &[Run],
     paths: &[PathBuf],
     asked: CompareOptions,
-) -> Result<(Vec<Run>, Comparison), CommandError> {
-    let runs = paths.iter().map(|path| run_from(path)).collect::<Result<Vec<_>, _>>()?;
+) -> Result<Comparison, CommandError> {
     let stem = |path: &PathBuf| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let asked = CompareOptions { files: paths.iter().map(stem).collect(), ..asked };
-    let comparison = flashlag_views::compare(&runs, &asked).map_err(CommandError::Compare)?;
-    Ok((runs, comparison))
+    flashlag_views::compare(runs, &asked).map_err(CommandError::Compare)
 }
 
 /// Refuses a file given twice: a shell pattern that matches too much would compare runs with

@@ -5,6 +5,7 @@ use flashlag_predict::change::{
     sweep,
 };
 use flashlag_runner::sim;
+use flashlag_schema::Run;
 use flashlag_schema::published::checked;
 use flashlag_units::Bytes;
 
@@ -51,7 +52,19 @@ impl Prediction {
     /// # Errors
     /// No such run, profile, filesystem or change; a measured run, which has no device model.
     pub fn of(words: &PredictWords) -> Result<Prediction, CommandError> {
-        let start = situation(words)?;
+        Prediction::beginning_with(situation(words)?, words)
+    }
+
+    /// A forecast that begins with the device of a simulated run.
+    ///
+    /// # Errors
+    /// As [`Prediction::of`].
+    pub fn of_run(run: &Run, words: &PredictWords) -> Result<Prediction, CommandError> {
+        let found = situation_of(run, &words.subject, words.force)?;
+        Prediction::beginning_with(on(found, words)?, words)
+    }
+
+    fn beginning_with(start: Situation, words: &PredictWords) -> Result<Prediction, CommandError> {
         let changes = words.change.iter().map(|text| parse(text)).collect::<Result<Vec<_>, _>>()?;
         let changes: Vec<_> = changes.into_iter().flatten().collect();
         let levels = words.sweep.as_deref().map(parse_levels).transpose()?;
@@ -104,6 +117,11 @@ fn situation(words: &PredictWords) -> Result<Situation, CommandError> {
         let target = sim::SimTarget::parse(subject)?;
         Situation::new(&target.profile, &target.mount.to_string())?
     };
+    on(found, words)
+}
+
+/// The same device with the filesystem that was asked for.
+fn on(found: Situation, words: &PredictWords) -> Result<Situation, CommandError> {
     match &words.fs {
         Some(fs) => Ok(Situation::new(&found.profile, fs)?),
         None => Ok(found),

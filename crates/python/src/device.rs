@@ -31,6 +31,7 @@ type LostUnit = (u64, u64, u64);
 pub struct Device {
     profile: String,
     seed: u64,
+    ledger: bool,
     state: Mutex<State>,
 }
 
@@ -47,7 +48,12 @@ impl Device {
     }
 
     fn header(&self, state: &State) -> Header {
-        Header::new(&self.profile, state.flash.capacity().0, self.seed, state.now.0)
+        Header::new(
+            &self.profile,
+            (state.flash.capacity().0, self.seed),
+            self.ledger,
+            state.now.0,
+        )
     }
 }
 
@@ -83,7 +89,7 @@ impl Device {
                 Ok(State { flash, now })
             })
         });
-        Ok(Device { profile: profile.name, seed, state: Mutex::new(made??) })
+        Ok(Device { profile: profile.name, seed, ledger, state: Mutex::new(made??) })
     }
 
     /// The profile's name.

@@ -7,9 +7,11 @@
 
 mod device;
 mod error;
+mod forecasts;
 mod run;
 mod snapshot;
 mod table;
+mod views;
 mod work;
 
 use pyo3::prelude::*;
@@ -20,9 +22,13 @@ mod _flashlag {
     #[pymodule_export]
     use crate::device::Device;
     #[pymodule_export]
+    use crate::forecasts::{Fit, Forecast, fit, predict, profiles};
+    #[pymodule_export]
     use crate::run::{Run, load, run, verify};
     #[pymodule_export]
     use crate::table::Table;
+    #[pymodule_export]
+    use crate::views::{Comparison, Explained, compare, explain};
 
     /// The version of the package.
     #[pymodule_export]

@@ -20,6 +20,8 @@ pub struct Header {
     profile: String,
     size_bytes: u64,
     seed: u64,
+    /// Whether it records what a power cut would lose.
+    ledger: bool,
     now_ns: u64,
     /// SHA-256 of the state.
     sha256: String,
@@ -27,13 +29,14 @@ pub struct Header {
 
 impl Header {
     /// The header of a device, without the sum of its state.
-    pub fn new(profile: &str, size_bytes: u64, seed: u64, now_ns: u64) -> Header {
+    pub fn new(profile: &str, (size_bytes, seed): (u64, u64), ledger: bool, now_ns: u64) -> Header {
         Header {
             schema: SCHEMA.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             profile: profile.to_owned(),
             size_bytes,
             seed,
+            ledger,
             now_ns,
             sha256: String::new(),
         }
@@ -41,8 +44,9 @@ impl Header {
 
     /// The device, in words.
     fn device(&self) -> String {
-        let Header { profile, size_bytes, seed, version, .. } = self;
-        format!("{profile} of {size_bytes} bytes, seed {seed}, flashlag {version}")
+        let Header { profile, size_bytes, seed, ledger, version, .. } = self;
+        let ledger = if *ledger { "with" } else { "without" };
+        format!("{profile} of {size_bytes} bytes, seed {seed}, {ledger} a ledger, flashlag {version}")
     }
 }
 
