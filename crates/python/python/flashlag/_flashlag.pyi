@@ -6,6 +6,25 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = [
+    "VERSION",
+    "Comparison",
+    "Device",
+    "Explained",
+    "Fit",
+    "Forecast",
+    "Run",
+    "Table",
+    "compare",
+    "explain",
+    "fit",
+    "load",
+    "predict",
+    "profiles",
+    "run",
+    "verify",
+]
+
 VERSION: str
 
 @final
@@ -13,7 +32,7 @@ class Table:
     """A table: polars, pandas, pyarrow and DuckDB take it as it is, without a copy.
 
     `polars.DataFrame(table)`, `pyarrow.table(table)`, `pandas.DataFrame.from_arrow(table)`;
-    `duckdb.sql("select * from table")`.
+    `duckdb.sql("select * from figures")` for a variable `figures`.
     """
 
     @property
