@@ -88,8 +88,7 @@ impl Prediction {
         if self.changes.is_empty() {
             return Ok(None);
         }
-        let forecast =
-            predict(&self.start, &self.changes, checked(), simulations, &self.options)?;
+        let forecast = predict(&self.start, &self.changes, checked(), simulations, &self.options)?;
         Ok(Some(forecast))
     }
 

@@ -32,6 +32,7 @@ pub struct Device {
     profile: String,
     seed: u64,
     ledger: bool,
+    set: Vec<(String, String)>,
     state: Mutex<State>,
 }
 
@@ -49,7 +50,7 @@ impl Device {
 
     fn header(&self, state: &State) -> Header {
         Header::new(
-            &self.profile,
+            (&self.profile, &self.set),
             (state.flash.capacity().0, self.seed),
             self.ledger,
             state.now.0,
@@ -61,16 +62,22 @@ impl Device {
 impl Device {
     /// A device of a profile.
     #[new]
-    #[pyo3(signature = (profile_name, size_text, age, seed, ledger))]
+    #[pyo3(signature = (profile_name, set, size_text, age, seed, ledger))]
     fn new(
         py: Python<'_>,
         profile_name: &str,
+        set: Vec<(String, String)>,
         size_text: Option<String>,
         age: Option<String>,
         seed: u64,
         ledger: bool,
     ) -> PyResult<Device> {
-        let profile = profile(profile_name).map_err(|error| raised(&error.into()))?;
+        let mut profile = profile(profile_name).map_err(|error| raised(&error.into()))?;
+        for (key, value) in &set {
+            let changed = profile.with(key, value);
+            profile =
+                changed.map_err(|error| misspelt(&format!("profile {}: {error}", profile.name)))?;
+        }
         let wanted = size("size", size_text.as_deref())?;
         let age = read("state", age.as_deref(), |text| {
             text.parse::<Age>().map_err(|error| error.to_string())
@@ -89,7 +96,7 @@ impl Device {
                 Ok(State { flash, now })
             })
         });
-        Ok(Device { profile: profile.name, seed, ledger, state: Mutex::new(made??) })
+        Ok(Device { profile: profile.name, seed, ledger, set, state: Mutex::new(made??) })
     }
 
     /// The profile's name.

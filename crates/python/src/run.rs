@@ -8,7 +8,8 @@ use flashlag_commands::{
     CommandError, Limits, RunWords, celsius, consent, discrepancies, earlier, percent, run_from,
 };
 use flashlag_frame::HistogramOf;
-use flashlag_runner::{Destination, Event, Observer, OutputKind, RunFile, prepare};
+use flashlag_report::Theme;
+use flashlag_runner::{Destination, Event, Observer, OutputKind, RunFile, Target, prepare};
 use flashlag_schema::Verdict;
 use flashlag_term::Style;
 use flashlag_units::{Bytes, did_you_mean};
@@ -50,7 +51,11 @@ impl Words {
             verify: self.verify,
             limits: Limits {
                 min_battery: read("--min-battery", self.min_battery.as_deref(), percent)?,
-                max_temperature: read("--max-temperature", self.max_temperature.as_deref(), celsius)?,
+                max_temperature: read(
+                    "--max-temperature",
+                    self.max_temperature.as_deref(),
+                    celsius,
+                )?,
                 cool_to: read("--cool-to", self.cool_to.as_deref(), celsius)?,
             },
             ..RunWords::new(&self.scenario, &self.on, self.seed)
@@ -114,6 +119,15 @@ fn made(
     let asked = asked.by_protocol()?;
     let scenario = asked.scenario()?;
     let target = asked.target(words.resume)?;
+    if matches!(target, Target::Lab(_)) {
+        // A guest's first program is the running one, which is Python here.
+        let on = &asked.on;
+        return Err(CommandError::Impossible(format!(
+            "{on} needs the program: `flashlag run {} --on {on} -o RUN.json`, then \
+             flashlag.load(\"RUN.json\")",
+            asked.scenario
+        )));
+    }
     let resume = match (&words.output, words.resume) {
         (Some(path), true) => Some(Box::new(earlier(path)?)),
         _ => None,
@@ -226,6 +240,32 @@ impl Run {
     fn save_report(&self, py: Python<'_>, path: PathBuf, force: bool) -> PyResult<()> {
         let page = self.html(py, None)?;
         written(py, &path, OutputKind::Report, force, &page)
+    }
+
+    /// The charts of the run: names and titles.
+    fn charts(&self, py: Python<'_>) -> PyResult<Vec<(String, String)>> {
+        let charts = py.detach(|| guarded(|| flashlag_report::charts(&self.0)))?;
+        Ok(charts.into_iter().map(|chart| (chart.name, chart.title)).collect())
+    }
+
+    /// A chart as SVG.
+    fn chart(&self, py: Python<'_>, name: &str, dark: bool) -> PyResult<String> {
+        let theme = if dark { Theme::Dark } else { Theme::Light };
+        let drawn = py.detach(|| guarded(|| flashlag_report::chart_svg(&self.0, name, theme)))?;
+        drawn.map_err(|sentence| misspelt(&sentence))
+    }
+
+    /// Writes a chart.
+    fn save_chart(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        dark: bool,
+        path: PathBuf,
+        force: bool,
+    ) -> PyResult<()> {
+        let svg = self.chart(py, name, dark)?;
+        written(py, &path, OutputKind::Export, force, &svg)
     }
 
     /// A row for each phase.

@@ -20,6 +20,8 @@ pub struct Header {
     profile: String,
     size_bytes: u64,
     seed: u64,
+    /// Changed parameters of the profile.
+    set: Vec<(String, String)>,
     /// Whether it records what a power cut would lose.
     ledger: bool,
     now_ns: u64,
@@ -29,13 +31,19 @@ pub struct Header {
 
 impl Header {
     /// The header of a device, without the sum of its state.
-    pub fn new(profile: &str, (size_bytes, seed): (u64, u64), ledger: bool, now_ns: u64) -> Header {
+    pub fn new(
+        (profile, set): (&str, &[(String, String)]),
+        (size_bytes, seed): (u64, u64),
+        ledger: bool,
+        now_ns: u64,
+    ) -> Header {
         Header {
             schema: SCHEMA.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             profile: profile.to_owned(),
             size_bytes,
             seed,
+            set: set.to_vec(),
             ledger,
             now_ns,
             sha256: String::new(),
@@ -44,9 +52,12 @@ impl Header {
 
     /// The device, in words.
     fn device(&self) -> String {
-        let Header { profile, size_bytes, seed, ledger, version, .. } = self;
+        let Header { profile, size_bytes, seed, set, ledger, version, .. } = self;
+        let set: String = set.iter().map(|(key, value)| format!(", {key}={value}")).collect();
         let ledger = if *ledger { "with" } else { "without" };
-        format!("{profile} of {size_bytes} bytes, seed {seed}, {ledger} a ledger, flashlag {version}")
+        format!(
+            "{profile}{set} of {size_bytes} bytes, seed {seed}, {ledger} a ledger, flashlag {version}"
+        )
     }
 }
 

@@ -101,6 +101,11 @@ def test_a_fit_finds_a_parameter_that_was_changed(tmp_path: Path) -> None:
     assert flashlag.Device(path, size="512MiB").profile == "slow"
 
 
+def test_a_run_in_the_lab_is_left_to_the_program() -> None:
+    with pytest.raises(flashlag.Error, match=r"flashlag run quick --on lab:zero\+ext4 -o RUN"):
+        flashlag.run(on="lab:zero+ext4")
+
+
 def test_profiles_are_those_that_the_program_lists(program: Path) -> None:
     for profile in flashlag.profiles():
         assert said_by(program, "profiles", "show", profile.name).strip() == profile.toml.strip()

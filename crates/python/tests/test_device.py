@@ -147,6 +147,8 @@ def test_what_is_no_operation_is_refused_and_what_fails_says_which() -> None:
         ({"profile": "nexus5-2013", "size": 1000}, "no multiple of 512"),
         ({"profile": "nexus5-2013", "size": "1MiB"}, "too small"),
         ({"profile": "nexus5-2013", "state": "old"}, "new, full or aged"),
+        ({"profile": "nexus5-2013", "set": {"map.spar": "1MB"}}, "map.spar"),
+        ({"profile": "nexus5-2013", "set": {"nand.program": "fast"}}, "nand.program"),
     ],
 )
 def test_a_word_that_does_not_exist_is_a_value_error(

@@ -103,6 +103,23 @@ def test_a_notebook_shows_the_headline_and_the_picture_and_no_script(quick: flas
         flashlag.Run.from_json(hostile + "}")
 
 
+def test_every_chart_that_is_listed_is_the_programs(
+    tmp_path: Path, program: Path, quick: flashlag.Run
+) -> None:
+    run = tmp_path / "run.json"
+    quick.save(run)
+    charts = quick.charts()
+    assert "strip" in charts and len(charts) > 3
+    for name in charts:
+        words = [str(program), "report", str(run), "--chart", name]
+        theirs = subprocess.run(words, check=True, capture_output=True, text=True).stdout
+        assert quick.chart(name)._repr_svg_() == theirs
+    quick.chart("strip", dark=True).save(tmp_path / "strip.svg")
+    assert (tmp_path / "strip.svg").read_text() != quick.chart("strip").svg
+    with pytest.raises(ValueError, match="did you mean `strip`"):
+        quick.chart("stripe")
+
+
 def test_a_label_is_escaped_in_a_notebook() -> None:
     run = flashlag.run(on="sim:zero+ext4", label="<b>x</b>")
     assert "<b>x</b>" not in run._repr_html_() and "&#60;b&#62;x" in run._repr_html_()

@@ -25,12 +25,13 @@ from flashlag._errors import Error, InputError, Interrupted
 from flashlag._flashlag import VERSION as __version__
 from flashlag._flashlag import Table
 from flashlag._predict import Fit, Forecast, Profile, fit, predict, profiles
-from flashlag._run import Run, load, run, verify
+from flashlag._run import Chart, Run, load, run, verify
 from flashlag._views import Comparison, Explained, compare, explain
 
 __all__ = [
     "OPERATION",
     "SCHEDULED",
+    "Chart",
     "Comparison",
     "Device",
     "Error",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,7 +12,7 @@ import numpy as np
 
 from flashlag import _flashlag
 from flashlag._errors import InputError
-from flashlag._run import Path, Size, in_words
+from flashlag._run import Path, Size, Value, in_words
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -170,6 +171,8 @@ class Device:
 
     Args:
         profile: A simulated device (`flashlag.profiles()` lists them) or a TOML file.
+        set: Changed parameters of the profile: `{"map.spare": "512MiB"}`. `flashlag profiles --keys`
+            lists all.
         size: The size that a host sees, in bytes or as text (`"8GB"`); by default the profile's.
         state: `new`, `full`, or `aged:12mo` at 20 GB a day.
         seed: Seed of every random choice.
@@ -180,13 +183,15 @@ class Device:
         self,
         profile: Path,
         *,
+        set: Mapping[str, Value] | None = None,
         size: Size | None = None,
         state: str = "new",
         seed: int = 1,
         ledger: bool = False,
     ) -> None:
         text = f"{size}B" if isinstance(size, int) else size
-        self._native = _flashlag.Device(in_words(profile), text, state, seed, ledger)
+        changed = [(key, in_words(value)) for key, value in (set or {}).items()]
+        self._native = _flashlag.Device(in_words(profile), changed, text, state, seed, ledger)
 
     @property
     def profile(self) -> str:

@@ -38,6 +38,22 @@ def _optional(value: Value | None) -> str | None:
     return None if value is None else in_words(value)
 
 
+class Chart:
+    """A chart of a run as SVG, which a notebook shows."""
+
+    def __init__(self, run: _flashlag.Run, name: str, dark: bool) -> None:
+        self._run, self._name, self._dark = run, name, dark
+        self.svg: str = run.chart(name, dark)
+        """The drawing, with its fonts and colours in it."""
+
+    def save(self, path: Path, *, force: bool = False) -> None:
+        """Writes the SVG. With `force`, over any file of that name."""
+        self._run.save_chart(self._name, self._dark, os.fspath(path), force)
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+
 class Run:
     """Everything that was seen in one run of one scenario on one target: a run file.
 
@@ -103,6 +119,14 @@ class Run:
     def intervals(self) -> Table:
         """The course over time: a row for each interval of each phase, which ends at `t_ns`."""
         return self._native.intervals()
+
+    def charts(self) -> dict[str, str]:
+        """The charts of the run: titles by their names, those of the first screen first."""
+        return dict(self._native.charts())
+
+    def chart(self, name: str = "strip", *, dark: bool = False) -> Chart:
+        """One chart of the run, by its name in `charts()`: `strip`, `latency-…`, `throughput-…`."""
+        return Chart(self._native, name, dark)
 
     def to_json(self) -> str:
         """The text of the run file."""
