@@ -11,7 +11,7 @@ use flashlag_schema::target::TargetError;
 use flashlag_views::CompareError;
 use thiserror::Error;
 
-use crate::run::ASK_ABOVE;
+use crate::limits::ASK_ABOVE;
 
 /// Why a command could not be done. [`one_paragraph`] has it with its causes.
 #[derive(Debug, Error)]

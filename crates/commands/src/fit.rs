@@ -26,8 +26,8 @@ pub struct FitWords {
     pub force: bool,
 }
 
-/// Makes a profile from a measured run. `simulations` makes the simulator of a name, for so many
-/// simulations; `begins_with` is called with the nearest profile, if none was named.
+/// Makes a profile from a measured run. `simulations` makes the simulator of a name, with the
+/// number of simulations if it is known; `begins_with` is called with the nearest profile, if none was named.
 ///
 /// # Errors
 /// A run that can't be fitted to, an unknown profile or filesystem, or the user stops it.

@@ -1,6 +1,10 @@
-//! Limits of charge and heat on a device with a battery.
+//! Limits: of what is written without asking, and of charge and heat on a device with a battery.
 
 use flashlag_schema::ConditionLimits;
+use flashlag_units::Bytes;
+
+/// Writes above this need the user's consent.
+pub const ASK_ABOVE: Bytes = Bytes(4_000_000_000);
 
 /// The least charge of a phone that is not being charged.
 const LEAST_CHARGE: u8 = 15;

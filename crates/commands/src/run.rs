@@ -10,10 +10,7 @@ use flashlag_units::Bytes;
 
 use crate::error::CommandError;
 use crate::files::scenario_text;
-use crate::limits::Limits;
-
-/// Writes above this need the user's consent.
-pub const ASK_ABOVE: Bytes = Bytes(4_000_000_000);
+use crate::limits::{ASK_ABOVE, Limits};
 
 /// The longest label, in characters.
 const LONGEST_LABEL: usize = 40;

@@ -52,7 +52,7 @@ fn python_programs_see_what_the_tests_in_python_claim() {
     }
     let python = profile().parent().unwrap().join("python/tests/bin/python");
     if !python.exists() {
-        return flashlag_need::skip("there is no pytest (run scripts/python --tools)");
+        return flashlag_need::skip("there is no pytest (scripts/setup-test installs it)");
     }
     let folder = tempfile::tempdir().unwrap();
     package(folder.path());
