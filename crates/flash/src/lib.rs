@@ -52,6 +52,8 @@
 #![forbid(unsafe_code)]
 
 mod address;
+mod age;
+mod batch;
 mod command;
 mod content;
 mod device;
@@ -67,6 +69,8 @@ mod sizing;
 mod stats;
 mod trace;
 
+pub use age::aged;
+pub use batch::{Batch, BatchError, Operation};
 pub use command::{Command, FlashError, Timing};
 pub use device::FlashDevice;
 pub use flash::{Flash, SECTOR};

@@ -3,7 +3,7 @@
 use crate::{crate_names, none, root};
 
 /// The house: each crate's floor. A crate appears here when it appears at all.
-const FLOORS: [(&str, u32); 31] = [
+const FLOORS: [(&str, u32); 34] = [
     ("units", 0),
     ("stats", 0),
     ("schema", 1),
@@ -30,8 +30,11 @@ const FLOORS: [(&str, u32); 31] = [
     ("export", 6),
     ("store", 6),
     ("site", 6),
-    ("cli", 7),
-    ("nbd", 7),
+    ("frame", 6),
+    ("commands", 7),
+    ("cli", 8),
+    ("nbd", 8),
+    ("python", 8),
     // For tests alone: no product imports it.
     ("testing", 7),
     ("need", 7),

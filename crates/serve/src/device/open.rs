@@ -12,7 +12,6 @@ use flashlag_stats::Histogram;
 use flashlag_units::{Bytes, Nanos};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 
-use super::age::aged;
 use super::clock::DeviceClock;
 use super::core::Core;
 use super::counts::Counts;
@@ -21,7 +20,7 @@ use crate::data::{Data, FileData, MemoryData};
 use crate::error::{ServeError, plain};
 use crate::settings::Settings;
 use crate::store::{DataFile, Store, StoredState, check_store};
-use flashlag_flash::{SECTOR, is_instant, model_of_size};
+use flashlag_flash::{SECTOR, aged, is_instant, model_of_size};
 
 /// Bytes that are loaded at a time.
 const PIECE: u64 = 64 << 10;

@@ -1,13 +1,15 @@
-//! A device's state before it is served: new, full or aged.
+//! A device's state before its first command: new, full or aged.
 
-use flashlag_flash::{Command, Flash, FlashError, Order, Past};
 use flashlag_schema::profile::Model;
+use flashlag_schema::target::Age;
 use flashlag_units::{Bytes, Nanos};
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::SeedableRng;
 
-use flashlag_schema::target::Age;
+use crate::command::{Command, FlashError};
+use crate::flash::Flash;
+use crate::past::{Order, Past};
 
 /// Share of an aged device that holds data.
 const USED_PERCENT: u64 = 90;
@@ -15,7 +17,10 @@ const DAY: u64 = 86_400;
 const PIECE: u64 = 512 << 10;
 
 /// A flash of an age, and its time.
-pub(crate) fn aged(model: &Model, seed: u64, age: Age) -> Result<(Flash, Nanos), FlashError> {
+///
+/// # Errors
+/// The parameters of the model contradict one another, or so long a use wears it out.
+pub fn aged(model: &Model, seed: u64, age: Age) -> Result<(Flash, Nanos), FlashError> {
     let mut flash = Flash::new(model, seed)?;
     let capacity = flash.capacity();
     match age {
@@ -53,7 +58,7 @@ fn fill(flash: &mut Flash) -> Result<Nanos, FlashError> {
     Ok(flash.submit(now, Command::Flush)?.ended)
 }
 
-/// Program/erase cycles that so long a use comes to: what is written in a day, times what the
+/// Program/erase cycles of so long a use: what is written in a day, times what the
 /// device programs for each byte in that state, over what it has.
 fn cycles(model: &Model, seed: u64, used: Bytes, age: Nanos) -> Result<u32, FlashError> {
     let mut flash = Flash::new(model, seed)?;
