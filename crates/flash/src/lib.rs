@@ -52,6 +52,7 @@
 #![forbid(unsafe_code)]
 
 mod address;
+mod age;
 mod command;
 mod content;
 mod device;
@@ -67,6 +68,7 @@ mod sizing;
 mod stats;
 mod trace;
 
+pub use age::aged;
 pub use command::{Command, FlashError, Timing};
 pub use device::FlashDevice;
 pub use flash::{Flash, SECTOR};

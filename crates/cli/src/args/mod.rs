@@ -3,6 +3,8 @@
 mod cuts;
 mod device;
 mod limits;
+#[cfg(feature = "sweep")]
+mod sweep;
 mod trace;
 
 use std::path::PathBuf;
@@ -17,6 +19,8 @@ pub use device::{
     CutArgs, DeviceAction, DeviceArgs, FaultArgs, FaultWhat, RecordArgs, ServeArgs, StatFormat,
 };
 pub use limits::LimitArgs;
+#[cfg(feature = "sweep")]
+pub use sweep::SweepArgs;
 pub use trace::{TraceArgs, TraceFormat};
 
 const AFTER_HELP: &str = "\
@@ -98,6 +102,9 @@ pub enum Command {
     Predict(PredictArgs),
     /// Make a device profile from a measured run
     Fit(FitArgs),
+    /// Simulate every combination of a grid's values, on all cores, into one Parquet table
+    #[cfg(feature = "sweep")]
+    Sweep(SweepArgs),
     /// List the simulated devices, show one, or check one against published measurements
     Profiles(ProfilesArgs),
     /// Cut the power of a virtual device during saves, many times, and count what was lost
@@ -143,6 +150,9 @@ pub struct RunArgs {
     /// Change a setting of the scenario (`flashlag scenarios NAME` lists them)
     #[arg(help_heading = "Procedure", long, value_name = "KEY=VALUE", value_parser = key_value)]
     pub set: Vec<(String, String)>,
+    /// Change a parameter of the simulated device's profile (`flashlag profiles show NAME` lists them)
+    #[arg(help_heading = "Procedure", long, value_name = "KEY=VALUE", value_parser = key_value)]
+    pub parameter: Vec<(String, String)>,
     /// Seed of every random choice
     #[arg(help_heading = "Procedure", long, default_value_t = 1)]
     pub seed: u64,

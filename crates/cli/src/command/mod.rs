@@ -16,5 +16,7 @@ pub mod run;
 pub mod scenarios;
 pub mod schema;
 pub mod share;
+#[cfg(feature = "sweep")]
+pub mod sweep;
 pub mod trace;
 pub mod verify;

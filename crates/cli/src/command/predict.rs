@@ -1,12 +1,13 @@
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use flashlag_predict::change;
 use flashlag_predict::change::{
     Change, PredictOptions, Situation, parse, parse_levels, situation_of, sweep,
 };
 use flashlag_runner::sim;
 use flashlag_schema::published::checked;
+use flashlag_schema::target::Age;
 
 use crate::args::PredictArgs;
 use crate::command::profiles::counted;
@@ -57,6 +58,9 @@ fn situation(args: &PredictArgs) -> Result<Situation> {
         situation_of(&run_from(Path::new(subject))?, subject, args.force)?
     } else {
         let target = sim::SimTarget::parse(subject)?;
+        if target.age != Age::New {
+            bail!("a forecast begins with a new device: leave state= out, and give --change age=12mo");
+        }
         Situation::new(&target.profile, &target.mount.to_string())?
     };
     match &args.fs {

@@ -1,6 +1,5 @@
 //! The served device: requests from many threads, each delayed as the model says.
 
-mod age;
 mod answer;
 mod clock;
 mod core;

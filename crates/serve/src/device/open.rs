@@ -8,11 +8,11 @@ use std::sync::{Condvar, Mutex};
 
 use flashlag_flash::Command;
 use flashlag_schema::profile::{Model, Profile};
+use flashlag_schema::target::Age;
 use flashlag_stats::Histogram;
 use flashlag_units::{Bytes, Nanos};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 
-use super::age::aged;
 use super::clock::DeviceClock;
 use super::core::Core;
 use super::counts::Counts;
@@ -235,7 +235,8 @@ fn make_core(settings: &Settings, profile: &Profile, model: &Model) -> Result<Co
         return Ok(core);
     }
     let age = settings.age.unwrap_or_default();
-    let (flash, now) = aged(model, seed, age).map_err(|error| ServeError::Profile {
+    let made = flashlag_flash::aged(model, seed, age, Age::DAILY);
+    let (flash, now) = made.map_err(|error| ServeError::Profile {
         name: settings.profile.clone(),
         reason: format!("state={age}: {error}"),
     })?;

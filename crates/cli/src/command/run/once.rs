@@ -33,7 +33,7 @@ pub(super) fn once(args: &RunArgs, terminal: &Terminal) -> Result<Exit> {
     let args = by_protocol.as_ref().unwrap_or(args);
     let scenario = scenario(args)?;
     check_phases(&thresholds, &scenario)?;
-    let target = Target::parse(&args.on)?;
+    let target = Target::parse(&args.on)?.with_parameters(&args.parameter)?;
     target.check_options(args.resume, args.verify, args.budget.is_some())?;
     check_limits(&target, &args.limits)?;
     let results = Results::plan(args, &scenario.name)?;
@@ -154,6 +154,9 @@ fn command(args: &RunArgs) -> Vec<String> {
     words.extend(["--on".to_owned(), args.on.clone()]);
     for (key, value) in &args.set {
         words.extend(["--set".to_owned(), format!("{key}={value}")]);
+    }
+    for (key, value) in &args.parameter {
+        words.extend(["--parameter".to_owned(), format!("{key}={value}")]);
     }
     words.extend(["--seed".to_owned(), args.seed.to_string()]);
     if let Some(label) = &args.label {

@@ -1,21 +1,32 @@
-//! A device's state before it is served: new, full or aged.
+//! A device's state before it is used: new, full or aged.
 
-use flashlag_flash::{Command, Flash, FlashError, Order, Past};
 use flashlag_schema::profile::Model;
+use flashlag_schema::target::Age;
 use flashlag_units::{Bytes, Nanos};
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::SeedableRng;
 
-use flashlag_schema::target::Age;
+use crate::command::{Command, FlashError};
+use crate::flash::Flash;
+use crate::past::{Order, Past};
 
 /// Share of an aged device that holds data.
 const USED_PERCENT: u64 = 90;
 const DAY: u64 = 86_400;
 const PIECE: u64 = 512 << 10;
 
-/// A flash of an age, and its time.
-pub(crate) fn aged(model: &Model, seed: u64, age: Age) -> Result<(Flash, Nanos), FlashError> {
+/// A flash of an age, and its time. `daily` is what a day of use writes.
+///
+/// # Errors
+/// A model that makes no device, a map whose past is not modelled, or a device that so long a use wears
+/// out.
+pub fn aged(
+    model: &Model,
+    seed: u64,
+    age: Age,
+    daily: Bytes,
+) -> Result<(Flash, Nanos), FlashError> {
     let mut flash = Flash::new(model, seed)?;
     let capacity = flash.capacity();
     match age {
@@ -34,7 +45,7 @@ pub(crate) fn aged(model: &Model, seed: u64, age: Age) -> Result<(Flash, Nanos),
         }
         Age::Aged(age) => {
             let written = Bytes(capacity.0 / 100 * USED_PERCENT);
-            let cycles = cycles(model, seed, written, age)?;
+            let cycles = cycles(model, seed, (written, daily), age)?;
             flash.prepare(&Past { written, order: Order::Random, cycles })?;
             Ok((flash, Nanos::ZERO))
         }
@@ -55,7 +66,12 @@ fn fill(flash: &mut Flash) -> Result<Nanos, FlashError> {
 
 /// Program/erase cycles that so long a use comes to: what is written in a day, times what the
 /// device programs for each byte in that state, over what it has.
-fn cycles(model: &Model, seed: u64, used: Bytes, age: Nanos) -> Result<u32, FlashError> {
+fn cycles(
+    model: &Model,
+    seed: u64,
+    (used, daily): (Bytes, Bytes),
+    age: Nanos,
+) -> Result<u32, FlashError> {
     let mut flash = Flash::new(model, seed)?;
     flash.prepare(&Past { written: used, order: Order::Random, cycles: 0 })?;
     let unit = flash.mapping_unit();
@@ -67,7 +83,7 @@ fn cycles(model: &Model, seed: u64, used: Bytes, age: Nanos) -> Result<u32, Flas
     }
     let amplification = flash.stats().write_amplification().unwrap_or(1.0).max(1.0);
     let days = age.as_secs_f64() / DAY as f64;
-    let programmed = days * Age::DAILY.0 as f64 * amplification;
+    let programmed = days * daily.0 as f64 * amplification;
     let cycles = programmed / (model.map.capacity.0.0 + model.map.spare.0.0) as f64;
     let cycles = cycles.min(f64::from(u32::MAX)) as u32;
     match model.wear.endurance {
