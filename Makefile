@@ -5,7 +5,7 @@ SHELL := /bin/bash
 CARGO ?= cargo
 FLASHLAG := target/release/flashlag
 
-.PHONY: help build run test quick checks lint unit setup-test bench round-trip monotone lab pictures dist dist-twice fuzz clean
+.PHONY: help build run python wheels test quick checks lint unit setup-test bench round-trip monotone lab pictures dist dist-twice fuzz clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -52,6 +52,12 @@ lab: ## The lab's questions, in real kernels, and a phone that boots: tables int
 
 pictures: build ## The README's pictures, from real runs; needs chromium
 	scripts/pictures
+
+python: ## The Python package with the program, into a virtual environment: target/python/venv
+	scripts/python
+
+wheels: ## The Python package for x86_64 and aarch64 as wheels, into dist/; after `make dist`
+	scripts/python --wheels
 
 dist: ## Static programs for phones and PCs (aarch64, armv7, x86_64) with their sums, into dist/; 15 minutes
 	scripts/dist

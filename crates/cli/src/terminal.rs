@@ -55,20 +55,5 @@ impl Terminal {
 
 /// An error and its causes as one paragraph without control characters.
 pub fn one_paragraph(error: &anyhow::Error) -> String {
-    let mut parts: Vec<String> = Vec::new();
-    for cause in error.chain() {
-        let text = without_errno(&cause.to_string());
-        // The text of a transparent error is that of its cause; that of others ends with it.
-        if !parts.last().is_some_and(|last| last.ends_with(&text)) {
-            parts.push(text);
-        }
-    }
-    flashlag_units::sanitize(&parts.join(": "))
-}
-
-/// The message of an I/O error without its number: `No such file or directory (os error 2)`.
-fn without_errno(text: &str) -> String {
-    let Some((before, after)) = text.split_once(" (os error ") else { return text.to_owned() };
-    let rest = after.trim_start_matches(|c: char| c.is_ascii_digit());
-    format!("{before}{}", rest.strip_prefix(')').unwrap_or(rest))
+    flashlag_commands::one_paragraph(error.as_ref())
 }

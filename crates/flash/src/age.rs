@@ -1,4 +1,4 @@
-//! A device's state before it is used: new, full or aged.
+//! A device's state before its first command: new, full or aged.
 
 use flashlag_schema::profile::Model;
 use flashlag_schema::target::Age;
@@ -16,12 +16,20 @@ const USED_PERCENT: u64 = 90;
 const DAY: u64 = 86_400;
 const PIECE: u64 = 512 << 10;
 
+/// A flash of an age, and its time; a day of use writes [`Age::DAILY`].
+///
+/// # Errors
+/// As [`aged_by`].
+pub fn aged(model: &Model, seed: u64, age: Age) -> Result<(Flash, Nanos), FlashError> {
+    aged_by(model, seed, age, Age::DAILY)
+}
+
 /// A flash of an age, and its time. `daily` is what a day of use writes.
 ///
 /// # Errors
-/// A model that makes no device, a map whose past is not modelled, or a device that so long a use wears
-/// out.
-pub fn aged(
+/// The parameters of the model contradict one another, the past of its map is not modelled, or so long
+/// a use wears it out.
+pub fn aged_by(
     model: &Model,
     seed: u64,
     age: Age,
@@ -64,7 +72,7 @@ fn fill(flash: &mut Flash) -> Result<Nanos, FlashError> {
     Ok(flash.submit(now, Command::Flush)?.ended)
 }
 
-/// Program/erase cycles that so long a use comes to: what is written in a day, times what the
+/// Program/erase cycles of so long a use: what is written in a day, times what the
 /// device programs for each byte in that state, over what it has.
 fn cycles(
     model: &Model,

@@ -53,6 +53,7 @@
 
 mod address;
 mod age;
+mod batch;
 mod command;
 mod content;
 mod device;
@@ -68,7 +69,8 @@ mod sizing;
 mod stats;
 mod trace;
 
-pub use age::aged;
+pub use age::{aged, aged_by};
+pub use batch::{Batch, BatchError, Operation};
 pub use command::{Command, FlashError, Timing};
 pub use device::FlashDevice;
 pub use flash::{Flash, SECTOR};

@@ -1,3 +1,4 @@
+use flashlag_schema::FlashState;
 use flashlag_units::{Bytes, Nanos};
 
 /// Statistics of a device since it was made.
@@ -72,5 +73,30 @@ impl Stats {
     pub fn write_amplification(&self) -> Option<f64> {
         let programmed = self.programmed()?.0;
         (self.host_written > Bytes::ZERO).then(|| programmed as f64 / self.host_written.0 as f64)
+    }
+}
+
+impl From<&Stats> for FlashState {
+    fn from(stats: &Stats) -> FlashState {
+        FlashState {
+            programmed_bytes: stats.programmed(),
+            copied_bytes: stats.programmed_copies,
+            padding_bytes: stats.programmed_padding,
+            folded_bytes: stats.programmed_folds,
+            map_bytes: stats.programmed_map,
+            write_amplification: stats.write_amplification(),
+            mapped_bytes: stats.mapped,
+            free_blocks: stats.free_blocks,
+            bad_blocks: stats.bad_blocks,
+            page_reads: stats.page_reads,
+            programs: stats.programs,
+            erases: stats.erases,
+            buffered_bytes: stats.buffered,
+            buffer_bytes: stats.buffer,
+            cache_used_bytes: stats.cached,
+            cache_bytes: stats.cache,
+            mean_cycles: stats.mean_cycles,
+            life_used: stats.life_used,
+        }
     }
 }

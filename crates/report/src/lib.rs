@@ -36,6 +36,13 @@ pub fn html(run: &Run, options: &Options) -> String {
     markup::finished(&page::report(run, options))
 }
 
+/// The first screen of the report as a piece of another page, as a notebook shows it: what the run says,
+/// and the picture. It brings no style sheet and needs none.
+pub fn first_screen(run: &Run) -> String {
+    let picture = chart_svg(run, single::STRIP, Theme::Light).ok();
+    markup::finished(&page::first_screen(run, picture.as_deref()))
+}
+
 /// Two or more runs side by side: the runs that `comparison` was made of, in the same order.
 pub fn comparison_html(comparison: &Comparison, runs: &[Run], options: &Options) -> String {
     markup::finished(&comparison::page(comparison, runs, options))

@@ -47,8 +47,8 @@ pub(crate) fn style() -> Markup {
     Markup::of(&Style)
 }
 
-/// The page of one run.
-pub(crate) fn report(run: &Run, options: &Options) -> String {
+/// The headline's sentence and what qualifies it.
+fn said(run: &Run) -> (String, Vec<Lede>) {
     let headline = headline(run);
     let mut ledes = Vec::new();
     if !headline.more.is_empty() {
@@ -71,6 +71,12 @@ pub(crate) fn report(run: &Run, options: &Options) -> String {
     }
     ledes.extend(advice(run));
     ledes.push(believe(&headline.believe));
+    (headline.sentence, ledes)
+}
+
+/// The page of one run.
+pub(crate) fn report(run: &Run, options: &Options) -> String {
+    let (sentence, ledes) = said(run);
     let picture = first::strip_section(run);
     let page = Page {
         title: format!("{}: how its storage lags", facts::subject(run)),
@@ -78,13 +84,46 @@ pub(crate) fn report(run: &Run, options: &Options) -> String {
         axis: picture.style,
         banner: options.banner.as_deref(),
         meta: facts::meta(run),
-        sentence: headline.sentence,
+        sentence,
         ledes,
         first: picture.body,
         sections: section::all(run, options),
         footer: vec![facts::footer(run)],
     };
     Markup::of(&page).into_string()
+}
+
+/// The first screen of the page as a piece of another page: sentences, and the picture as an image that
+/// shares no style with what is around it.
+#[derive(Template)]
+#[template(path = "first_screen.html")]
+struct FirstScreen {
+    meta: Vec<String>,
+    sentence: String,
+    ledes: Vec<Lede>,
+    /// The picture as an SVG in a data URI; empty without one.
+    picture: String,
+}
+
+/// The first screen of the page of one run.
+pub(crate) fn first_screen(run: &Run, picture: Option<&str>) -> String {
+    let (sentence, ledes) = said(run);
+    let picture = picture.map(data_uri).unwrap_or_default();
+    let screen = FirstScreen { meta: facts::meta(run), sentence, ledes, picture };
+    Markup::of(&screen).into_string()
+}
+
+/// An SVG as the address of an image.
+fn data_uri(svg: &str) -> String {
+    let mut uri = "data:image/svg+xml;charset=utf-8,".to_owned();
+    for byte in svg.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b' ' | b'-' | b'_' | b'.' | b'~' | b'/'
+            | b'=' | b':' | b',' | b';' => uri.push(char::from(byte)),
+            byte => uri.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    uri
 }
 
 /// The fix of the costliest cause, if a row lags.

@@ -1,11 +1,5 @@
 use clap::Args;
-use flashlag_schema::ConditionLimits;
-
-/// The least charge of a phone that is not being charged.
-const LEAST_CHARGE: u8 = 15;
-/// The highest temperature of a phone's battery, in thousandths of a degree: the one at which
-/// lithium-ion batteries are no longer charged (JEITA's guideline, 2007).
-const HOTTEST: i64 = 45_000;
+use flashlag_commands::{Limits, celsius, percent};
 
 /// Limits of charge and heat.
 #[derive(Clone, Debug, Default, Args)]
@@ -22,65 +16,9 @@ pub struct LimitArgs {
 }
 
 impl LimitArgs {
-    /// The limits on a phone, or elsewhere.
-    pub fn limits(&self, phone: bool) -> ConditionLimits {
-        ConditionLimits {
-            battery_percent: self.min_battery.or(phone.then_some(LEAST_CHARGE)),
-            hottest_millicelsius: self.max_temperature.or(phone.then_some(HOTTEST)),
-            cool_to_millicelsius: self.cool_to,
-        }
-    }
-
-    /// The first option that was given.
-    pub fn given(&self) -> Option<&'static str> {
-        let given = [
-            ("--min-battery", self.min_battery.is_some()),
-            ("--max-temperature", self.max_temperature.is_some()),
-            ("--cool-to", self.cool_to.is_some()),
-        ];
-        given.into_iter().find(|(_, given)| *given).map(|(option, _)| option)
-    }
-}
-
-/// `20` or `20%`.
-fn percent(text: &str) -> Result<u8, String> {
-    let number = text.trim().trim_end_matches('%').parse().ok().filter(|number| *number <= 100);
-    number.ok_or_else(|| "write a share of the whole charge, e.g. 20%".to_owned())
-}
-
-/// `38`, `38.5C` or `38 °C`, in thousandths of a degree.
-fn celsius(text: &str) -> Result<i64, String> {
-    let number = text.trim().trim_end_matches(['C', 'c', '°', ' ']).parse::<f64>().ok();
-    let number = number.filter(|degrees| (-20.0..=100.0).contains(degrees));
-    let degrees = number.ok_or("write degrees Celsius from -20 to 100, e.g. 38C")?;
-    Ok((degrees * 1000.0).round() as i64)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn limits_are_read_with_or_without_their_units_and_checked() {
-        assert_eq!((percent("20"), percent("20%")), (Ok(20), Ok(20)));
-        assert!(percent("120%").is_err() && percent("-1").is_err() && percent("").is_err());
-        let read = ["38", "38C", "38.0 °C", "38c"].map(celsius);
-        assert_eq!(read, [Ok(38_000), Ok(38_000), Ok(38_000), Ok(38_000)]);
-        assert_eq!(celsius("-5.25C"), Ok(-5_250));
-        for odd in ["", "C", "hot", "NaN", "inf", "300", "100F"] {
-            assert!(celsius(odd).is_err(), "{odd}");
-        }
-    }
-
-    #[test]
-    fn a_phone_has_limits_where_none_is_given() {
-        let (none, given) =
-            (LimitArgs::default(), LimitArgs { cool_to: Some(1), ..LimitArgs::default() });
-        assert!(none.limits(false).is_none() && none.given().is_none());
-        assert_eq!(none.limits(true).battery_percent, Some(15));
-        assert_eq!(none.limits(true).hottest_millicelsius, Some(45_000));
-        assert_eq!(given.given(), Some("--cool-to"));
-        let own = LimitArgs { min_battery: Some(30), ..LimitArgs::default() };
-        assert_eq!(own.limits(true).battery_percent, Some(30));
+    /// The limits that were given.
+    pub fn limits(&self) -> Limits {
+        let LimitArgs { min_battery, max_temperature, cool_to } = *self;
+        Limits { min_battery, max_temperature, cool_to }
     }
 }

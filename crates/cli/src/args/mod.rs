@@ -10,6 +10,7 @@ mod trace;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use flashlag_commands::{RunWords, label};
 use flashlag_units::Bytes;
 
 use crate::form::Form;
@@ -36,9 +37,6 @@ Begin with:
 
 Exit status: 0 done; 1 a --fail-if threshold was crossed; 2 it could not run;
 3 it ran, but a trust check failed; 130 it was stopped by Ctrl-C (143 by SIGTERM).";
-
-/// The longest label, in characters.
-const LONGEST_LABEL: usize = 40;
 
 const EXPLAIN_HELP: &str = "\
 Nothing is measured or written: of a directory it is read what the system says about the path to
@@ -182,6 +180,22 @@ pub struct RunArgs {
     /// Exit with 1 if a figure crosses a limit, e.g. 'rand_write_4k.p99>20ms'
     #[arg(help_heading = "Results", long, value_name = "PHASE.METRIC>VALUE")]
     pub fail_if: Vec<String>,
+}
+
+impl RunArgs {
+    /// The run that was asked for, without where its results go.
+    pub fn words(&self) -> RunWords {
+        RunWords {
+            set: self.set.clone(),
+            parameters: self.parameter.clone(),
+            label: self.label.clone(),
+            leave: self.leave,
+            budget: self.budget,
+            verify: self.verify,
+            limits: self.limits.limits(),
+            ..RunWords::new(&self.scenario, &self.on, self.seed)
+        }
+    }
 }
 
 /// `flashlag compare`
@@ -429,16 +443,6 @@ pub struct OnPhoneArgs {
 pub struct CompletionsArgs {
     /// The shell
     pub shell: clap_complete::Shell,
-}
-
-/// A name short enough for the head of a column.
-fn label(text: &str) -> Result<String, String> {
-    let label = flashlag_units::sanitize(text);
-    match label.chars().count() {
-        0 => Err("a label needs at least one character".to_owned()),
-        1..=LONGEST_LABEL => Ok(label),
-        long => Err(format!("a label has at most {LONGEST_LABEL} characters, this one {long}")),
-    }
 }
 
 /// A share of 0 to 1000 %, as a number: `5%` is 0.05.

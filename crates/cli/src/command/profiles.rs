@@ -1,4 +1,5 @@
 use anyhow::{Result, bail};
+use flashlag_commands::{Simulations, scenario_of_check};
 use flashlag_predict::check::{CheckOptions, check_each, runs};
 use flashlag_runner::sim;
 use flashlag_schema::PROFILE_KEYS;
@@ -9,7 +10,7 @@ use crate::args::{ProfilesAction, ProfilesArgs};
 use crate::exit::Exit;
 use crate::say;
 use crate::signals::stop_flag;
-use crate::simulator::{Simulations, scenario_text};
+use crate::simulator::simulations;
 use crate::terminal::Terminal;
 
 /// Lists, shows or checks device profiles.
@@ -64,7 +65,7 @@ fn check_all(names: &[String], options: &CheckOptions, terminal: &Terminal) -> R
     };
     let simulations = counted(&what, Some(count), terminal)?;
     let (mut passed, mut printed) = (true, 0);
-    check_each(&chosen, checked(), &scenario_text, &simulations, options, |report| {
+    check_each(&chosen, checked(), &scenario_of_check, &simulations, options, |report| {
         passed &= report.passed();
         printed += 1;
         simulations.without_progress(|| {
@@ -80,5 +81,5 @@ fn check_all(names: &[String], options: &CheckOptions, terminal: &Terminal) -> R
 
 /// Simulations whose progress is shown once they take longer than a second.
 pub fn counted(what: &str, of: Option<usize>, terminal: &Terminal) -> Result<Simulations> {
-    Ok(Simulations::new(stop_flag()?, terminal.progress, what, of))
+    Ok(simulations(stop_flag()?, terminal.progress, what, of))
 }

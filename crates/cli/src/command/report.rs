@@ -1,10 +1,11 @@
 use std::path::Path;
 
 use anyhow::{Result, bail};
+use flashlag_commands::compared;
 use flashlag_report::{Chart, Theme};
 use flashlag_schema::Run;
 
-use super::compare::{compared, place_of};
+use super::compare::place_of;
 use crate::args::ReportArgs;
 use crate::exit::Exit;
 use crate::form::Form;

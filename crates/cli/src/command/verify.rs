@@ -1,27 +1,15 @@
-use anyhow::{Context, Result};
-use flashlag_schema::verify::{Discrepancy, verify_text};
-use flashlag_schema::{Run, RunFileError};
+use anyhow::Result;
+use flashlag_commands::discrepancies;
 
 use crate::args::VerifyArgs;
 use crate::exit::{Exit, is_closed_pipe};
 use crate::say;
 
-/// Figures that differ from those recomputed from the histograms, and findings that differ from those
-/// recomputed from the figures.
-fn discrepancies(text: &str) -> Result<Vec<Discrepancy>, RunFileError> {
-    let mut found = verify_text(text)?;
-    found.extend(flashlag_explain::verify(&Run::from_json(text)?));
-    Ok(found)
-}
-
 /// Recomputes every figure of run files and lists those that differ.
 pub fn verify(args: &VerifyArgs) -> Result<Exit> {
     let (mut exit, mut lines) = (Exit::Done, Vec::new());
     for path in &args.runs {
-        let text = std::fs::read_to_string(path)
-            .with_context(|| format!("cannot read {}", path.display()))?;
-        let found = discrepancies(&text)
-            .with_context(|| format!("{} cannot be verified", path.display()))?;
+        let found = discrepancies(path)?;
         if found.is_empty() {
             lines.push(format!("{}: every figure follows from its histograms", path.display()));
             continue;

@@ -3,7 +3,7 @@
 use crate::{crate_names, none, root};
 
 /// The house: each crate's floor. A crate appears here when it appears at all.
-const FLOORS: [(&str, u32); 29] = [
+const FLOORS: [(&str, u32); 32] = [
     ("units", 0),
     ("stats", 0),
     ("schema", 1),
@@ -28,8 +28,11 @@ const FLOORS: [(&str, u32); 29] = [
     ("term", 6),
     ("report", 6),
     ("export", 6),
-    ("cli", 7),
-    ("nbd", 7),
+    ("frame", 6),
+    ("commands", 7),
+    ("cli", 8),
+    ("nbd", 8),
+    ("python", 8),
     // For tests alone: no product imports it.
     ("testing", 7),
     ("need", 7),

@@ -33,6 +33,9 @@ pub struct Chart {
     pub title: String,
 }
 
+/// The name of the first screen's chart.
+pub(crate) const STRIP: &str = "strip";
+
 /// What each chart is drawn from.
 enum Source {
     Strip,
@@ -76,7 +79,7 @@ fn sources(run: &Run) -> Vec<(Chart, Source)> {
         all.push((Chart { name: free.unwrap_or(name), title }, source));
     };
     if !flashlag_views::strip(run).groups.is_empty() {
-        add("strip".to_owned(), "Latency, with a verdict for each row".to_owned(), Source::Strip);
+        add(STRIP.to_owned(), "Latency, with a verdict for each row".to_owned(), Source::Strip);
     }
     for (index, curve) in fill_curves(run).iter().enumerate() {
         let title = format!("Latency by fill level: {}", curve.what);

@@ -167,25 +167,5 @@ fn set_fault(core: &mut Core, fault: &Fault) -> Result<(), CommandError> {
 }
 
 fn state(flash: &flashlag_flash::Flash) -> FlashState {
-    let stats = flash.stats();
-    FlashState {
-        programmed_bytes: stats.programmed(),
-        copied_bytes: stats.programmed_copies,
-        padding_bytes: stats.programmed_padding,
-        folded_bytes: stats.programmed_folds,
-        map_bytes: stats.programmed_map,
-        write_amplification: stats.write_amplification(),
-        mapped_bytes: stats.mapped,
-        free_blocks: stats.free_blocks,
-        bad_blocks: stats.bad_blocks,
-        page_reads: stats.page_reads,
-        programs: stats.programs,
-        erases: stats.erases,
-        buffered_bytes: stats.buffered,
-        buffer_bytes: stats.buffer,
-        cache_used_bytes: stats.cached,
-        cache_bytes: stats.cache,
-        mean_cycles: stats.mean_cycles,
-        life_used: stats.life_used,
-    }
+    FlashState::from(&flash.stats())
 }

@@ -8,7 +8,6 @@ use std::sync::{Condvar, Mutex};
 
 use flashlag_flash::Command;
 use flashlag_schema::profile::{Model, Profile};
-use flashlag_schema::target::Age;
 use flashlag_stats::Histogram;
 use flashlag_units::{Bytes, Nanos};
 use rustix::fs::{CWD, Mode, OFlags, openat};
@@ -21,7 +20,7 @@ use crate::data::{Data, FileData, MemoryData};
 use crate::error::{ServeError, plain};
 use crate::settings::Settings;
 use crate::store::{DataFile, Store, StoredState, check_store};
-use flashlag_flash::{SECTOR, is_instant, model_of_size};
+use flashlag_flash::{SECTOR, aged, is_instant, model_of_size};
 
 /// Bytes that are loaded at a time.
 const PIECE: u64 = 64 << 10;
@@ -235,8 +234,7 @@ fn make_core(settings: &Settings, profile: &Profile, model: &Model) -> Result<Co
         return Ok(core);
     }
     let age = settings.age.unwrap_or_default();
-    let made = flashlag_flash::aged(model, seed, age, Age::DAILY);
-    let (flash, now) = made.map_err(|error| ServeError::Profile {
+    let (flash, now) = aged(model, seed, age).map_err(|error| ServeError::Profile {
         name: settings.profile.clone(),
         reason: format!("state={age}: {error}"),
     })?;

@@ -3,7 +3,6 @@
 mod once;
 mod own_mounts;
 mod phones;
-mod protocol;
 mod repeats;
 mod shared;
 

@@ -4,7 +4,8 @@ use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
+use flashlag_commands::{ASK_ABOVE, CommandError, RunWords, earlier};
 use flashlag_runner::{Cost, Prepared, Request, RunError, Target, prepare};
 use flashlag_schema::scenario::Scenario;
 use flashlag_schema::{Run, RunStatus, TargetKind, Verdict};
@@ -12,9 +13,8 @@ use flashlag_term::Progress;
 use flashlag_units::{Bytes, Nanos};
 use flashlag_views::{PhaseName, Threshold};
 
-use crate::args::{LimitArgs, RunArgs};
+use crate::args::RunArgs;
 use crate::exit::Exit;
-use crate::load::scenario_text;
 use crate::observer::ProgressObserver;
 use crate::results::Results;
 use crate::say;
@@ -22,25 +22,20 @@ use crate::signals::stop_flag;
 use crate::terminal::Terminal;
 use crate::typed::{self, LEAVE, SET};
 
-/// Writes above this need the user's consent.
-const ASK_ABOVE: Bytes = Bytes(4_000_000_000);
-
 /// Runs a scenario: plan, ask, run, show.
 pub(super) fn once(args: &RunArgs, terminal: &Terminal) -> Result<Exit> {
     let thresholds = thresholds(&args.fail_if)?;
-    let words = command(args);
-    let by_protocol = super::protocol::applied(args)?;
-    let args = by_protocol.as_ref().unwrap_or(args);
-    let scenario = scenario(args)?;
+    let asked = args.words();
+    let command = asked.command();
+    let asked = asked.by_protocol()?;
+    let scenario = asked.scenario()?;
     check_phases(&thresholds, &scenario)?;
-    let target = Target::parse(&args.on)?.with_parameters(&args.parameter)?;
-    target.check_options(args.resume, args.verify, args.budget.is_some())?;
-    check_limits(&target, &args.limits)?;
+    let target = asked.target(args.resume)?;
     let results = Results::plan(args, &scenario.name)?;
     enter_own_mounts(&target)?;
     let title =
         format!("flashlag {}  {} on {}", env!("CARGO_PKG_VERSION"), scenario.name, target.name());
-    let request = request(args, (scenario, target), words, &results)?;
+    let request = request(args, &asked, (scenario, target), command, &results)?;
     let prepared = prepare(request).map_err(that_fits)?;
     if let Some(cost) = prepared.cost() {
         say_cleaned(cost, terminal);
@@ -65,17 +60,6 @@ pub(super) fn once(args: &RunArgs, terminal: &Terminal) -> Result<Exit> {
         say::note(&format!("Took    {} of real time", Nanos(took.as_nanos() as u64)));
     }
     Ok(exit)
-}
-
-/// Refuses limits of charge and heat on a virtual device.
-fn check_limits(target: &Target, limits: &LimitArgs) -> Result<()> {
-    match (target, limits.given()) {
-        (Target::Simulated(_) | Target::Lab(_), Some(option)) => {
-            let (option, target) = (option.to_owned(), target.name());
-            Err(RunError::Option { option, target }.into())
-        }
-        _ => Ok(()),
-    }
 }
 
 /// Makes the mounts of a lab on the host's own kernel private to this process.
@@ -112,68 +96,20 @@ fn check_phases(thresholds: &[Threshold], scenario: &Scenario) -> Result<()> {
     thresholds.iter().try_for_each(|threshold| Ok(threshold.check(&phases)?))
 }
 
-/// The built-in scenario of that name, or the one in that file.
-fn scenario(args: &RunArgs) -> Result<Scenario> {
-    let text = scenario_text(&args.scenario)?;
-    Scenario::parse(&text, &args.set).with_context(|| format!("scenario {}", args.scenario))
-}
-
 fn request(
     args: &RunArgs,
+    asked: &RunWords,
     (scenario, target): (Scenario, Target),
     words: Vec<String>,
     results: &Results,
 ) -> Result<Request> {
-    let resume = args.resume.then(|| earlier(&results.run.path())).transpose()?;
-    let is_phone = matches!(target, Target::Phone(_));
+    let resume = args.resume.then(|| earlier(&results.run.path())).transpose()?.map(Box::new);
     let command = match &target {
         Target::Directory(_) => std::env::args().collect(),
         Target::Simulated(_) | Target::Lab(_) | Target::Phone(_) => words,
     };
-    Ok(Request {
-        scenario,
-        replays: Default::default(),
-        target,
-        seed: args.seed,
-        leave: args.leave,
-        budget: args.budget,
-        verify: args.verify,
-        limits: args.limits.limits(is_phone),
-        label: args.label.clone(),
-        command,
-        output: Some(Arc::clone(&results.run)),
-        resume,
-        stop: stop_flag()?,
-    })
-}
-
-/// The command that repeats the run, without the paths of its results: the same run gives the same
-/// file wherever it is stored.
-fn command(args: &RunArgs) -> Vec<String> {
-    let mut words = vec!["flashlag".to_owned(), "run".to_owned(), args.scenario.clone()];
-    words.extend(["--on".to_owned(), args.on.clone()]);
-    for (key, value) in &args.set {
-        words.extend(["--set".to_owned(), format!("{key}={value}")]);
-    }
-    for (key, value) in &args.parameter {
-        words.extend(["--parameter".to_owned(), format!("{key}={value}")]);
-    }
-    words.extend(["--seed".to_owned(), args.seed.to_string()]);
-    if let Some(label) = &args.label {
-        words.extend(["--label".to_owned(), label.clone()]);
-    }
-    if let Some(leave) = args.leave {
-        words.extend(["--leave".to_owned(), format!("{}B", leave.0)]);
-    }
-    words
-}
-
-fn earlier(output: &Path) -> Result<Box<Run>> {
-    let text = std::fs::read_to_string(output)
-        .with_context(|| format!("cannot resume: cannot read {}", output.display()))?;
-    let run = Run::from_json(&text)
-        .with_context(|| format!("cannot resume: {} is no run file", output.display()))?;
-    Ok(Box::new(run))
+    let stored = (Some(Arc::clone(&results.run)), resume);
+    Ok(asked.request((scenario, target), command, stored, stop_flag()?))
 }
 
 fn say_cleaned(cost: &Cost, terminal: &Terminal) {
@@ -211,9 +147,7 @@ fn may_write(prepared: &Prepared, cost: &Cost, args: &RunArgs) -> Result<bool> {
         Err(reason) => format!("Its share of the device's life is unknown: {reason}."),
     });
     if !std::io::stdin().is_terminal() {
-        bail!(
-            "not run: it writes more than {ASK_ABOVE}; add --yes to agree, or --budget to cap it"
-        );
+        return Err(CommandError::Consent.into());
     }
     say::ask("Go on? [y/N]");
     let mut answer = String::new();

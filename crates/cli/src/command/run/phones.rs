@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::{Sender, channel};
 
 use anyhow::{Context, Result, bail};
+use flashlag_commands::compared;
 use flashlag_runner::android;
 use flashlag_schema::RunStatus;
 use flashlag_schema::target::{PhoneChoice, PhoneSpec, TargetSpec};
@@ -14,7 +15,6 @@ use flashlag_term::SideBySide;
 
 use super::repeats::worse;
 use crate::args::RunArgs;
-use crate::command::compare::compared;
 use crate::exit::Exit;
 use crate::load::run_from;
 use crate::results::default_output;

@@ -1,0 +1,123 @@
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+use flashlag_explain::set_up;
+use flashlag_inspect::{Root, environment_with_names};
+use flashlag_predict::effect::{device_of, with_forecasts, without_forecasts};
+use flashlag_runner::android::explain_phone;
+use flashlag_runner::{Event, Observer, Request, Target, sim};
+use flashlag_schema::Run;
+use flashlag_schema::finding::{Explained, Finding};
+use flashlag_schema::profile::Profile;
+use flashlag_schema::scenario::Scenario;
+use flashlag_schema::target::TargetSpec;
+
+use crate::error::CommandError;
+use crate::files::{run_from, scenario_text};
+use crate::simulations::{Counting, Simulations};
+
+/// The longest that forecasts may take. Those of a new device take a second, of a full one a minute.
+const FORECASTS: Duration = Duration::from_secs(15);
+/// The profile of a device that takes no time.
+const NO_DEVICE: &str = "zero";
+/// The scenario that a simulated device is explained by.
+const QUICK: &str = "quick";
+
+/// What is explained.
+#[derive(Debug)]
+pub enum Subject {
+    /// What a directory or a phone's storage is made of; nothing was measured.
+    SetUp(Box<Explained>),
+    /// A run.
+    Run(Box<Run>),
+}
+
+impl Subject {
+    /// A directory, a phone (`adb:`), a simulated device (`sim:PROFILE`, which is measured), or a run
+    /// file.
+    ///
+    /// # Errors
+    /// It can't be looked at, simulated or read.
+    pub fn of(path: &Path) -> Result<Subject, CommandError> {
+        let text = path.to_string_lossy();
+        if path.is_dir() {
+            return Ok(Subject::SetUp(Box::new(seen_from(path)?)));
+        }
+        Ok(match TargetSpec::parse(&text) {
+            Ok(TargetSpec::Phone(phone)) => Subject::SetUp(Box::new(explain_phone(&phone)?)),
+            Ok(TargetSpec::Device(_)) if text.starts_with("sim:") => {
+                Subject::Run(Box::new(simulated(&text)?))
+            }
+            _ if text.starts_with("lab:") => {
+                return Err(CommandError::Impossible(format!(
+                    "{text} has to be measured first: `flashlag run quick --on {text} -o RUN.json`, then \
+                     `flashlag explain RUN.json`"
+                )));
+            }
+            _ => Subject::Run(Box::new(run_from(path)?)),
+        })
+    }
+}
+
+/// The findings with the effects that a run leaves to forecasts: on `profile`, or on the nearest built-in
+/// one. Forecasts take 15 s at most.
+///
+/// # Errors
+/// No such profile.
+pub fn effects(
+    (run, name): (&Run, &str),
+    found: Vec<Finding>,
+    profile: Option<&str>,
+    stop: &Arc<AtomicBool>,
+    counting: Box<dyn Counting>,
+) -> Result<Vec<Finding>, CommandError> {
+    let named = profile.map(sim::profile).transpose()?;
+    let simulations = Simulations::new(Arc::clone(stop), counting, "forecasting effects", None);
+    let (done, waited) = channel::<()>();
+    let stop = Arc::clone(stop);
+    std::thread::spawn(move || {
+        if waited.recv_timeout(FORECASTS) == Err(RecvTimeoutError::Timeout) {
+            stop.store(true, Ordering::Relaxed);
+        }
+    });
+    let profiles: Vec<Profile> = sim::profile_names()
+        .filter(|name| *name != NO_DEVICE)
+        .map(sim::profile)
+        .collect::<Result<_, _>>()?;
+    let device = device_of((run, name), &found, named.as_ref(), &profiles, &simulations);
+    let found = match device {
+        Ok(device) => with_forecasts(run, found, &device, &simulations),
+        Err(why) => without_forecasts(found, run, &why),
+    };
+    drop(done);
+    simulations.clear();
+    Ok(found)
+}
+
+/// The built-in scenario `quick` on a simulated device, which takes a second.
+fn simulated(target: &str) -> Result<Run, CommandError> {
+    let scenario = Scenario::parse(&scenario_text(QUICK)?, &[])
+        .map_err(|source| CommandError::Scenario { name: QUICK.to_owned(), source })?;
+    let request = Request::new(scenario, Target::parse(target)?, 1);
+    Ok(flashlag_runner::run(request, &mut Unobserved)?)
+}
+
+struct Unobserved;
+
+impl Observer for Unobserved {
+    fn event(&mut self, _: Event<'_>) {}
+}
+
+/// What is below a directory, with its whole path.
+fn seen_from(directory: &Path) -> Result<Explained, CommandError> {
+    let whole = directory.canonicalize().map_err(|source| CommandError::Directory {
+        path: directory.to_owned(),
+        source,
+    })?;
+    let environment = environment_with_names(&Root::system(), &whole);
+    let findings = set_up(&environment);
+    Ok(Explained { subject: whole.display().to_string(), environment, findings, run: None })
+}

@@ -1,0 +1,29 @@
+//! What each command does, shared by the doors: words in, runs, comparisons, forecasts and profiles out.
+//!
+//! The program and the Python package take words (a scenario's name, `sim:pixel-2016+f2fs`,
+//! `full=90%`) and give them to this crate, so that both mean the same by them and refuse them in the
+//! same sentences. Nothing is printed here; progress goes to a [`Counting`], if there is one.
+#![forbid(unsafe_code)]
+
+mod compare;
+mod error;
+mod explain;
+mod files;
+mod fit;
+mod limits;
+mod predict;
+mod protocol;
+mod run;
+mod simulations;
+mod verify;
+
+pub use compare::{Sides, compared};
+pub use error::{CommandError, one_paragraph};
+pub use explain::{Subject, effects};
+pub use files::{earlier, name_of, run_from, scenario_text};
+pub use fit::{FitWords, fit};
+pub use limits::{Limits, celsius, percent};
+pub use predict::{Prediction, PredictWords};
+pub use run::{ASK_ABOVE, RunWords, consent, label};
+pub use simulations::{Counting, Silent, Simulations, scenario_of_check};
+pub use verify::discrepancies;

@@ -1,0 +1,80 @@
+use arrow_array::RecordBatch;
+use arrow_schema::ArrowError;
+use flashlag_schema::{Phase, Run, StoredHistogram};
+use flashlag_stats::Histogram;
+
+use crate::column::{Column, Signed, table, text, whole};
+
+/// Which time of an operation a histogram counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HistogramOf {
+    /// From handing the operation to the device until it was done.
+    #[default]
+    Latency,
+    /// From the intended start, of a schedule.
+    Response,
+    /// The flush's part, where the flush is a call of its own.
+    Flush,
+}
+
+impl HistogramOf {
+    /// All of them.
+    pub const ALL: [HistogramOf; 3] =
+        [HistogramOf::Latency, HistogramOf::Response, HistogramOf::Flush];
+
+    /// Its name: `latency`, `response` or `flush`.
+    pub fn name(self) -> &'static str {
+        match self {
+            HistogramOf::Latency => "latency",
+            HistogramOf::Response => "response",
+            HistogramOf::Flush => "flush",
+        }
+    }
+
+    fn of(self, phase: &Phase) -> Option<&StoredHistogram> {
+        match self {
+            HistogramOf::Latency => Some(&phase.histogram),
+            HistogramOf::Response => phase.response_histogram.as_ref(),
+            HistogramOf::Flush => phase.flush_histogram.as_ref(),
+        }
+    }
+}
+
+/// One bucket of one phase.
+struct Row<'a> {
+    phase: &'a Phase,
+    index: u32,
+    count: u64,
+}
+
+/// A row for each bucket with a value, of each phase that has such a histogram.
+///
+/// # Errors
+/// None is known.
+pub fn histograms(run: &Run, of: HistogramOf) -> Result<RecordBatch, ArrowError> {
+    let mut rows = Vec::new();
+    for phase in &run.phases {
+        let Some(stored) = of.of(phase) else { continue };
+        let buckets = stored.index.iter().zip(&stored.count);
+        rows.extend(buckets.map(|(index, count)| Row { phase, index: *index, count: *count }));
+    }
+    table(columns(), &rows)
+}
+
+fn columns<'a>() -> Vec<Column<Row<'a>>> {
+    vec![
+        text("phase", "Unique in a run: state, repetition and test", |row| Some(row.phase.label())),
+        text("name", "Name of the test in the scenario", |row| Some(row.phase.name.clone())),
+        text("state", "Where the device was in its life", |row| {
+            Some(row.phase.state.name().to_owned())
+        }),
+        whole("run", "Repetition within that state, from 1", |row| Some(row.phase.run.signed())),
+        whole("from_ns", "Smallest value of the bucket", |row| {
+            Some(Histogram::bounds_of(row.index as usize).0.signed())
+        }),
+        whole("to_ns", "Largest value of the bucket", |row| {
+            Some(Histogram::bounds_of(row.index as usize).1.signed())
+        }),
+        whole("count", "Number of values in it", |row| Some(row.count.signed())),
+    ]
+}

@@ -1,0 +1,59 @@
+"""Measure, explain and predict how flash storage makes a device lag.
+
+The same as the `flashlag` program, with the same words:
+
+>>> import flashlag, polars
+>>> run = flashlag.run("quick", on="sim:pixel-2016+f2fs")
+>>> print(run.headline)
+>>> frame = polars.DataFrame(run.frame())
+
+Times are whole nanoseconds and their names end in `_ns`; sizes are bytes and end in `_bytes`. A word with
+two dashes in an error's sentence is the keyword argument of that name.
+"""
+
+from flashlag._device import (
+    OPERATION,
+    SCHEDULED,
+    Device,
+    LostUnit,
+    Op,
+    PowerCut,
+    Stats,
+    operations,
+)
+from flashlag._errors import Error, InputError, Interrupted
+from flashlag._flashlag import VERSION as __version__
+from flashlag._flashlag import Table
+from flashlag._predict import Fit, Forecast, Profile, fit, predict, profiles
+from flashlag._run import Run, load, run, verify
+from flashlag._views import Comparison, Explained, compare, explain
+
+__all__ = [
+    "OPERATION",
+    "SCHEDULED",
+    "Comparison",
+    "Device",
+    "Error",
+    "Explained",
+    "Fit",
+    "Forecast",
+    "InputError",
+    "Interrupted",
+    "LostUnit",
+    "Op",
+    "PowerCut",
+    "Profile",
+    "Run",
+    "Stats",
+    "Table",
+    "__version__",
+    "compare",
+    "explain",
+    "fit",
+    "load",
+    "operations",
+    "predict",
+    "profiles",
+    "run",
+    "verify",
+]

@@ -1,0 +1,35 @@
+//! Errors as Python exceptions, in the sentences of the command line. Their classes are in
+//! `flashlag/_errors.py`.
+
+use flashlag_commands::{CommandError, one_paragraph};
+use flashlag_runner::RunError;
+use flashlag_units::sanitize;
+use pyo3::prelude::*;
+
+pyo3::import_exception!(flashlag._errors, Error);
+pyo3::import_exception!(flashlag._errors, InputError);
+
+/// A failure that is no fault of the words.
+pub fn failed(sentence: &str) -> PyErr {
+    Error::new_err(sanitize(sentence))
+}
+
+/// A word without a meaning.
+pub fn misspelt(sentence: &str) -> PyErr {
+    InputError::new_err(sanitize(sentence))
+}
+
+/// The exception of a command's error.
+pub fn raised(error: &CommandError) -> PyErr {
+    let mut sentence = one_paragraph(error);
+    if let CommandError::Run(RunError::Room { fits: Some(fits), .. }) = error {
+        let leave = fits.leave.map(|leave| format!("--leave {}MB", leave.0 / 1_000_000));
+        let span = fits.span.map(|span| format!("--set span={}MB", span.0 / 1_000_000));
+        let words: Vec<String> = leave.into_iter().chain(span).collect();
+        sentence = format!("{sentence}; this would work: {}", words.join(" "));
+    }
+    match error.is_in_words() {
+        true => misspelt(&sentence),
+        false => failed(&sentence),
+    }
+}
