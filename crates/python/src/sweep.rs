@@ -82,8 +82,8 @@ impl Sweep {
     }
 
     /// Keeps the results of a chunk on the disk; `False` where they were there before.
-    fn add(&self, py: Python<'_>, results: Vec<u8>) -> PyResult<bool> {
-        self.with(py, |sweep| sweep.add(&results))
+    fn add(&self, py: Python<'_>, results: &[u8]) -> PyResult<bool> {
+        self.with(py, |sweep| sweep.add(results))
     }
 
     /// Lets the journal go: another process may go on.
@@ -109,8 +109,8 @@ impl Sweep {
 
 /// Measures a chunk's points; what a worker does.
 #[pyfunction]
-pub fn measure<'py>(py: Python<'py>, chunk: Vec<u8>) -> PyResult<Bound<'py, PyBytes>> {
-    let measured = py.detach(|| guarded(|| flashlag_sweep::measure(&chunk)))?;
+pub fn measure<'py>(py: Python<'py>, chunk: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+    let measured = py.detach(|| guarded(|| flashlag_sweep::measure(chunk)))?;
     let results = measured.map_err(|error| raised(&error))?;
     Ok(PyBytes::new(py, &results))
 }

@@ -26,6 +26,7 @@ from flashlag._flashlag import VERSION as __version__
 from flashlag._flashlag import Table
 from flashlag._predict import Fit, Forecast, Profile, fit, predict, profiles
 from flashlag._run import Run, load, run, verify
+from flashlag._sweep import Swept, sweep
 from flashlag._views import Comparison, Explained, compare, explain
 
 __all__ = [
@@ -45,6 +46,7 @@ __all__ = [
     "Profile",
     "Run",
     "Stats",
+    "Swept",
     "Table",
     "__version__",
     "compare",
@@ -55,5 +57,6 @@ __all__ = [
     "predict",
     "profiles",
     "run",
+    "sweep",
     "verify",
 ]
