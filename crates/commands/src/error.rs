@@ -104,9 +104,7 @@ pub enum CommandError {
         source: TargetError,
     },
     /// More is written than was agreed to.
-    #[error(
-        "not run: it writes more than {ASK_ABOVE}; add --yes to agree, or --budget to cap it"
-    )]
+    #[error("not run: it writes more than {ASK_ABOVE}; add --yes to agree, or --budget to cap it")]
     Consent,
     /// Words without a meaning: what is wrong with them, and what there is.
     #[error("{0}")]

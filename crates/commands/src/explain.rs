@@ -113,10 +113,9 @@ impl Observer for Unobserved {
 
 /// What is below a directory, with its whole path.
 fn seen_from(directory: &Path) -> Result<Explained, CommandError> {
-    let whole = directory.canonicalize().map_err(|source| CommandError::Directory {
-        path: directory.to_owned(),
-        source,
-    })?;
+    let whole = directory
+        .canonicalize()
+        .map_err(|source| CommandError::Directory { path: directory.to_owned(), source })?;
     let environment = environment_with_names(&Root::system(), &whole);
     let findings = set_up(&environment);
     Ok(Explained { subject: whole.display().to_string(), environment, findings, run: None })

@@ -34,8 +34,10 @@ pub fn scenario_text(name: &str) -> Result<String, CommandError> {
     let builtin = builtin(name).map(|builtin| builtin.text);
     match builtin.or_else(|| sim::builtin_protocol(name)) {
         Some(text) => Ok(text.to_owned()),
-        None if name.ends_with(".toml") || Path::new(name).exists() => std::fs::read_to_string(name)
-            .map_err(|source| CommandError::ScenarioFile { name: name.to_owned(), source }),
+        None if name.ends_with(".toml") || Path::new(name).exists() => {
+            std::fs::read_to_string(name)
+                .map_err(|source| CommandError::ScenarioFile { name: name.to_owned(), source })
+        }
         None => {
             let names: Vec<_> = BUILTINS.iter().map(|one| one.name).collect();
             Err(CommandError::Words(format!(

@@ -80,8 +80,6 @@ fn nearest_profile(
     simulations.clear();
     let first = ranked.first().and_then(|first| all.get(first.index));
     first.cloned().ok_or_else(|| {
-        CommandError::Impossible(
-            "no built-in profile can be simulated for this run".to_owned(),
-        )
+        CommandError::Impossible("no built-in profile can be simulated for this run".to_owned())
     })
 }

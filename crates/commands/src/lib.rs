@@ -23,7 +23,7 @@ pub use explain::{Subject, effects};
 pub use files::{earlier, name_of, run_from, scenario_text};
 pub use fit::{FitWords, fit};
 pub use limits::{Limits, celsius, percent};
-pub use predict::{Prediction, PredictWords};
+pub use predict::{PredictWords, Prediction};
 pub use run::{ASK_ABOVE, RunWords, consent, label};
 pub use simulations::{Counting, Silent, Simulations, scenario_of_check};
 pub use verify::discrepancies;

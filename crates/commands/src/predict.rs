@@ -89,8 +89,7 @@ impl Prediction {
         if self.changes.is_empty() {
             return Ok(None);
         }
-        let forecast =
-            predict(&self.start, &self.changes, checked(), simulations, &self.options)?;
+        let forecast = predict(&self.start, &self.changes, checked(), simulations, &self.options)?;
         Ok(Some(forecast))
     }
 
@@ -117,7 +116,8 @@ fn situation(words: &PredictWords) -> Result<Situation, CommandError> {
     } else {
         let target = sim::SimTarget::parse(subject)?;
         if target.age != Age::New {
-            let text = "a forecast begins with a new device: leave state= out, and give --change age=12mo";
+            let text =
+                "a forecast begins with a new device: leave state= out, and give --change age=12mo";
             return Err(CommandError::Words(text.to_owned()));
         }
         Situation::new(&target.profile, &target.mount.to_string())?

@@ -29,9 +29,11 @@ pub fn comparison(comparison: &Comparison) -> Result<RecordBatch, ArrowError> {
     let mut rows = Vec::new();
     for test in &comparison.rows {
         let sides = test.sides.iter().enumerate();
-        rows.extend(sides.filter_map(|(of, side)| {
-            side.as_ref().map(|side| Row { comparison, test, of, side })
-        }));
+        rows.extend(
+            sides.filter_map(|(of, side)| {
+                side.as_ref().map(|side| Row { comparison, test, of, side })
+            }),
+        );
     }
     table(columns(), &rows)
 }

@@ -27,13 +27,15 @@ fn rows<'a>(
 /// None is known.
 pub fn forecast(forecast: &Forecast) -> Result<RecordBatch, ArrowError> {
     let before = rows(("as it is", &forecast.filesystem, None), &forecast.before);
-    let after = forecast.steps.iter().flat_map(|stage| {
-        rows((&stage.change, &stage.filesystem, None), &stage.after)
-    });
+    let after = forecast
+        .steps
+        .iter()
+        .flat_map(|stage| rows((&stage.change, &stage.filesystem, None), &stage.after));
     let rows: Vec<Row<'_>> = before.chain(after).collect();
-    let mut columns = vec![text("change", "The last change: each is on top of those before", |row: &Row<'_>| {
-        Some(row.change.clone())
-    })];
+    let mut columns =
+        vec![text("change", "The last change: each is on top of those before", |row: &Row<'_>| {
+            Some(row.change.clone())
+        })];
     columns.extend(figures());
     table(columns, &rows)
 }
@@ -43,12 +45,15 @@ pub fn forecast(forecast: &Forecast) -> Result<RecordBatch, ArrowError> {
 /// # Errors
 /// None is known.
 pub fn sweep(sweep: &Sweep) -> Result<RecordBatch, ArrowError> {
-    let rows = sweep.levels.iter().flat_map(|level| {
-        rows(("", &sweep.filesystem, Some(level.full)), &level.figures)
-    });
+    let rows = sweep
+        .levels
+        .iter()
+        .flat_map(|level| rows(("", &sweep.filesystem, Some(level.full)), &level.figures));
     let rows: Vec<Row<'_>> = rows.collect();
     let mut columns =
-        vec![real("full", "Share of the filesystem's room that is in use", |row: &Row<'_>| row.full)];
+        vec![real("full", "Share of the filesystem's room that is in use", |row: &Row<'_>| {
+            row.full
+        })];
     columns.extend(figures());
     table(columns, &rows)
 }

@@ -15,9 +15,10 @@ struct Row<'a> {
 /// # Errors
 /// None is known.
 pub fn intervals(run: &Run) -> Result<RecordBatch, ArrowError> {
-    let rows = run.phases.iter().flat_map(|phase| {
-        phase.intervals.iter().map(move |interval| Row { phase, interval })
-    });
+    let rows = run
+        .phases
+        .iter()
+        .flat_map(|phase| phase.intervals.iter().map(move |interval| Row { phase, interval }));
     let rows: Vec<Row<'_>> = rows.collect();
     table(columns(), &rows)
 }

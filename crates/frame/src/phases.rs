@@ -50,9 +50,7 @@ fn of_the_test<'a>() -> Vec<Column<Row<'a>>> {
         }),
         whole("run", "Repetition within that state, from 1", |row| Some(row.phase.run.signed())),
         text("operation", "What was done", |row| Some(row.phase.operation.name().to_owned())),
-        whole("block_bytes", "Bytes of each operation", |row| {
-            Some(row.phase.block_bytes.signed())
-        }),
+        whole("block_bytes", "Bytes of each operation", |row| Some(row.phase.block_bytes.signed())),
         whole("span_bytes", "Bytes that addresses were drawn from", |row| {
             Some(row.phase.span_bytes.signed())
         }),

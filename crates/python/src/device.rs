@@ -48,12 +48,7 @@ impl Device {
     }
 
     fn header(&self, state: &State) -> Header {
-        Header::new(
-            &self.profile,
-            (state.flash.capacity().0, self.seed),
-            self.ledger,
-            state.now.0,
-        )
+        Header::new(&self.profile, (state.flash.capacity().0, self.seed), self.ledger, state.now.0)
     }
 }
 

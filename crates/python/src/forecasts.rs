@@ -156,9 +156,8 @@ pub fn fit(py: Python<'_>, words: FitArgs, run: Py<Run>) -> PyResult<Fit> {
         force: words.force,
     };
     let Worked { value, signal } = worked(py, &stop, move || {
-        let simulations = |what: &str, of| {
-            Ok(Simulations::new(Arc::clone(&flag), Box::new(Silent), what, of))
-        };
+        let simulations =
+            |what: &str, of| Ok(Simulations::new(Arc::clone(&flag), Box::new(Silent), what, of));
         fit_run((&run, &words.run_name), &asked, &simulations, &mut |_| {})
     })?;
     match signal {

@@ -50,7 +50,11 @@ impl Words {
             verify: self.verify,
             limits: Limits {
                 min_battery: read("--min-battery", self.min_battery.as_deref(), percent)?,
-                max_temperature: read("--max-temperature", self.max_temperature.as_deref(), celsius)?,
+                max_temperature: read(
+                    "--max-temperature",
+                    self.max_temperature.as_deref(),
+                    celsius,
+                )?,
                 cool_to: read("--cool-to", self.cool_to.as_deref(), celsius)?,
             },
             ..RunWords::new(&self.scenario, &self.on, self.seed)

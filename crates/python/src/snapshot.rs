@@ -46,7 +46,9 @@ impl Header {
     fn device(&self) -> String {
         let Header { profile, size_bytes, seed, ledger, version, .. } = self;
         let ledger = if *ledger { "with" } else { "without" };
-        format!("{profile} of {size_bytes} bytes, seed {seed}, {ledger} a ledger, flashlag {version}")
+        format!(
+            "{profile} of {size_bytes} bytes, seed {seed}, {ledger} a ledger, flashlag {version}"
+        )
     }
 }
 

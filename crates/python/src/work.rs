@@ -43,9 +43,8 @@ pub fn worked<T: Send + 'static>(
     loop {
         // A channel without a sender is a worker that panicked.
         // A receiver may be sent to another thread and not shared, so it goes in and comes back.
-        let (waits, back) = py.detach(move || {
-            (waited.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout), waited)
-        });
+        let (waits, back) = py
+            .detach(move || (waited.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout), waited));
         waited = back;
         if !waits {
             break;

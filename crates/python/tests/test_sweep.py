@@ -18,9 +18,9 @@ from distributed import Client, LocalCluster
 import flashlag
 
 GRID = """
-profile = ["nexus7-2012", "sd-a1"]
+profile = ["nexus5-2013", "pixel-2016"]
 filesystem = ["ext4", "f2fs"]
-size = "4GiB"
+size = "512MiB"
 seed = {{ from = 1, count = {count} }}
 [set]
 saves = 20

@@ -118,8 +118,19 @@ fn data_uri(svg: &str) -> String {
     let mut uri = "data:image/svg+xml;charset=utf-8,".to_owned();
     for byte in svg.bytes() {
         match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b' ' | b'-' | b'_' | b'.' | b'~' | b'/'
-            | b'=' | b':' | b',' | b';' => uri.push(char::from(byte)),
+            b'A'..=b'Z'
+            | b'a'..=b'z'
+            | b'0'..=b'9'
+            | b' '
+            | b'-'
+            | b'_'
+            | b'.'
+            | b'~'
+            | b'/'
+            | b'='
+            | b':'
+            | b','
+            | b';' => uri.push(char::from(byte)),
             byte => uri.push_str(&format!("%{byte:02X}")),
         }
     }

@@ -38,10 +38,21 @@ impl Version {
         }
     }
 
+    /// The version alone, which the table has: the program knows its commit, the Python package does not.
+    pub fn number(self) -> String {
+        self.version
+    }
+
+    /// Whether figures of the two belong in one table.
+    fn fits(&self, other: &Version) -> bool {
+        let commits = self.commit.as_ref().zip(other.commit.as_ref());
+        self.version == other.version && commits.is_none_or(|(one, two)| one == two)
+    }
+
     /// Refuses what another version made.
     pub fn check(&self, what: impl Into<String>) -> Result<(), SweepError> {
         let own = Version::own();
-        if *self == own {
+        if self.fits(&own) {
             return Ok(());
         }
         let (theirs, ours) = (self.text(), own.text());
@@ -158,4 +169,24 @@ pub(crate) fn measure_until(
 /// The results that a worker gave back.
 pub(crate) fn results(bytes: &[u8]) -> Result<Results, SweepError> {
     unwrap("a worker's results", bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_version_or_commit_is_refused_by_name_and_an_unknown_commit_is_not() {
+        let of = |version: &str, commit: Option<&str>| Version {
+            version: version.to_owned(),
+            commit: commit.map(str::to_owned),
+        };
+        assert!(of("1", None).fits(&of("1", Some("a"))));
+        assert!(of("1", Some("a")).fits(&of("1", Some("a"))));
+        assert!(!of("1", Some("a")).fits(&of("1", Some("b"))));
+        assert!(!of("1", None).fits(&of("2", None)));
+        let head = Head { version: of("0.0.9", None), body: Vec::<u8>::new() };
+        let error = measure(&sealed::seal(&head).unwrap()).unwrap_err().to_string();
+        assert!(error.starts_with("a chunk is of flashlag 0.0.9, this is "), "{error}");
+    }
 }

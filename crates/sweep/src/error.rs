@@ -145,7 +145,9 @@ pub enum SweepError {
         count: u64,
     },
     /// A table that was to be written before all points are measured.
-    #[error("{missing} of {points} points are not measured yet: the same command goes on with them")]
+    #[error(
+        "{missing} of {points} points are not measured yet: the same command goes on with them"
+    )]
     Unfinished {
         /// Points without rows.
         missing: u64,

@@ -130,7 +130,8 @@ impl Journal {
         while let Some(content) = frame_at(&mut self.file, from, length).map_err(failed)? {
             let begin = from + FRAME as u64;
             let frame = results(&content).ok();
-            let place = frame.and_then(|found| self.frames.get_mut(usize::try_from(found.index).ok()?));
+            let place =
+                frame.and_then(|found| self.frames.get_mut(usize::try_from(found.index).ok()?));
             if let Some(place) = place.filter(|place| place.is_none()) {
                 *place = Some((begin, content.len() as u32));
                 self.done += 1;
@@ -205,11 +206,7 @@ fn chunks(head: &Head) -> usize {
 }
 
 /// The head and the end of its frame; `None` of a journal that was killed before it had one.
-fn read_head(
-    file: &mut File,
-    path: &Path,
-    length: u64,
-) -> Result<Option<(Head, u64)>, SweepError> {
+fn read_head(file: &mut File, path: &Path, length: u64) -> Result<Option<(Head, u64)>, SweepError> {
     let failed = |source| failure("read", path, source);
     let mut begin = Vec::new();
     file.seek(SeekFrom::Start(0)).map_err(failed)?;

@@ -81,8 +81,7 @@ impl Row {
     /// The row of a phase.
     pub(crate) fn of_phase(phase: Phase) -> Row {
         let latency = &phase.latency_ns;
-        let percentiles =
-            [latency.p50, latency.p90, latency.p99, latency.p999, latency.mean];
+        let percentiles = [latency.p50, latency.p90, latency.p99, latency.p999, latency.mean];
         Row {
             outcome: Outcome::Done,
             phase: phase.name,

@@ -133,7 +133,10 @@ impl Sweep {
     pub fn add(&mut self, bytes: &[u8]) -> Result<bool, SweepError> {
         let found = results(bytes)?;
         if found.grid != self.chunks.hash {
-            return Err(SweepError::OtherSweep { theirs: found.grid, ours: self.chunks.hash.clone() });
+            return Err(SweepError::OtherSweep {
+                theirs: found.grid,
+                ours: self.chunks.hash.clone(),
+            });
         }
         if found.points.len() as u64 != self.chunks.points_of(found.index) {
             let reason = format!("chunk {} has {} points", found.index, found.points.len());

@@ -47,7 +47,8 @@ pub fn run(
                 while !ended.load(Ordering::Relaxed) && !stop.load(Ordering::Relaxed) {
                     let at = next.fetch_add(1, Ordering::Relaxed);
                     let Some(index) = missing.get(at as usize) else { return };
-                    let results = chunks.bytes(*index).and_then(|chunk| measure_until(&chunk, stop));
+                    let results =
+                        chunks.bytes(*index).and_then(|chunk| measure_until(&chunk, stop));
                     if send.send(results).is_err() {
                         return;
                     }

@@ -8,8 +8,8 @@ use std::sync::atomic::AtomicBool;
 
 use flashlag_sweep::{Grid, Sweep, SweepError, SweepOptions, journal_of, measure, run};
 
-const GRID: &str = "profile = [\"nexus7-2012\", \"sd-c10\"]\nfilesystem = [\"ext4\", \"f2fs\"]\n\
-                    size = \"128MiB\"\nage = [\"new\", \"1mo\"]\n[set]\nsaves = 20\n\
+const GRID: &str = "profile = [\"nexus5-2013\", \"pixel-2016\"]\nfilesystem = [\"ext4\", \"f2fs\"]\n\
+                    size = \"512MiB\"\nage = [\"new\", \"1mo\"]\n[set]\nsaves = 20\n\
                     random_bytes = \"64KiB\"\nbytes = \"1MiB\"\nspan = \"1MiB\"\n";
 
 fn grid() -> Grid {
@@ -118,7 +118,7 @@ fn a_changed_grid_a_second_process_and_a_strange_file_are_refused_and_nothing_is
     assert!(matches!(error, SweepError::InUse { .. }), "{error}");
     drop(sweep);
     let before = fs::read(journal_of(&output)).unwrap();
-    let changed = Grid::parse(&GRID.replace("20", "21")).unwrap();
+    let changed = Grid::parse(&GRID.replace("saves = 20", "saves = 21")).unwrap();
     let other = Sweep::open(changed.clone(), &output, SweepOptions::default()).unwrap_err();
     assert!(other.to_string().contains("give another output for the changed grid"), "{other}");
     assert_eq!(fs::read(journal_of(&output)).unwrap(), before);

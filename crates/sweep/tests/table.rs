@@ -111,8 +111,8 @@ fn repeated(command: &str) -> Run {
 fn the_row_of_a_point_has_the_figures_that_its_command_gives_and_its_histogram_gives_them_again() {
     let folder = tempfile::tempdir().unwrap();
     let (finished, rows) = swept(
-        "profile = [\"nexus7-2012\", \"ufs31-phone\"]\nfilesystem = [\"ext4\", \"f2fs\"]\n\
-         options = [\"\", \"nobarrier\"]\nsize = \"256MiB\"\nage = \"3mo\"\nfull = [0, \"80%\"]\n\
+        "profile = [\"nexus5-2013\", \"pixel-2016\"]\nfilesystem = [\"ext4\", \"f2fs\"]\n\
+         options = [\"\", \"nobarrier\"]\nsize = \"512MiB\"\nage = \"3mo\"\nfull = [0, \"80%\"]\n\
          seed = 5\n[parameters]\n\"nand.program\" = \"700us\"\n[set]\nsaves = 200\n",
         &folder.path().join("table.parquet"),
     );
@@ -153,13 +153,13 @@ fn the_row_of_a_point_has_the_figures_that_its_command_gives_and_its_histogram_g
 fn a_filled_device_has_the_share_in_use_that_the_grid_asks_for() {
     let folder = tempfile::tempdir().unwrap();
     let (_, rows) = swept(
-        "profile = \"nexus7-2012\"\nfilesystem = \"ext4\"\nsize = \"512MiB\"\nfull = 0.75\n",
+        "profile = \"nexus5-2013\"\nfilesystem = \"ext4\"\nsize = \"512MiB\"\nfull = 0.75\n",
         &folder.path().join("table.parquet"),
     );
     let run = repeated(&text(&rows[0], "command"));
     let free = flashlag_runner::sim::room(
-        &flashlag_runner::SimTarget::parse("sim:nexus7-2012+ext4,size=512MiB").unwrap().profile,
-        &flashlag_runner::SimTarget::parse("sim:nexus7-2012+ext4,size=512MiB").unwrap().mount,
+        &flashlag_runner::SimTarget::parse("sim:nexus5-2013+ext4,size=512MiB").unwrap().profile,
+        &flashlag_runner::SimTarget::parse("sim:nexus5-2013+ext4,size=512MiB").unwrap().mount,
     )
     .unwrap();
     let fill = run.phases.iter().find(|phase| phase.name == "fill_1m").unwrap();
@@ -173,8 +173,8 @@ fn a_filled_device_has_the_share_in_use_that_the_grid_asks_for() {
 fn a_point_that_fails_is_a_row_that_says_why_and_the_others_are_measured() {
     let folder = tempfile::tempdir().unwrap();
     let (finished, rows) = swept(
-        "profile = \"nexus7-2012\"\nfilesystem = [\"ext4\", \"f2fs\", \"raw\"]\n\
-         options = [\"\", \"atomic\"]\nsize = [\"256MiB\", \"1MiB\"]\n[set]\nsaves = 20\n",
+        "profile = \"nexus5-2013\"\nfilesystem = [\"ext4\", \"f2fs\", \"raw\"]\n\
+         options = [\"\", \"atomic\"]\nsize = [\"512MiB\", \"1MiB\"]\n[set]\nsaves = 20\n",
         &folder.path().join("table.parquet"),
     );
     assert_eq!(finished.points, 12);
@@ -185,7 +185,8 @@ fn a_point_that_fails_is_a_row_that_says_why_and_the_others_are_measured() {
     for row in &failed {
         assert!(!text(row, "error").is_empty() && whole(row, "ops").is_none(), "{row:?}");
     }
-    let says = |needle: &str| failed.iter().filter(|row| text(row, "error").contains(needle)).count();
+    let says =
+        |needle: &str| failed.iter().filter(|row| text(row, "error").contains(needle)).count();
     assert!(says("MiB at least") >= 3, "too small: {failed:?}");
     assert!(says("atomic") >= 2, "no option of ext4: {failed:?}");
     assert!(skipped.iter().all(|row| text(row, "phase").contains("save")), "{skipped:?}");

@@ -5,15 +5,16 @@ use clap::Args;
 const AFTER_HELP: &str = "\
 A grid has for each key a value or a list of them; all combinations are measured:
 
-  profile    = [\"nexus7-2012\", \"ufs31-phone\"]
+  profile    = [\"nexus7-2012\", \"sd-a1\"]
   filesystem = [\"ext4\", \"f2fs\"]
-  size       = \"256MiB\"
+  size       = \"4GiB\"
   full       = [\"0%\", \"50%\", \"90%\"]
   seed       = { from = 1, count = 100 }
 
-The same command goes on after Ctrl-C or a crash: what is measured is in FILE.parquet.journal until
-the table is written. A point that fails is a row that says why, and the row of each point has the
-command that repeats it. On a cluster: `flashlag.sweep` in Python. See docs/sweeps.md.";
+The same command goes on after Ctrl-C or a crash: until the table is written,
+what is measured is in FILE.parquet.journal. A point that fails is a row that
+says why, and each row has the command that repeats its point. On a cluster:
+`flashlag.sweep` in Python. See docs/sweeps.md.";
 
 /// `flashlag sweep`
 #[derive(Debug, Args)]

@@ -153,7 +153,8 @@ class _Submitted:
     def _submit(self, index: int) -> None:
         try:
             task = self.executor.submit(measure, self.native.chunk(index))
-        except (BrokenExecutor, RuntimeError) as error:
+        except Exception as error:
+            # Each kind of executor has an exception of its own for that.
             raise self._broken(error) from error
         self.tasks[task] = index
 

@@ -116,7 +116,11 @@ pub(crate) fn prepare(request: Request, target: &SimTarget) -> Result<Work<Simul
         kind: TargetKind::Simulated,
         name: target.text.clone(),
         directory: None,
-        profile: Some(profile_record(&target.profile, target.mount.to_string(), target.device_options())),
+        profile: Some(profile_record(
+            &target.profile,
+            target.mount.to_string(),
+            target.device_options(),
+        )),
     };
     let leave = reviewers_leave(request.leave);
     let estimate = estimate(&request.scenario, stack.free().saturating_minus(leave.0));

@@ -51,9 +51,9 @@ impl Target {
     pub fn with_parameters(self, changes: &[(String, String)]) -> Result<Target, RunError> {
         match self {
             Target::Simulated(target) => {
-                let changed = changes.iter().try_fold(target, |target, (key, value)| {
-                    target.with_parameter(key, value)
-                });
+                let changed = changes
+                    .iter()
+                    .try_fold(target, |target, (key, value)| target.with_parameter(key, value));
                 changed.map(Target::Simulated)
             }
             other if changes.is_empty() => Ok(other),
@@ -172,7 +172,10 @@ mod tests {
     #[test]
     fn only_a_simulated_target_takes_parameters() {
         let change = [("nand.program".to_owned(), "3ms".to_owned())];
-        assert_ne!(parsed("sim:nexus7-2012").with_parameters(&change).unwrap(), parsed("sim:nexus7-2012"));
+        assert_ne!(
+            parsed("sim:nexus7-2012").with_parameters(&change).unwrap(),
+            parsed("sim:nexus7-2012")
+        );
         for text in [".", "lab:zero+ext4", "adb:"] {
             assert_eq!(parsed(text).with_parameters(&[]).unwrap(), parsed(text));
             let error = parsed(text).with_parameters(&change).unwrap_err();

@@ -101,8 +101,7 @@ impl SimTarget {
     /// # Errors
     /// No such parameter, a value of another type, or one that makes no device.
     pub fn with_parameter(mut self, key: &str, value: &str) -> Result<SimTarget, RunError> {
-        self.profile =
-            self.profile.with(key, value).map_err(|error| refused(&self.text, error))?;
+        self.profile = self.profile.with(key, value).map_err(|error| refused(&self.text, error))?;
         Ok(self)
     }
 

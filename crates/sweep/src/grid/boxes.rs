@@ -75,14 +75,8 @@ impl SeedList {
 impl Box {
     /// Number of combinations; `None` where that is more than can be counted.
     pub fn points(&self) -> Option<u64> {
-        let texts = [
-            &self.scenario,
-            &self.profile,
-            &self.filesystem,
-            &self.options,
-            &self.size,
-            &self.age,
-        ];
+        let texts =
+            [&self.scenario, &self.profile, &self.filesystem, &self.options, &self.size, &self.age];
         let pairs = self.set.iter().chain(&self.parameters).map(|(_, values)| values.len());
         let lengths = texts.into_iter().map(Vec::len).chain([self.full.len()]).chain(pairs);
         lengths.map(|length| length as u64).try_fold(self.seed.count(), u64::checked_mul)

@@ -116,8 +116,8 @@ fn scenarios(
                 )));
             }
         };
-        let scenario = Scenario::parse(&text, &[])
-            .map_err(|error| wrong(&format_args!("{name}: {error}")))?;
+        let scenario =
+            Scenario::parse(&text, &[]).map_err(|error| wrong(&format_args!("{name}: {error}")))?;
         texts.scenarios.insert(name.clone(), text);
         Ok(scenario)
     };
@@ -201,10 +201,8 @@ fn check_fills(at: &Place<'_>, scenarios: &[Scenario]) -> Result<(), GridError> 
     };
     match scenarios.iter().any(fills) {
         true => Ok(()),
-        false => Err(at.wrong(
-            "full",
-            "no scenario of these fills the storage: micro, fill and lifecycle do",
-        )),
+        false => Err(at
+            .wrong("full", "no scenario of these fills the storage: micro, fill and lifecycle do")),
     }
 }
 

@@ -4,7 +4,8 @@ use proptest::prelude::*;
 
 use super::*;
 
-const BOTH: &str = "profile = [\"nexus7-2012\", \"ufs31-phone\"]\nfilesystem = [\"ext4\", \"f2fs\"]\n";
+const BOTH: &str =
+    "profile = [\"nexus7-2012\", \"ufs31-phone\"]\nfilesystem = [\"ext4\", \"f2fs\"]\n";
 
 fn error_of(text: &str) -> String {
     Grid::parse(text).unwrap_err().to_string()
@@ -34,8 +35,10 @@ fn a_grid_has_every_combination_once_and_the_seed_changes_fastest() {
 
 #[test]
 fn lists_of_points_are_products_of_their_own_over_the_keys_above() {
-    let text = format!("{BOTH}seed = [1, 2]\n[[points]]\nsize = \"64MiB\"\n\
-                        [[points]]\nprofile = \"zero\"\nage = [\"full\", \"12mo\"]\n");
+    let text = format!(
+        "{BOTH}seed = [1, 2]\n[[points]]\nsize = \"64MiB\"\n\
+                        [[points]]\nprofile = \"zero\"\nage = [\"full\", \"12mo\"]\n"
+    );
     let grid = Grid::parse(&text).unwrap();
     let points = all(&grid);
     assert_eq!(points.len(), 8 + 8);

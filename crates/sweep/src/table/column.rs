@@ -74,12 +74,17 @@ pub(super) const COLUMNS: [Column; 37] = [
     given("point", Kind::Text, "The point's id: the same in every grid that has it.", |r| {
         Cell::Text(r.id.to_owned())
     }),
-    given("index", Kind::Whole, "Place of the point in the grid, from 0.", |r| Cell::Whole(r.index)),
+    given("index", Kind::Whole, "Place of the point in the grid, from 0.", |r| {
+        Cell::Whole(r.index)
+    }),
     given("scenario", Kind::Text, "The scenario.", |r| Cell::Text(r.point.scenario.clone())),
     given("profile", Kind::Text, "The device's profile.", |r| Cell::Text(r.point.profile.clone())),
-    given("filesystem", Kind::Text, "The filesystem; the profile's where the grid has none.", |r| {
-        Cell::Text(r.filesystem.to_owned())
-    }),
+    given(
+        "filesystem",
+        Kind::Text,
+        "The filesystem; the profile's where the grid has none.",
+        |r| Cell::Text(r.filesystem.to_owned()),
+    ),
     given("options", Kind::Text, "Options of the mount, between commas.", |r| {
         Cell::Text(r.point.options.clone())
     }),
@@ -90,9 +95,12 @@ pub(super) const COLUMNS: [Column; 37] = [
         let age = if r.point.age.is_empty() { "new" } else { &r.point.age };
         Cell::Text(age.to_owned())
     }),
-    given("full", Kind::Number, "Share of the room for files in use before the tests, 0 to 1.", |r| {
-        Cell::Number(f64::from(r.point.full) / 1e6)
-    }),
+    given(
+        "full",
+        Kind::Number,
+        "Share of the room for files in use before the tests, 0 to 1.",
+        |r| Cell::Number(f64::from(r.point.full) / 1e6),
+    ),
     given("settings", Kind::Text, "Settings of the scenario, as JSON.", |r| json(&r.point.set)),
     given("parameters", Kind::Text, "Changed parameters of the profile, as JSON.", |r| {
         json(&r.point.parameters)
@@ -112,9 +120,7 @@ pub(super) const COLUMNS: [Column; 37] = [
     }),
     maybe("ops", Kind::Whole, "Operations.", |r| whole(r, |f| Some(f.ops))),
     maybe("bytes", Kind::Whole, "Bytes that they moved.", |r| whole(r, |f| Some(f.bytes.0))),
-    maybe("elapsed_ns", Kind::Whole, "Duration of the phase.", |r| {
-        whole(r, |f| Some(f.elapsed.0))
-    }),
+    maybe("elapsed_ns", Kind::Whole, "Duration of the phase.", |r| whole(r, |f| Some(f.elapsed.0))),
     maybe("ops_per_sec", Kind::Number, "Operations a second.", |r| number(r, |f| f.ops_per_sec)),
     maybe("bytes_per_sec", Kind::Number, "Bytes a second.", |r| number(r, |f| f.bytes_per_sec)),
     maybe("p50_ns", Kind::Whole, "Median latency; none with fewer than ten values beyond.", |r| {
@@ -155,7 +161,7 @@ pub(super) const COLUMNS: [Column; 37] = [
         Cell::Text(r.command.to_owned())
     }),
     given("flashlag", Kind::Text, "The version that measured it.", |_| {
-        Cell::Text(crate::chunk::Version::own().text())
+        Cell::Text(crate::chunk::Version::own().number())
     }),
 ];
 

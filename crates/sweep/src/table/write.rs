@@ -53,11 +53,8 @@ pub(crate) fn write(
     output: &Path,
     next: Next<'_>,
 ) -> Result<Finished, SweepError> {
-    let failed = |operation, source| SweepError::File {
-        operation,
-        path: output.to_owned(),
-        source,
-    };
+    let failed =
+        |operation, source| SweepError::File { operation, path: output.to_owned(), source };
     let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
     let mut temporary = tempfile::Builder::new();
@@ -103,7 +100,7 @@ impl<'a> Table<'a> {
         let refuse = |error: ParquetError| refused(output, &error);
         let said = |key: &str, value: String| KeyValue::new(key.to_owned(), value);
         let about = vec![
-            said("flashlag.version", Version::own().text()),
+            said("flashlag.version", Version::own().number()),
             said("flashlag.sweep", chunks.grid.name().to_owned()),
             said("flashlag.grid", chunks.hash.clone()),
             said("flashlag.points", chunks.grid.points().to_string()),
@@ -114,8 +111,8 @@ impl<'a> Table<'a> {
             .set_key_value_metadata(Some(about))
             .build();
         let schema = parse_message_type(&schema()).map_err(refuse)?;
-        let writer =
-            SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties)).map_err(refuse)?;
+        let writer = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties))
+            .map_err(refuse)?;
         let own = |(name, text): (&String, &String)| {
             let filesystem = Profile::parse(text).map(|profile| profile.filesystem);
             (name.clone(), Arc::from(filesystem.unwrap_or_default()))
