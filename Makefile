@@ -5,7 +5,7 @@ SHELL := /bin/bash
 CARGO ?= cargo
 FLASHLAG := target/release/flashlag
 
-.PHONY: help build run python wheels test quick checks lint unit setup-test bench round-trip monotone lab pictures site dist dist-twice fuzz clean
+.PHONY: help build run python wheels test quick checks lint unit setup-test bench sweep-bench round-trip monotone lab pictures site dist dist-twice fuzz clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -37,6 +37,11 @@ checks: ## Besides the tests: release and its size, oldest Rust, licences, aarch
 bench: build ## Speed and size beside fio, alternating; needs fio, a quiet machine, minutes
 	python3 scripts/bench.py
 	python3 scripts/bench_device.py
+
+sweep-bench: build ## 10,000 points in one process, and on Dask workers of which two are killed; minutes
+	scripts/python --tools
+	$(CARGO) build --release --locked -p flashlag-python
+	target/python/tests/bin/python scripts/sweep_bench.py target/release
 
 round-trip: build ## Fits of simulated devices with hidden parameters, 20 of them; 40 minutes
 	python3 scripts/round_trip.py --set sizes=1

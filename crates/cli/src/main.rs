@@ -48,6 +48,8 @@ fn main() -> std::process::ExitCode {
         Command::Trace(args) => command::trace::trace(&args, &terminal),
         Command::Predict(args) => command::predict::predict(&args, &terminal),
         Command::Fit(args) => command::fit::fit(&args, &terminal),
+        #[cfg(feature = "sweep")]
+        Command::Sweep(args) => command::sweep::sweep(&args, &terminal),
         Command::Profiles(args) => command::profiles::profiles(&args, &terminal),
         Command::Cuts(args) => command::cuts::cuts(&args, &terminal),
         Command::Device(args) => command::device::device(&args, &terminal),

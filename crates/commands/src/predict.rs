@@ -7,6 +7,7 @@ use flashlag_predict::change::{
 use flashlag_runner::sim;
 use flashlag_schema::Run;
 use flashlag_schema::published::checked;
+use flashlag_schema::target::Age;
 use flashlag_units::Bytes;
 
 use crate::error::CommandError;
@@ -114,6 +115,11 @@ fn situation(words: &PredictWords) -> Result<Situation, CommandError> {
         situation_of(&run_from(Path::new(subject))?, subject, words.force)?
     } else {
         let target = sim::SimTarget::parse(subject)?;
+        if target.age != Age::New {
+            let text =
+                "a forecast begins with a new device: leave state= out, and give --change age=12mo";
+            return Err(CommandError::Words(text.to_owned()));
+        }
         Situation::new(&target.profile, &target.mount.to_string())?
     };
     on(found, words)

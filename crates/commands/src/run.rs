@@ -24,6 +24,8 @@ pub struct RunWords {
     pub on: String,
     /// Changed settings of the scenario.
     pub set: Vec<(String, String)>,
+    /// Changed parameters of a simulated device's profile.
+    pub parameters: Vec<(String, String)>,
     /// The seed of every random choice.
     pub seed: u64,
     /// Name of the device under test.
@@ -45,6 +47,7 @@ impl RunWords {
             scenario: scenario.to_owned(),
             on: on.to_owned(),
             set: Vec::new(),
+            parameters: Vec::new(),
             seed,
             label: None,
             leave: None,
@@ -61,6 +64,9 @@ impl RunWords {
         words.extend(["--on".to_owned(), self.on.clone()]);
         for (key, value) in &self.set {
             words.extend(["--set".to_owned(), format!("{key}={value}")]);
+        }
+        for (key, value) in &self.parameters {
+            words.extend(["--parameter".to_owned(), format!("{key}={value}")]);
         }
         words.extend(["--seed".to_owned(), self.seed.to_string()]);
         if let Some(label) = &self.label {
@@ -87,7 +93,7 @@ impl RunWords {
     /// # Errors
     /// No such target, or an option that has no meaning on it.
     pub fn target(&self, resumes: bool) -> Result<Target, CommandError> {
-        let target = Target::parse(&self.on)?;
+        let target = Target::parse(&self.on)?.with_parameters(&self.parameters)?;
         target.check_options(resumes, self.verify, self.budget.is_some())?;
         match (&target, self.limits.given()) {
             (Target::Simulated(_) | Target::Lab(_), Some(option)) => {

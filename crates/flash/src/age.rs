@@ -16,11 +16,25 @@ const USED_PERCENT: u64 = 90;
 const DAY: u64 = 86_400;
 const PIECE: u64 = 512 << 10;
 
-/// A flash of an age, and its time.
+/// A flash of an age, and its time; a day of use writes [`Age::DAILY`].
 ///
 /// # Errors
-/// The parameters of the model contradict one another, or so long a use wears it out.
+/// As [`aged_by`].
 pub fn aged(model: &Model, seed: u64, age: Age) -> Result<(Flash, Nanos), FlashError> {
+    aged_by(model, seed, age, Age::DAILY)
+}
+
+/// A flash of an age, and its time. `daily` is what a day of use writes.
+///
+/// # Errors
+/// The parameters of the model contradict one another, the past of its map is not modelled, or so long
+/// a use wears it out.
+pub fn aged_by(
+    model: &Model,
+    seed: u64,
+    age: Age,
+    daily: Bytes,
+) -> Result<(Flash, Nanos), FlashError> {
     let mut flash = Flash::new(model, seed)?;
     let capacity = flash.capacity();
     match age {
@@ -39,7 +53,7 @@ pub fn aged(model: &Model, seed: u64, age: Age) -> Result<(Flash, Nanos), FlashE
         }
         Age::Aged(age) => {
             let written = Bytes(capacity.0 / 100 * USED_PERCENT);
-            let cycles = cycles(model, seed, written, age)?;
+            let cycles = cycles(model, seed, (written, daily), age)?;
             flash.prepare(&Past { written, order: Order::Random, cycles })?;
             Ok((flash, Nanos::ZERO))
         }
@@ -60,7 +74,12 @@ fn fill(flash: &mut Flash) -> Result<Nanos, FlashError> {
 
 /// Program/erase cycles of so long a use: what is written in a day, times what the
 /// device programs for each byte in that state, over what it has.
-fn cycles(model: &Model, seed: u64, used: Bytes, age: Nanos) -> Result<u32, FlashError> {
+fn cycles(
+    model: &Model,
+    seed: u64,
+    (used, daily): (Bytes, Bytes),
+    age: Nanos,
+) -> Result<u32, FlashError> {
     let mut flash = Flash::new(model, seed)?;
     flash.prepare(&Past { written: used, order: Order::Random, cycles: 0 })?;
     let unit = flash.mapping_unit();
@@ -72,7 +91,7 @@ fn cycles(model: &Model, seed: u64, used: Bytes, age: Nanos) -> Result<u32, Flas
     }
     let amplification = flash.stats().write_amplification().unwrap_or(1.0).max(1.0);
     let days = age.as_secs_f64() / DAY as f64;
-    let programmed = days * Age::DAILY.0 as f64 * amplification;
+    let programmed = days * daily.0 as f64 * amplification;
     let cycles = programmed / (model.map.capacity.0.0 + model.map.spare.0.0) as f64;
     let cycles = cycles.min(f64::from(u32::MAX)) as u32;
     match model.wear.endurance {

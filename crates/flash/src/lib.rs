@@ -69,7 +69,7 @@ mod sizing;
 mod stats;
 mod trace;
 
-pub use age::aged;
+pub use age::{aged, aged_by};
 pub use batch::{Batch, BatchError, Operation};
 pub use command::{Command, FlashError, Timing};
 pub use device::FlashDevice;

@@ -88,7 +88,7 @@ const TINY: &str = "name = \"tiny\"\n[[io]]\nname = \"w\"\noperation = \"write\"
 /// Whether a device can be made and written to.
 fn works(profile: &Profile) -> Result<(), String> {
     let mount = MountSpec::parse(Kind::Sim, "raw").unwrap();
-    let target = SimTarget { text: "sim:sized+raw".to_owned(), profile: profile.clone(), mount };
+    let target = SimTarget { text: "sim:sized+raw".to_owned(), ..SimTarget::new(profile, &mount) };
     let scenario = Scenario::parse(TINY, &[]).unwrap();
     let request = Request::new(scenario, Target::Simulated(target), 1);
     let run = flashlag_runner::run(request, &mut Silent).map_err(|error| error.to_string())?;

@@ -10,6 +10,7 @@ mod error;
 mod forecasts;
 mod run;
 mod snapshot;
+mod sweep;
 mod table;
 mod views;
 mod work;
@@ -25,6 +26,8 @@ mod _flashlag {
     use crate::forecasts::{Fit, Forecast, fit, predict, profiles};
     #[pymodule_export]
     use crate::run::{Run, load, run, verify};
+    #[pymodule_export]
+    use crate::sweep::{Sweep, measure};
     #[pymodule_export]
     use crate::table::Table;
     #[pymodule_export]

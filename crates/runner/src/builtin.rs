@@ -18,6 +18,7 @@ pub const BUILTINS: &[Builtin] = &[
     Builtin { name: "soak", text: include_str!("../../../scenarios/soak.toml") },
     Builtin { name: "wake", text: include_str!("../../../scenarios/wake.toml") },
     Builtin { name: "disk", text: include_str!("../../../scenarios/disk.toml") },
+    Builtin { name: "micro", text: include_str!("../../../scenarios/micro.toml") },
     Builtin { name: "app", text: include_str!("../../../scenarios/app.toml") },
 ];
 

@@ -85,10 +85,10 @@ fn cycles_of_the_parts_left_out_count_as_life_of_a_map_of_pages_and_of_log_block
     for text_of in [builtin_profile("nexus7-2012").unwrap().to_owned(), card] {
         let profile = Profile::parse(&text_of).unwrap();
         let rated = f64::from(profile.model().unwrap().wear.endurance.unwrap());
+        let mount = MountSpec::parse(Kind::Sim, "ext4").unwrap();
         let target = flashlag_runner::sim::SimTarget {
             text: "sim:worn+ext4".to_owned(),
-            profile,
-            mount: MountSpec::parse(Kind::Sim, "ext4").unwrap(),
+            ..flashlag_runner::sim::SimTarget::new(&profile, &mount)
         };
         let used = |cycles: u32| {
             let asked = request(&text, target.clone(), 1);

@@ -5,6 +5,8 @@ mod device;
 mod limits;
 #[cfg(feature = "site")]
 mod store;
+#[cfg(feature = "sweep")]
+mod sweep;
 mod trace;
 
 use std::path::PathBuf;
@@ -22,6 +24,8 @@ pub use device::{
 pub use limits::LimitArgs;
 #[cfg(feature = "site")]
 pub use store::{PlaceArgs, SiteArgs, StoreAction, StoreArgs, TableArgs, TableForm, TableName};
+#[cfg(feature = "sweep")]
+pub use sweep::SweepArgs;
 pub use trace::{TraceArgs, TraceFormat};
 
 const AFTER_HELP: &str = "\
@@ -107,6 +111,9 @@ pub enum Command {
     Predict(PredictArgs),
     /// Make a device profile from a measured run
     Fit(FitArgs),
+    /// Simulate every combination of a grid's values, on all cores, into one Parquet table
+    #[cfg(feature = "sweep")]
+    Sweep(SweepArgs),
     /// List the simulated devices, show one, or check one against published measurements
     Profiles(ProfilesArgs),
     /// Cut the power of a virtual device during saves, many times, and count what was lost
@@ -152,6 +159,9 @@ pub struct RunArgs {
     /// Change a setting of the scenario (`flashlag scenarios NAME` lists them)
     #[arg(help_heading = "Procedure", long, value_name = "KEY=VALUE", value_parser = key_value)]
     pub set: Vec<(String, String)>,
+    /// Change a parameter of the simulated device's profile (`flashlag profiles show NAME` lists them)
+    #[arg(help_heading = "Procedure", long, value_name = "KEY=VALUE", value_parser = key_value)]
+    pub parameter: Vec<(String, String)>,
     /// Seed of every random choice
     #[arg(help_heading = "Procedure", long, default_value_t = 1)]
     pub seed: u64,
@@ -188,6 +198,7 @@ impl RunArgs {
     pub fn words(&self) -> RunWords {
         RunWords {
             set: self.set.clone(),
+            parameters: self.parameter.clone(),
             label: self.label.clone(),
             leave: self.leave,
             budget: self.budget,

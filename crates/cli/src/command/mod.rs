@@ -20,5 +20,7 @@ pub mod share;
 pub mod site;
 #[cfg(feature = "site")]
 pub mod store;
+#[cfg(feature = "sweep")]
+pub mod sweep;
 pub mod trace;
 pub mod verify;

@@ -3,7 +3,7 @@
 use crate::{crate_names, none, root};
 
 /// The house: each crate's floor. A crate appears here when it appears at all.
-const FLOORS: [(&str, u32); 34] = [
+const FLOORS: [(&str, u32); 35] = [
     ("units", 0),
     ("stats", 0),
     ("schema", 1),
@@ -25,6 +25,7 @@ const FLOORS: [(&str, u32); 34] = [
     ("runner", 4),
     ("predict", 4),
     ("views", 5),
+    ("sweep", 5),
     ("term", 6),
     ("report", 6),
     ("export", 6),

@@ -26,6 +26,7 @@ from flashlag._flashlag import VERSION as __version__
 from flashlag._flashlag import Table
 from flashlag._predict import Fit, Forecast, Profile, fit, predict, profiles
 from flashlag._run import Chart, Run, load, run, verify
+from flashlag._sweep import Swept, sweep
 from flashlag._views import Comparison, Explained, compare, explain
 
 __all__ = [
@@ -46,6 +47,7 @@ __all__ = [
     "Profile",
     "Run",
     "Stats",
+    "Swept",
     "Table",
     "__version__",
     "compare",
@@ -56,5 +58,6 @@ __all__ = [
     "predict",
     "profiles",
     "run",
+    "sweep",
     "verify",
 ]

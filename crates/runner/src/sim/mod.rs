@@ -17,9 +17,9 @@ mod trust;
 mod waits_tests;
 mod world;
 
-use flashlag_device::Clock;
+use flashlag_device::{Clock, Device};
 use flashlag_engine::FileSet;
-use flashlag_flash::{Flash, FlashDevice};
+use flashlag_flash::FlashDevice;
 use flashlag_iostack::{FileRow, Stack, StackCalls, StackSpec};
 use flashlag_schema::profile::Profile;
 use flashlag_schema::target::MountSpec;
@@ -93,12 +93,14 @@ pub(crate) fn prepare(request: Request, target: &SimTarget) -> Result<Work<Simul
         source: Box::new(source),
     };
     let model = target.profile.model().map_err(|error| refuse(error.into()))?;
-    let flash = Flash::new(&model, request.seed).map_err(|error| refuse(error.into()))?;
+    let aged = flashlag_flash::aged_by(&model, request.seed, target.age, target.daily);
+    let (flash, began) = aged.map_err(|error| refuse(error.into()))?;
     let spec = StackSpec::of(&target.mount).map_err(|error| refuse(error.into()))?;
     if spec.atomic && !flashlag_sqlite::has_atomic_writes() {
         return Err(refuse(VirtualError::NoAtomicWrites));
     }
     let device = FlashDevice::new(flash).with_waits();
+    device.clock().advance_to(began);
     let stack = Stack::mount(device, spec, &model.stack)
         .map_err(|error| refuse(error.into()))?
         .seeded(request.seed);
@@ -114,7 +116,11 @@ pub(crate) fn prepare(request: Request, target: &SimTarget) -> Result<Work<Simul
         kind: TargetKind::Simulated,
         name: target.text.clone(),
         directory: None,
-        profile: Some(profile_record(&target.profile, target.mount.to_string(), Vec::new())),
+        profile: Some(profile_record(
+            &target.profile,
+            target.mount.to_string(),
+            target.device_options(),
+        )),
     };
     let leave = reviewers_leave(request.leave);
     let estimate = estimate(&request.scenario, stack.free().saturating_minus(leave.0));
@@ -129,6 +135,20 @@ pub(crate) fn prepare(request: Request, target: &SimTarget) -> Result<Work<Simul
         filled: Vec::new(),
     };
     Ok(Work::new(request, run, world, estimate, leave.0))
+}
+
+/// Simulates a run for its phases alone: without findings, a judgement and a checksum, which take longer
+/// than a short test. Nothing is stored.
+///
+/// # Errors
+/// As [`crate::run`].
+pub fn measure(request: Request, observer: &mut dyn Observer) -> Result<Run, RunError> {
+    let request = Request { output: None, ..request }.with_traces()?;
+    let target = request.target.simulated()?.clone();
+    let mut work = prepare(request, &target)?;
+    let scenario = work.request.scenario.clone();
+    work.run.status = work.go_through(&tasks(&scenario), 0, observer)?;
+    Ok(work.run)
 }
 
 /// Does every task of a simulation and stores the run.

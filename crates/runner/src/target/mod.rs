@@ -44,6 +44,26 @@ impl Target {
         }
     }
 
+    /// The same target with parameters of its simulated device's profile changed (`--parameter`).
+    ///
+    /// # Errors
+    /// A target that is no simulation, no such parameter, or a value that it can't have.
+    pub fn with_parameters(self, changes: &[(String, String)]) -> Result<Target, RunError> {
+        match self {
+            Target::Simulated(target) => {
+                let changed = changes
+                    .iter()
+                    .try_fold(target, |target, (key, value)| target.with_parameter(key, value));
+                changed.map(Target::Simulated)
+            }
+            other if changes.is_empty() => Ok(other),
+            other => {
+                let (option, target) = ("--parameter".to_owned(), other.name());
+                Err(RunError::Option { option, target })
+            }
+        }
+    }
+
     /// The target as the user named it.
     pub fn name(&self) -> String {
         match self {
@@ -146,6 +166,20 @@ mod tests {
         assert_eq!(refused("adb:", [true; 3]), None);
         for text in [".", "sim:zero+ext4", "lab:zero+ext4"] {
             assert_eq!(refused(text, [false; 3]), None);
+        }
+    }
+
+    #[test]
+    fn only_a_simulated_target_takes_parameters() {
+        let change = [("nand.program".to_owned(), "3ms".to_owned())];
+        assert_ne!(
+            parsed("sim:nexus7-2012").with_parameters(&change).unwrap(),
+            parsed("sim:nexus7-2012")
+        );
+        for text in [".", "lab:zero+ext4", "adb:"] {
+            assert_eq!(parsed(text).with_parameters(&[]).unwrap(), parsed(text));
+            let error = parsed(text).with_parameters(&change).unwrap_err();
+            assert!(matches!(error, RunError::Option { option, .. } if option == "--parameter"));
         }
     }
 

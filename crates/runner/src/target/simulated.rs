@@ -2,7 +2,7 @@
 
 use flashlag_flash::model_of_size;
 use flashlag_schema::profile::Profile;
-use flashlag_schema::target::{DeviceSpec, Kind, MountSpec, TargetOption};
+use flashlag_schema::target::{Age, DeviceSpec, Kind, MountSpec, TargetOption};
 use flashlag_units::Bytes;
 
 use crate::error::{RunError, VirtualError};
@@ -16,6 +16,11 @@ pub struct SimTarget {
     pub profile: Profile,
     /// The filesystem and the layers about it, without options of the device.
     pub mount: MountSpec,
+    /// The device's state at the start.
+    pub age: Age,
+    /// What a day of use wrote on a device that is aged. A device smaller than its profile's was written
+    /// that much less, so that it is worn alike.
+    pub daily: Bytes,
 }
 
 impl SimTarget {
@@ -25,6 +30,8 @@ impl SimTarget {
             text: format!("{}:{}+{mount}", Kind::Sim, profile.name),
             profile: profile.clone(),
             mount: mount.stack(),
+            age: Age::New,
+            daily: Age::DAILY,
         }
     }
 
@@ -45,20 +52,65 @@ impl SimTarget {
     /// # Errors
     /// An unknown profile, or a size below what the profile's blocks need.
     pub(super) fn of(text: &str, device: &DeviceSpec) -> Result<SimTarget, RunError> {
-        let mut profile = profile(&device.profile)?;
-        let mount = match &device.mount {
+        SimTarget::on(profile(&device.profile)?, text, device.mount.as_ref())
+    }
+
+    /// The target named `text`: a profile's device with what is mounted on it, by default what the
+    /// profile names.
+    ///
+    /// # Errors
+    /// A size below what the profile's blocks need.
+    pub fn on(
+        profile: Profile,
+        text: &str,
+        mount: Option<&MountSpec>,
+    ) -> Result<SimTarget, RunError> {
+        let mount = match mount {
             Some(mount) => mount.clone(),
             None => MountSpec::parse(Kind::Sim, &profile.filesystem)
                 .map_err(|error| refused(text, error))?,
         };
-        let size = mount.options.iter().rev().find_map(|option| match option {
-            TargetOption::Size(size) => Some(size.value),
-            _ => None,
-        });
-        if let Some(size) = size {
-            profile = of_size(&profile, size).map_err(|error| refused(text, error))?;
+        let mut target = SimTarget {
+            text: text.to_owned(),
+            profile,
+            mount: mount.stack(),
+            age: Age::New,
+            daily: Age::DAILY,
+        };
+        for option in mount.options {
+            match option {
+                TargetOption::Size(size) => target = target.of_size(size.value)?,
+                TargetOption::State(age) => target.age = age.value,
+                _ => {}
+            }
         }
-        Ok(SimTarget { text: text.to_owned(), profile, mount: mount.stack() })
+        Ok(target)
+    }
+
+    fn of_size(mut self, size: Bytes) -> Result<SimTarget, RunError> {
+        let refuse = |error| refused(&self.text, error);
+        let whole = self.profile.model().map_err(|error| refuse(error.into()))?.map.capacity.0;
+        self.profile = of_size(&self.profile, size).map_err(refuse)?;
+        let share = u128::from(self.daily.0) * u128::from(size.0) / u128::from(whole.0.max(1));
+        self.daily = Bytes(u64::try_from(share).unwrap_or(u64::MAX));
+        Ok(self)
+    }
+
+    /// The same device with one parameter of its profile changed: `nand.program`, `1.5ms`.
+    ///
+    /// # Errors
+    /// No such parameter, a value of another type, or one that makes no device.
+    pub fn with_parameter(mut self, key: &str, value: &str) -> Result<SimTarget, RunError> {
+        self.profile = self.profile.with(key, value).map_err(|error| refused(&self.text, error))?;
+        Ok(self)
+    }
+
+    /// The options about the device, as a run records them beside its profile.
+    pub(crate) fn device_options(&self) -> Vec<String> {
+        match self.age {
+            Age::New => Vec::new(),
+            age => vec![format!("state={age}")],
+        }
     }
 }
 
@@ -125,6 +177,28 @@ mod tests {
         let model = target.profile.model().unwrap();
         let cache = |slc: Option<flashlag_schema::profile::SlcModel>| slc.unwrap().fixed.0;
         assert!(cache(model.slc) < cache(whole.slc));
+    }
+
+    #[test]
+    fn a_smaller_device_is_written_less_a_day_in_proportion() {
+        let whole = SimTarget::parse("sim:moto-x-2013+f2fs,state=aged:12mo").unwrap();
+        let size = whole.profile.model().unwrap().map.capacity.0;
+        let text = format!("sim:moto-x-2013+f2fs,state=aged:12mo,size={}B", size.0 / 4);
+        let quarter = SimTarget::parse(&text).unwrap();
+        assert_eq!(quarter.daily.0 * 4, whole.daily.0);
+        assert_eq!(quarter.age, whole.age);
+        assert_eq!(whole.device_options(), ["state=aged:31536000000000000ns"]);
+    }
+
+    #[test]
+    fn a_changed_parameter_is_the_profiles_own_and_checked_as_that() {
+        let plain = SimTarget::parse("sim:nexus7-2012+ext4,size=512MiB").unwrap();
+        let changed = plain.clone().with_parameter("nand.program", "3ms").unwrap();
+        let program = |target: &SimTarget| target.profile.model().unwrap().nand.program.0;
+        assert_ne!(program(&plain), program(&changed));
+        assert_eq!(program(&changed), flashlag_units::Nanos::from_millis(3));
+        let error = plain.with_parameter("nand.progam", "3ms").unwrap_err().to_string();
+        assert!(error.contains("did you mean `nand.program`"), "{error}");
     }
 
     #[test]

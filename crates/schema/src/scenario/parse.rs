@@ -190,6 +190,12 @@ struct StepText {
     trim: Option<bool>,
     /// Waits this long; 0 s is no step.
     idle: Option<Text<Nanos>>,
+    /// Whether the step is there at all: `when = "$filled"`, with a setting that is true or false.
+    #[serde(default = "yes")]
+    when: bool,
+    /// The reverse of `when`: the step is left out where this is true.
+    #[serde(default)]
+    unless: bool,
 }
 
 impl Scenario {
@@ -261,7 +267,8 @@ impl Scenario {
             tests.push((line_of(replay.span()), Test::Replay(replay.into_inner())));
         }
         let mut steps = Vec::new();
-        for step in file.step {
+        let steps_there = |step: &Spanned<StepText>| step.get_ref().when && !step.get_ref().unless;
+        for step in file.step.into_iter().filter(steps_there) {
             let line = line_of(step.span());
             let step = step_from(step.into_inner())
                 .map_err(|fault| ScenarioError::File { line, fault: fault.into() })?;

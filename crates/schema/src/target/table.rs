@@ -249,7 +249,7 @@ pub const OPTIONS: [OptionRow; 29] = [
     OptionRow {
         word: "state",
         value: Some("STATE"),
-        sim: NONE,
+        sim: SIM,
         lab: LAB,
         help: "The device's state before the filesystem is made: `new` (the default), `full` or \
                `aged:12mo`.",

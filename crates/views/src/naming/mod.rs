@@ -12,9 +12,12 @@ use crate::format::decapitalized;
 pub use device::device_name;
 pub(crate) use device::device_names;
 
-/// Whether the device was new when the run began: a virtual one. Nobody knows of a real one.
+/// Whether the device was new when the run began: a virtual one, unless its target gave it another state.
+/// Nobody knows of a real one.
 pub(crate) fn began_new(run: &Run) -> bool {
-    matches!(run.target.kind, TargetKind::Simulated | TargetKind::Lab)
+    let mut options = run.target.profile.iter().flat_map(|profile| &profile.device_options);
+    let used = options.any(|option| option.starts_with("state=") && option != "state=new");
+    matches!(run.target.kind, TargetKind::Simulated | TargetKind::Lab) && !used
 }
 
 /// A state as a word that begins a row: `Filled`; `As found` for how a real device was at first.

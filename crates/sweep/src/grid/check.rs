@@ -1,0 +1,277 @@
+//! What a grid's values may be: the words of profiles, mounts and scenarios.
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+
+use flashlag_runner::{BUILTINS, builtin};
+use flashlag_schema::profile::{Profile, builtin_profile};
+use flashlag_schema::scenario::{Scenario, Step};
+use flashlag_schema::target::{FilesystemKind, Kind, MountSpec, TargetError};
+use flashlag_units::{Bytes, did_you_mean};
+
+use super::Texts;
+use super::axes::{Axes, Seeds, Values};
+use super::boxes::{Box, SeedList};
+use crate::error::GridError;
+use crate::measure::FILLED;
+
+/// Millionths in a whole.
+pub(crate) const WHOLE: u32 = 1_000_000;
+/// Fuller than this no device is before its tests, which need room for their files.
+const FULLEST: u32 = 990_000;
+
+/// Where a value stands.
+struct Place<'a>(&'a str);
+
+impl Place<'_> {
+    fn wrong(&self, key: &str, reason: impl Display) -> GridError {
+        GridError::Value {
+            place: self.0.to_owned(),
+            key: key.to_owned(),
+            reason: reason.to_string(),
+        }
+    }
+
+    /// The values of a key, or `default`; refuses an empty list and a value that comes twice.
+    fn values(
+        &self,
+        key: &str,
+        values: Option<&Values>,
+        default: &str,
+    ) -> Result<Vec<String>, GridError> {
+        let all = values.map_or_else(|| vec![default.to_owned()], |values| values.0.clone());
+        if all.is_empty() {
+            return Err(self.wrong(key, "it has no value: give one, or leave the key out"));
+        }
+        for (index, value) in all.iter().enumerate() {
+            if all.iter().take(index).any(|before| before == value) {
+                return Err(self.wrong(key, format_args!("{value} is given twice")));
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// The combinations of a list's values, each of which some scenario, profile or filesystem of the list
+/// takes. A combination that makes no device is found when it is measured.
+pub(super) fn checked(axes: &Axes, place: &str, texts: &mut Texts) -> Result<Box, GridError> {
+    let at = Place(place);
+    let scenario = at.values("scenario", axes.scenario.as_ref(), "micro")?;
+    if axes.profile.is_none() {
+        return Err(at.wrong("profile", "it is missing: give a name from `flashlag profiles`"));
+    }
+    let profile = at.values("profile", axes.profile.as_ref(), "")?;
+    let scenarios = scenarios(&at, &scenario, texts)?;
+    let profiles = profiles(&at, &profile, texts)?;
+    let filesystem = at.values("filesystem", axes.filesystem.as_ref(), "")?;
+    for text in filesystem.iter().filter(|text| !text.is_empty()) {
+        MountSpec::parse(Kind::Sim, text).map_err(|error| at.wrong("filesystem", error))?;
+    }
+    let options = at.values("options", axes.options.as_ref(), "")?;
+    options.iter().try_for_each(|text| check_options(&at, text))?;
+    let size = at.values("size", axes.size.as_ref(), "")?;
+    for text in size.iter().filter(|text| !text.is_empty()) {
+        text.parse::<Bytes>().map_err(|error| at.wrong("size", error))?;
+    }
+    let age = at.values("age", axes.age.as_ref(), "")?;
+    let age = age.iter().map(|text| state(&at, text)).collect::<Result<Vec<_>, _>>()?;
+    let full = at.values("full", axes.full.as_ref(), "0")?;
+    let full = full.iter().map(|text| share(&at, text)).collect::<Result<Vec<_>, _>>()?;
+    if full.iter().any(|full| *full > 0) {
+        check_fills(&at, &scenarios)?;
+    }
+    let has_setting = |scenario: &Scenario| scenario.settings.contains_key(FILLED);
+    Ok(Box {
+        scenario,
+        fills: scenarios.iter().map(has_setting).collect(),
+        profile,
+        filesystem,
+        options,
+        size,
+        age,
+        full,
+        set: settings(&at, &axes.set, &scenarios)?,
+        parameters: parameters(&at, &axes.parameters, &profiles)?,
+        seed: seeds(&at, axes.seed.as_ref())?,
+    })
+}
+
+fn scenarios(
+    at: &Place<'_>,
+    names: &[String],
+    texts: &mut Texts,
+) -> Result<Vec<Scenario>, GridError> {
+    let wrong = |error: &dyn Display| at.wrong("scenario", error);
+    let read = |name: &String| {
+        let text = match builtin(name) {
+            Some(builtin) => builtin.text.to_owned(),
+            None if name.ends_with(".toml") => std::fs::read_to_string(name)
+                .map_err(|error| wrong(&format_args!("cannot read {name}: {error}")))?,
+            None => {
+                let known: Vec<&str> = BUILTINS.iter().map(|builtin| builtin.name).collect();
+                let near = did_you_mean(name, known.iter().copied());
+                let known = known.join(", ");
+                return Err(wrong(&format_args!(
+                    "no scenario is named {name}; there are {known}, or give a TOML file{near}"
+                )));
+            }
+        };
+        let scenario =
+            Scenario::parse(&text, &[]).map_err(|error| wrong(&format_args!("{name}: {error}")))?;
+        texts.scenarios.insert(name.clone(), text);
+        Ok(scenario)
+    };
+    names.iter().map(read).collect()
+}
+
+fn profiles(
+    at: &Place<'_>,
+    names: &[String],
+    texts: &mut Texts,
+) -> Result<Vec<Profile>, GridError> {
+    let read = |name: &String| {
+        let wrong = |error: &dyn Display| at.wrong("profile", format_args!("{name}: {error}"));
+        let profile = Profile::find(name).map_err(|error| wrong(&error))?;
+        let text = match builtin_profile(name) {
+            Some(text) => text.to_owned(),
+            None => std::fs::read_to_string(name).map_err(|error| wrong(&error))?,
+        };
+        texts.profiles.insert(name.clone(), text);
+        Ok(profile)
+    };
+    names.iter().map(read).collect()
+}
+
+/// Refuses an option that no filesystem has.
+fn check_options(at: &Place<'_>, text: &str) -> Result<(), GridError> {
+    for word in text.split(',').map(str::trim).filter(|word| !word.is_empty()) {
+        let mut refused: Option<TargetError> = None;
+        let taken = FilesystemKind::of(Kind::Sim).iter().any(|filesystem| {
+            match MountSpec::parse(Kind::Sim, &format!("{filesystem},{word}")) {
+                Ok(_) => true,
+                Err(error) => {
+                    refused.get_or_insert(error);
+                    false
+                }
+            }
+        });
+        if let Some(error) = refused.filter(|_| !taken) {
+            return Err(at.wrong("options", error));
+        }
+    }
+    Ok(())
+}
+
+/// A device's state: `new`, `full`, and `12mo` for `aged:12mo`.
+fn state(at: &Place<'_>, text: &str) -> Result<String, GridError> {
+    let state = match text {
+        "" | "new" => return Ok(String::new()),
+        "full" => text.to_owned(),
+        _ if text.starts_with("aged:") => text.to_owned(),
+        _ => format!("aged:{text}"),
+    };
+    match MountSpec::parse(Kind::Sim, &format!("raw,state={state}")) {
+        Ok(_) => Ok(state),
+        Err(_) => Err(at.wrong("age", format_args!("`{text}`: write new, full or 12mo"))),
+    }
+}
+
+/// A share of the room, `90%` or `0.9`, in millionths.
+fn share(at: &Place<'_>, text: &str) -> Result<u32, GridError> {
+    let number = match text.strip_suffix('%') {
+        Some(percent) => percent.trim().parse::<f64>().map(|percent| percent / 100.0),
+        None => text.trim().parse::<f64>(),
+    };
+    let millionths = number.ok().map(|share| (share * f64::from(WHOLE)).round());
+    match millionths.filter(|share| (0.0..=f64::from(FULLEST)).contains(share)) {
+        Some(share) => Ok(share as u32),
+        None => Err(at.wrong("full", format_args!("`{text}`: write a share from 0% to 99%"))),
+    }
+}
+
+/// Refuses to fill where no scenario fills.
+fn check_fills(at: &Place<'_>, scenarios: &[Scenario]) -> Result<(), GridError> {
+    let fills = |scenario: &Scenario| {
+        let with = match scenario.settings.contains_key(FILLED) {
+            true => Scenario::parse(&scenario.text, &[(FILLED.to_owned(), "true".to_owned())]).ok(),
+            false => None,
+        };
+        let steps = &with.as_ref().unwrap_or(scenario).steps;
+        steps.iter().any(|step| matches!(step, Step::Fill { .. }))
+    };
+    match scenarios.iter().any(fills) {
+        true => Ok(()),
+        false => Err(at
+            .wrong("full", "no scenario of these fills the storage: micro, fill and lifecycle do")),
+    }
+}
+
+/// Settings, each of which some scenario takes.
+fn settings(
+    at: &Place<'_>,
+    set: &BTreeMap<String, Values>,
+    scenarios: &[Scenario],
+) -> Result<Vec<(String, Vec<String>)>, GridError> {
+    let mut all = Vec::new();
+    for (key, values) in set {
+        let name = format!("set.{key}");
+        let values = at.values(&name, Some(values), "")?;
+        for value in &values {
+            let pair = [(key.clone(), value.clone())];
+            let mut tried =
+                scenarios.iter().map(|scenario| Scenario::parse(&scenario.text, &pair).map(drop));
+            let first = tried.next().unwrap_or(Ok(()));
+            if let Err(error) = first
+                && !tried.any(|tried| tried.is_ok())
+            {
+                return Err(at.wrong(&name, error));
+            }
+        }
+        all.push((key.clone(), values));
+    }
+    Ok(all)
+}
+
+/// Parameters, each of which some profile takes.
+fn parameters(
+    at: &Place<'_>,
+    parameters: &BTreeMap<String, Values>,
+    profiles: &[Profile],
+) -> Result<Vec<(String, Vec<String>)>, GridError> {
+    let mut all = Vec::new();
+    for (key, values) in parameters {
+        let name = format!("parameters.{key}");
+        let values = at.values(&name, Some(values), "")?;
+        for value in &values {
+            let mut tried = profiles.iter().map(|profile| profile.with(key, value).map(drop));
+            let first = tried.next().unwrap_or(Ok(()));
+            if let Err(error) = first
+                && !tried.any(|tried| tried.is_ok())
+            {
+                return Err(at.wrong(&name, error));
+            }
+        }
+        all.push((key.clone(), values));
+    }
+    Ok(all)
+}
+
+fn seeds(at: &Place<'_>, seeds: Option<&Seeds>) -> Result<SeedList, GridError> {
+    let list = match seeds {
+        None => SeedList::Some(vec![1]),
+        Some(Seeds::One(seed)) => SeedList::Some(vec![*seed]),
+        Some(Seeds::Some(seeds)) => {
+            let texts = Values(seeds.iter().map(u64::to_string).collect());
+            at.values("seed", Some(&texts), "")?;
+            SeedList::Some(seeds.clone())
+        }
+        Some(Seeds::Range(range)) => range.into(),
+    };
+    match &list {
+        SeedList::Range { count: 0, .. } => Err(at.wrong("seed", "count = 0: give one at least")),
+        SeedList::Range { from, count } if from.checked_add(*count).is_none() => {
+            Err(at.wrong("seed", "the last one is no number of 64 bits"))
+        }
+        _ => Ok(list),
+    }
+}

@@ -1,0 +1,157 @@
+//! Grids: values of each key, their combinations, and the texts of the scenarios and profiles in them.
+
+mod axes;
+mod boxes;
+mod check;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use flashlag_units::did_you_mean;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::error::{GridError, SweepError};
+use crate::point::{Point, hex};
+use axes::{Axes, KEYS};
+use boxes::Box;
+
+/// The most points of a grid.
+const MOST_POINTS: u64 = 1 << 40;
+
+/// A grid that was checked. Its points are in a fixed order: those of the first list of points first; in
+/// a list the seed changes fastest, the scenario slowest.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Grid {
+    name: String,
+    boxes: Vec<Box>,
+    texts: Texts,
+    points: u64,
+}
+
+/// The texts of scenarios and profiles, by the name under which a grid has them: a worker on another
+/// machine does not have a user's files.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Texts {
+    pub scenarios: BTreeMap<String, String>,
+    pub profiles: BTreeMap<String, String>,
+}
+
+impl Grid {
+    /// Reads a grid's file.
+    ///
+    /// # Errors
+    /// A file that can't be read, or what is wrong in it.
+    pub fn read(path: &Path) -> Result<Grid, SweepError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| SweepError::Read { path: path.to_owned(), source })?;
+        Grid::parse(&text).map_err(|source| SweepError::Grid { path: path.to_owned(), source })
+    }
+
+    /// Reads a grid from TOML. Files that it names are read from the current directory.
+    ///
+    /// # Errors
+    /// A key that no grid has, a value that its key can't have, or points that come twice.
+    pub fn parse(text: &str) -> Result<Grid, GridError> {
+        let file: Axes = toml::from_str(text).map_err(|error| {
+            let line = error.span().map_or(1, |span| line_of(text, span.start));
+            GridError::Text { line, message: hinted(error.message()) }
+        })?;
+        let name = file.name.clone().unwrap_or_default();
+        let lists: Vec<(String, Axes)> = match file.points.as_slice() {
+            [] => vec![(String::new(), file)],
+            lists => {
+                let over = |(index, list): (usize, &Axes)| -> Result<_, GridError> {
+                    let place = format!("points {}: ", index + 1);
+                    list.refuse_head(&place)?;
+                    Ok((place, list.over(&file)))
+                };
+                lists.iter().enumerate().map(over).collect::<Result<_, _>>()?
+            }
+        };
+        let mut texts = Texts::default();
+        let mut boxes: Vec<Box> = Vec::new();
+        for (place, axes) in &lists {
+            let one = check::checked(axes, place, &mut texts)?;
+            if let Some(first) = boxes.iter().position(|other| other.overlaps(&one)) {
+                return Err(GridError::Overlap { first: first + 1, second: boxes.len() + 1 });
+            }
+            boxes.push(one);
+        }
+        let points = boxes.iter().try_fold(0u64, |sum, one| sum.checked_add(one.points()?));
+        let points = points.filter(|points| *points <= MOST_POINTS);
+        let points = points.ok_or(GridError::TooMany { most: MOST_POINTS })?;
+        Ok(Grid { name, boxes, texts, points })
+    }
+
+    /// The grid's name; may be empty.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Number of points.
+    pub fn points(&self) -> u64 {
+        self.points
+    }
+
+    /// The point of an index, counted from 0.
+    pub fn point(&self, index: u64) -> Option<Point> {
+        let mut left = index;
+        for one in &self.boxes {
+            let points = one.points()?;
+            if left < points {
+                return Some(one.point(left));
+            }
+            left -= points;
+        }
+        None
+    }
+
+    /// SHA-256, in hexadecimal, of all that the figures depend on: values, and the texts of scenarios and
+    /// profiles. Comments and spelling do not count.
+    pub fn hash(&self) -> String {
+        let canonical = serde_json::to_vec(&(&self.boxes, &self.texts)).unwrap_or_default();
+        hex(&Sha256::digest(&canonical))
+    }
+
+    /// The texts that a point's worker needs.
+    pub(crate) fn texts_of(&self, points: &[Point]) -> Texts {
+        let of = |all: &BTreeMap<String, String>, name: &dyn Fn(&Point) -> String| {
+            let names = points.iter().map(name);
+            names.filter_map(|name| all.get_key_value(&name)).map(owned).collect()
+        };
+        Texts {
+            scenarios: of(&self.texts.scenarios, &|point| point.scenario.clone()),
+            profiles: of(&self.texts.profiles, &|point| point.profile.clone()),
+        }
+    }
+
+    pub(crate) fn texts(&self) -> &Texts {
+        &self.texts
+    }
+}
+
+fn owned((name, text): (&String, &String)) -> (String, String) {
+    (name.clone(), text.clone())
+}
+
+/// The number of the line with a byte, from 1 on.
+fn line_of(text: &str, offset: usize) -> usize {
+    text.as_bytes().iter().take(offset).filter(|byte| **byte == b'\n').count() + 1
+}
+
+/// The TOML reader's message, with the key that was probably meant.
+fn hinted(message: &str) -> String {
+    let mut quoted = message.split('`').skip(1).step_by(2);
+    match quoted.next().filter(|_| message.starts_with("unknown field ")) {
+        Some(written) => {
+            let known = KEYS.join(", ");
+            let near = did_you_mean(written, KEYS.iter().copied());
+            format!("no grid has a key `{written}`; there are {known}{near}")
+        }
+        None => message.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,30 @@
+//! Sweeps: every combination of a grid's values, each simulated, and one row a phase in a Parquet table.
+//!
+//! A [`Grid`] is read from TOML and checked. Its points have a fixed order and are computed from their
+//! index, so ten million take no memory. [`Sweep::open`] puts a journal beside the output; a worker
+//! makes the [`results`](measure) of a [chunk](Sweep::chunk), anywhere and in any order;
+//! [`Sweep::add`] keeps them; [`Sweep::finish`] writes the table. The table's bytes depend on the grid
+//! and on the version of flashlag alone: not on the workers, on their order, nor on how often the sweep
+//! was killed and went on.
+#![forbid(unsafe_code)]
+
+mod chunk;
+mod error;
+mod grid;
+mod journal;
+mod measure;
+mod point;
+mod row;
+mod sealed;
+mod sweep;
+mod table;
+mod threads;
+mod words;
+
+pub use chunk::{MOST_IN_CHUNK, measure};
+pub use error::{GridError, SweepError};
+pub use grid::Grid;
+pub use point::Point;
+pub use row::{Measured, Outcome, Row};
+pub use sweep::{Finished, Sweep, SweepOptions, journal_of};
+pub use threads::{Progress, cores, run};

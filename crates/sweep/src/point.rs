@@ -1,0 +1,86 @@
+//! One point of a grid: a device, a state and a scenario, and the command that repeats it.
+
+use flashlag_units::Bytes;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::words::quoted;
+
+/// Digits of an id: enough that two of ten million points are alike once in 370,000 sweeps.
+const ID_DIGITS: usize = 16;
+
+/// One combination of a grid's values.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Point {
+    /// A built-in scenario, or a TOML file.
+    pub scenario: String,
+    /// A built-in profile, or a TOML file.
+    pub profile: String,
+    /// The filesystem, with options; empty for the profile's.
+    pub filesystem: String,
+    /// Options of the mount, between commas; may be empty.
+    pub options: String,
+    /// The device's capacity; empty for the profile's.
+    pub size: String,
+    /// The device's state at the start: `new`, `full` or `aged:12mo`; empty for new.
+    pub age: String,
+    /// Millionths of the room for files that are in use before the tests; 0 for none.
+    pub full: u32,
+    /// Settings of the scenario.
+    pub set: Vec<(String, String)>,
+    /// Parameters of the profile.
+    pub parameters: Vec<(String, String)>,
+    /// The seed of every random choice.
+    pub seed: u64,
+}
+
+impl Point {
+    /// The filesystem with all options, after `+`; empty where the profile's own has none added.
+    pub(crate) fn mount(&self, profiles_own: &str) -> String {
+        let filesystem = if self.filesystem.is_empty() { profiles_own } else { &self.filesystem };
+        let mut mount = filesystem.to_owned();
+        for (word, value) in [("", &self.options), ("size=", &self.size), ("state=", &self.age)] {
+            if !value.is_empty() {
+                mount.push(',');
+                mount.push_str(word);
+                mount.push_str(value);
+            }
+        }
+        mount
+    }
+
+    /// The target: `sim:nexus7-2012+ext4,size=256MiB`.
+    pub(crate) fn target(&self, profiles_own: &str) -> String {
+        format!("sim:{}+{}", self.profile, self.mount(profiles_own))
+    }
+
+    /// The point's name in the table: the same in every grid that has it.
+    pub fn id(&self) -> String {
+        // Writing a plain struct as JSON can't fail.
+        let canonical = serde_json::to_vec(self).unwrap_or_default();
+        let mut id = hex(&Sha256::digest(&canonical));
+        id.truncate(ID_DIGITS);
+        id
+    }
+
+    /// The command that repeats the point; `leave` is the free space that its fill leaves.
+    pub(crate) fn command(&self, profiles_own: &str, leave: Option<Bytes>) -> String {
+        let mut words = vec!["flashlag".to_owned(), "run".to_owned(), self.scenario.clone()];
+        words.extend(["--on".to_owned(), self.target(profiles_own)]);
+        for (option, pairs) in [("--set", &self.set), ("--parameter", &self.parameters)] {
+            for (key, value) in pairs {
+                words.extend([option.to_owned(), format!("{key}={value}")]);
+            }
+        }
+        words.extend(["--seed".to_owned(), self.seed.to_string()]);
+        if let Some(leave) = leave {
+            words.extend(["--leave".to_owned(), format!("{}B", leave.0)]);
+        }
+        words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// Lower-case hexadecimal.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,56 @@
+//! Values as bytes with a checksum before them, for a journal and for the way to a worker and back.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use sha2::{Digest, Sha256};
+
+/// Bytes of a checksum: the first of SHA-256.
+pub(crate) const CHECKSUM: usize = 8;
+
+/// The checksum of bytes.
+pub(crate) fn checksum(bytes: &[u8]) -> [u8; CHECKSUM] {
+    let digest = Sha256::digest(bytes);
+    let mut first = [0; CHECKSUM];
+    first.copy_from_slice(&digest[..CHECKSUM]);
+    first
+}
+
+/// A value as bytes, after their checksum.
+pub(crate) fn seal<T: Serialize>(value: &T) -> Result<Vec<u8>, String> {
+    let bytes = postcard::to_allocvec(value).map_err(|error| error.to_string())?;
+    let mut sealed = checksum(&bytes).to_vec();
+    sealed.extend(bytes);
+    Ok(sealed)
+}
+
+/// The value of sealed bytes.
+///
+/// # Errors
+/// What is wrong with them.
+pub(crate) fn open<T: DeserializeOwned>(sealed: &[u8]) -> Result<T, String> {
+    let (sum, bytes) = sealed.split_at_checked(CHECKSUM).ok_or("it is too short")?;
+    if sum != checksum(bytes) {
+        return Err("its checksum does not match".to_owned());
+    }
+    postcard::from_bytes(bytes).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sealed_value_reads_back_and_no_changed_byte_goes_unseen() {
+        let value = (7u64, "text".to_owned(), vec![1.5f64, -2.0]);
+        let sealed = seal(&value).unwrap();
+        assert_eq!(open::<(u64, String, Vec<f64>)>(&sealed).unwrap(), value);
+        for index in 0..sealed.len() {
+            let mut changed = sealed.clone();
+            changed[index] ^= 1;
+            assert!(open::<(u64, String, Vec<f64>)>(&changed).is_err(), "byte {index}");
+        }
+        for length in 0..sealed.len() {
+            assert!(open::<(u64, String, Vec<f64>)>(&sealed[..length]).is_err(), "{length}");
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! A sweep under way: a grid, the journal beside its output, and the table at its end.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use flashlag_runner::{Destination, OutputKind};
+
+use crate::chunk::{Chunks, MOST_IN_CHUNK, Version, results};
+use crate::error::SweepError;
+use crate::grid::Grid;
+use crate::journal::{Head, Journal};
+use crate::table;
+
+/// Points of a chunk by default: half a second of a worker's time.
+const CHUNK: u64 = 50;
+
+/// How a sweep is done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SweepOptions {
+    /// Points of a chunk; `None` for 50, or what a journal has. The table does not depend on it.
+    pub chunk: Option<u64>,
+    /// Begins anew: a journal is dropped, an output replaced.
+    pub force: bool,
+}
+
+/// A sweep that is not finished.
+#[derive(Debug)]
+pub struct Sweep {
+    chunks: Arc<Chunks>,
+    output: PathBuf,
+    journal: Journal,
+    cut: u64,
+}
+
+/// A finished sweep.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finished {
+    /// The table.
+    pub output: PathBuf,
+    /// Points.
+    pub points: u64,
+    /// Rows.
+    pub rows: u64,
+    /// Rows of what failed.
+    pub failed: u64,
+    /// Rows of what was skipped.
+    pub skipped: u64,
+    /// The error of the first row that has failed.
+    pub first_error: Option<String>,
+}
+
+/// The journal of an output: beside it, with `.journal` after its name.
+pub fn journal_of(output: &Path) -> PathBuf {
+    let mut name = output.file_name().map(OsString::from).unwrap_or_default();
+    name.push(".journal");
+    output.with_file_name(name)
+}
+
+impl Sweep {
+    /// Begins a sweep, or goes on with one that was killed.
+    ///
+    /// # Errors
+    /// An output that must not be replaced, or a journal of another grid or version, or one that another
+    /// process writes.
+    pub fn open(grid: Grid, output: &Path, options: SweepOptions) -> Result<Sweep, SweepError> {
+        let path = journal_of(output);
+        // A table beside its journal was killed after it was written: it is written again.
+        let resumes = !options.force && path.exists();
+        Destination::check(output, OutputKind::Export, options.force || resumes)?;
+        let hash = grid.hash();
+        let head = Head {
+            version: Version::own(),
+            grid: hash.clone(),
+            points: grid.points(),
+            chunk: options.chunk.unwrap_or(CHUNK).clamp(1, MOST_IN_CHUNK),
+        };
+        let (journal, head, cut) = Journal::open(&path, &head, options.force)?;
+        let chunks = Arc::new(Chunks { grid, hash, size: head.chunk });
+        Ok(Sweep { chunks, output: output.to_owned(), journal, cut })
+    }
+
+    /// The grid.
+    pub fn grid(&self) -> &Grid {
+        &self.chunks.grid
+    }
+
+    /// The grid in chunks, for threads.
+    pub(crate) fn shared(&self) -> Arc<Chunks> {
+        Arc::clone(&self.chunks)
+    }
+
+    /// Number of chunks.
+    pub fn chunks(&self) -> u64 {
+        self.chunks.count()
+    }
+
+    /// Points whose rows are kept.
+    pub fn done(&self) -> u64 {
+        let size = self.chunks.size;
+        let whole = self.journal.done() * size;
+        match self.chunks().checked_sub(1) {
+            // The last chunk may be shorter.
+            Some(last) if self.journal.has(last) => whole + self.chunks.points_of(last) - size,
+            _ => whole,
+        }
+    }
+
+    /// Bytes at the journal's end that a kill had left, and that were cut off.
+    pub fn cut(&self) -> u64 {
+        self.cut
+    }
+
+    /// The first chunk from `from` on that is not measured.
+    pub fn next_missing(&self, from: u64) -> Option<u64> {
+        (from..self.chunks()).find(|index| !self.journal.has(*index))
+    }
+
+    /// A chunk's points, for [`measure`](crate::measure) on any machine.
+    ///
+    /// # Errors
+    /// No such chunk.
+    pub fn chunk(&self, index: u64) -> Result<Vec<u8>, SweepError> {
+        self.chunks.bytes(index)
+    }
+
+    /// Keeps the results of a chunk; `false` where they were there before, as of a chunk that two
+    /// workers measured. When it returns, they are on the disk.
+    ///
+    /// # Errors
+    /// Bytes that are no results, or results of another sweep or version; a journal that can't be
+    /// written.
+    pub fn add(&mut self, bytes: &[u8]) -> Result<bool, SweepError> {
+        let found = results(bytes)?;
+        if found.grid != self.chunks.hash {
+            return Err(SweepError::OtherSweep {
+                theirs: found.grid,
+                ours: self.chunks.hash.clone(),
+            });
+        }
+        if found.points.len() as u64 != self.chunks.points_of(found.index) {
+            let reason = format!("chunk {} has {} points", found.index, found.points.len());
+            return Err(SweepError::Damaged { what: "a worker's results", reason });
+        }
+        self.journal.add(found.index, bytes)
+    }
+
+    /// The error of a sweep that is stopped now.
+    pub fn stopped(&self) -> SweepError {
+        SweepError::Stopped {
+            done: self.done(),
+            points: self.grid().points(),
+            journal: journal_of(&self.output),
+        }
+    }
+
+    /// Writes the table in one step, then removes the journal.
+    ///
+    /// # Errors
+    /// Points that are not measured, or a table that can't be written: the journal stays.
+    pub fn finish(mut self) -> Result<Finished, SweepError> {
+        let points = self.grid().points();
+        let missing = points - self.done();
+        if missing > 0 {
+            return Err(SweepError::Unfinished { missing, points });
+        }
+        let mut next = 0;
+        let journal = &mut self.journal;
+        let mut chunks = || {
+            let results = journal.results(next)?;
+            next += 1;
+            Ok(results.map(|results| results.points))
+        };
+        let finished = table::write(&self.chunks, &self.output, &mut chunks)?;
+        self.journal.remove()?;
+        Ok(finished)
+    }
+}

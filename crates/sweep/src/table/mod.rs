@@ -1,0 +1,9 @@
+//! The table of a sweep: a Parquet file with one row a phase, in the order of the grid.
+
+mod column;
+mod write;
+
+pub(crate) use write::write;
+
+#[cfg(test)]
+mod tests;
