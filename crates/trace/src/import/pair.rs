@@ -208,7 +208,7 @@ impl Requests {
         making.sees(TraceLayer::Block);
         let clock = Clock { first: Nanos::ZERO, last: Nanos(u64::MAX) };
         for request in done {
-            request.add([request.queued, request.issued, request.completed], clock, making);
+            request.add(request.times(), clock, making);
         }
     }
 
