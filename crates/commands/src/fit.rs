@@ -26,6 +26,9 @@ pub struct FitWords {
     pub force: bool,
 }
 
+/// Makes the simulator of a name, with the number of simulations if it is known.
+type MakesSimulations<'a> = dyn Fn(&str, Option<usize>) -> Result<Simulations, CommandError> + 'a;
+
 /// Makes a profile from a measured run. `simulations` makes the simulator of a name, with the
 /// number of simulations if it is known; `begins_with` is called with the nearest profile, if none was named.
 ///
@@ -34,7 +37,7 @@ pub struct FitWords {
 pub fn fit(
     (run, run_name): (&Run, &str),
     words: &FitWords,
-    simulations: &dyn Fn(&str, Option<usize>) -> Result<Simulations, CommandError>,
+    simulations: &MakesSimulations<'_>,
     begins_with: &mut dyn FnMut(&str),
 ) -> Result<Fit, CommandError> {
     allowed(run, run_name, words.force)?;
@@ -72,7 +75,7 @@ pub fn fit(
 fn nearest_profile(
     run: &Run,
     run_name: &str,
-    simulations: &dyn Fn(&str, Option<usize>) -> Result<Simulations, CommandError>,
+    simulations: &MakesSimulations<'_>,
 ) -> Result<Profile, CommandError> {
     let all: Vec<Profile> = sim::profile_names().map(sim::profile).collect::<Result<_, _>>()?;
     let simulations = simulations("nearest profile", Some(all.len()))?;

@@ -67,7 +67,7 @@ impl Page {
         let links = DOWNLOADS.into_iter().filter(|(.., format)| format.is_built());
         let links = links.map(|(ending, name, _)| (name, ending));
         let apart = site.apart.len() - site.count(Standing::Copy);
-        let page = finished(
+        finished(
             &Markup::of(&Frame {
                 title: self.title,
                 site: options.title.as_deref().unwrap_or("flashlag"),
@@ -81,8 +81,7 @@ impl Page {
                 script,
             })
             .into_string(),
-        );
-        page
+        )
     }
 }
 

@@ -1,5 +1,6 @@
 //! Sites as headless Chromium uses them, from a `file://` address. What is done is in
 //! `scripts/site_check.py`.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::Path;
 use std::process::Command;

@@ -1,4 +1,5 @@
 //! Sites of run files: figures, hostile files, what is set apart, and what is written where.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;
 use std::path::Path;

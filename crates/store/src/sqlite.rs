@@ -1,6 +1,6 @@
 //! The index of a folder in SQLite: `.flashlag-index.sqlite`, made again from the files at any time.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -121,13 +121,13 @@ impl Index {
                 })
             })?;
         }
-        self.in_transaction(|change| gone.keys().try_for_each(|name| forget(change, name)))?;
+        self.in_transaction(|change| gone.iter().try_for_each(|name| forget(change, name)))?;
         // Always: an update may have been killed before it came to this.
         self.settle_copies()
     }
 
     /// The files in the index: with their stamps, and as a set to take from.
-    fn known(&self) -> Result<(HashMap<String, Stamp>, HashMap<String, ()>), StoreError> {
+    fn known(&self) -> Result<(HashMap<String, Stamp>, HashSet<String>), StoreError> {
         let read = || -> rusqlite::Result<HashMap<String, Stamp>> {
             let sql = "SELECT file, bytes, changed_ns FROM files";
             let mut statement = self.connection.prepare(sql)?;
@@ -137,7 +137,7 @@ impl Index {
             rows.collect()
         };
         let known = read().map_err(|error| self.fail(error))?;
-        let names = known.keys().map(|name| (name.clone(), ())).collect();
+        let names = known.keys().cloned().collect();
         Ok((known, names))
     }
 
@@ -259,7 +259,7 @@ fn standing_of(row: &rusqlite::Row<'_>) -> rusqlite::Result<Entry> {
 
 fn table_of(connection: &Connection, sql: &str) -> rusqlite::Result<Table> {
     let mut statement = connection.prepare(sql)?;
-    let names: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+    let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
     let declared: Vec<Option<Kind>> =
         statement.columns().map(|column| column.decl_type().and_then(kind_of)).collect();
     let mut rows = statement.query([])?;

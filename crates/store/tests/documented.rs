@@ -1,4 +1,5 @@
 //! `docs/store.md` lists the columns that there are.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use flashlag_store::{ColumnOf, Kind, PHASES, RUNS};
 

@@ -1,4 +1,5 @@
 //! What becomes of run files: good ones, copies, changed ones, others.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! A store in a folder.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
 

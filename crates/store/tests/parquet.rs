@@ -1,5 +1,6 @@
 //! Parquet files, read again by the library's own reader of records.
 #![cfg(feature = "parquet")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use flashlag_store::{Column, Kind, Table, TableFormat, Value};
 use parquet::file::reader::{FileReader, SerializedFileReader};

@@ -1,5 +1,6 @@
 //! A store in a real PostgreSQL, started for the test.
 #![cfg(feature = "postgres")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
 
