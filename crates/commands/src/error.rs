@@ -70,7 +70,7 @@ pub enum CommandError {
         /// The scenario's name, or its file.
         name: String,
         /// What is wrong and what is allowed.
-        source: ScenarioError,
+        source: Box<ScenarioError>,
     },
     /// An earlier run that can't be continued.
     #[error("cannot resume")]
@@ -80,10 +80,10 @@ pub enum CommandError {
     Compare(#[source] CompareError),
     /// A run that could not be made.
     #[error(transparent)]
-    Run(#[from] RunError),
+    Run(Box<RunError>),
     /// A forecast or a fit that could not be made.
     #[error(transparent)]
-    Predict(#[from] PredictError),
+    Predict(Box<PredictError>),
     /// A device that can't be simulated.
     #[error(transparent)]
     Model(#[from] ModelError),
@@ -124,12 +124,26 @@ impl CommandError {
             | CommandError::Filesystem { .. } => true,
             CommandError::Resume(cause) => cause.is_in_words(),
             CommandError::Run(error) => is_in_words(error),
-            CommandError::Predict(PredictError::Change { .. }) => true,
-            CommandError::Model(error) | CommandError::Predict(PredictError::Model(error)) => {
-                !matches!(error, ModelError::Profile(_))
-            }
+            CommandError::Predict(error) => match &**error {
+                PredictError::Change { .. } => true,
+                PredictError::Model(error) => !matches!(error, ModelError::Profile(_)),
+                _ => false,
+            },
+            CommandError::Model(error) => !matches!(error, ModelError::Profile(_)),
             _ => false,
         }
+    }
+}
+
+impl From<RunError> for CommandError {
+    fn from(error: RunError) -> CommandError {
+        CommandError::Run(Box::new(error))
+    }
+}
+
+impl From<PredictError> for CommandError {
+    fn from(error: PredictError) -> CommandError {
+        CommandError::Predict(Box::new(error))
     }
 }
 

@@ -99,8 +99,9 @@ pub fn effects(
 
 /// The built-in scenario `quick` on a simulated device, which takes a second.
 fn simulated(target: &str) -> Result<Run, CommandError> {
-    let scenario = Scenario::parse(&scenario_text(QUICK)?, &[])
-        .map_err(|source| CommandError::Scenario { name: QUICK.to_owned(), source })?;
+    let scenario = Scenario::parse(&scenario_text(QUICK)?, &[]).map_err(|source| {
+        CommandError::Scenario { name: QUICK.to_owned(), source: Box::new(source) }
+    })?;
     let request = Request::new(scenario, Target::parse(target)?, 1);
     Ok(flashlag_runner::run(request, &mut Unobserved)?)
 }

@@ -84,8 +84,10 @@ impl RunWords {
     /// No such scenario, or a setting that it lacks.
     pub fn scenario(&self) -> Result<Scenario, CommandError> {
         let text = scenario_text(&self.scenario)?;
-        Scenario::parse(&text, &self.set)
-            .map_err(|source| CommandError::Scenario { name: self.scenario.clone(), source })
+        Scenario::parse(&text, &self.set).map_err(|source| CommandError::Scenario {
+            name: self.scenario.clone(),
+            source: Box::new(source),
+        })
     }
 
     /// The storage that is measured.

@@ -36,7 +36,6 @@ fn what_does_not_exist_is_in_the_words_and_what_fails_is_not() {
             force: false,
             causes: false,
         })
-        .map_err(Box::new)
     };
     let misspelt: Vec<CommandError> = vec![
         words("quik", ".").scenario().unwrap_err(),

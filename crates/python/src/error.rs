@@ -22,7 +22,9 @@ pub fn misspelt(sentence: &str) -> PyErr {
 /// The exception of a command's error.
 pub fn raised(error: &CommandError) -> PyErr {
     let mut sentence = one_paragraph(error);
-    if let CommandError::Run(RunError::Room { fits: Some(fits), .. }) = error {
+    if let CommandError::Run(error) = error
+        && let RunError::Room { fits: Some(fits), .. } = &**error
+    {
         let leave = fits.leave.map(|leave| format!("--leave {}MB", leave.0 / 1_000_000));
         let span = fits.span.map(|span| format!("--set span={}MB", span.0 / 1_000_000));
         let words: Vec<String> = leave.into_iter().chain(span).collect();

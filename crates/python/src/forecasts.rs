@@ -210,9 +210,12 @@ impl Fit {
     }
 }
 
+/// Name, device, software, filesystem, size in bytes, and file.
+type ProfileRow = (String, String, String, String, u64, String);
+
 /// The built-in profiles: name, device, software, filesystem, size in bytes, and file.
 #[pyfunction]
-pub fn profiles() -> PyResult<Vec<(String, String, String, String, u64, String)>> {
+pub fn profiles() -> PyResult<Vec<ProfileRow>> {
     let of = |name: &str| {
         let profile = sim::profile(name).map_err(|error| raised(&error.into()))?;
         let model = profile.model().map_err(|error| failed(&format!("{name}: {error}")))?;

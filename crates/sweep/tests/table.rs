@@ -89,7 +89,7 @@ fn repeated(command: &str) -> Run {
     let words: Vec<&str> = command.split(' ').collect();
     assert_eq!(words[..2], ["flashlag", "run"]);
     let after = |option: &str| {
-        let places = words.iter().enumerate().filter(move |(_, word)| **word == *option);
+        let places = words.iter().enumerate().filter(move |(_, word)| **word == option);
         places.map(|(place, _)| words[place + 1]).collect::<Vec<_>>()
     };
     let pair = |text: &&str| {

@@ -72,8 +72,7 @@ mod tests {
     fn every_profile_whose_description_names_its_storage_has_a_kind() {
         // These two do not say what they are made of.
         let silent = ["zero", "moto-x-2013"];
-        for name in flashlag_schema::profile::names().filter(|it| !silent.contains(it))
-        {
+        for name in flashlag_schema::profile::names().filter(|it| !silent.contains(it)) {
             let text = flashlag_schema::profile::builtin_profile(name).unwrap();
             let profile = flashlag_schema::profile::Profile::parse(text).unwrap();
             let mut run = sample::quick();
