@@ -69,7 +69,7 @@ pub trait Simulator: Sync {
     }
 
     /// The profile of a device of another capacity that behaves alike when equally full: as many dies, and
-    /// the same shares of spare area and write cache. `None` where there is none: the default.
+    /// the same shares of spare area and write cache. `None`, the default, where no such profile can be made.
     fn of_size(&self, profile: &Profile, size: Bytes) -> Option<Profile> {
         let _ = (profile, size);
         None

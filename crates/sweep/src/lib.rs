@@ -10,6 +10,7 @@
 
 mod chunk;
 mod error;
+mod finished;
 mod grid;
 mod journal;
 mod measure;
@@ -23,8 +24,9 @@ mod words;
 
 pub use chunk::{MOST_IN_CHUNK, measure};
 pub use error::{GridError, SweepError};
+pub use finished::Finished;
 pub use grid::Grid;
 pub use point::Point;
 pub use row::{Measured, Outcome, Row};
-pub use sweep::{Finished, Sweep, SweepOptions, journal_of};
+pub use sweep::{Sweep, SweepOptions, journal_of};
 pub use threads::{Progress, cores, run};

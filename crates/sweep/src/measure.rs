@@ -16,8 +16,6 @@ use crate::grid::Texts;
 use crate::point::Point;
 use crate::row::{Measured, Row};
 
-/// The setting of a scenario that fills the storage before its tests.
-pub(crate) const FILLED: &str = "filled";
 /// Millionths in a whole.
 const WHOLE: u128 = 1_000_000;
 

@@ -8,6 +8,7 @@ use flashlag_runner::{Destination, OutputKind};
 
 use crate::chunk::{Chunks, MOST_IN_CHUNK, Version, results};
 use crate::error::SweepError;
+use crate::finished::Finished;
 use crate::grid::Grid;
 use crate::journal::{Head, Journal};
 use crate::table;
@@ -31,23 +32,6 @@ pub struct Sweep {
     output: PathBuf,
     journal: Journal,
     cut: u64,
-}
-
-/// A finished sweep.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finished {
-    /// The table.
-    pub output: PathBuf,
-    /// Points.
-    pub points: u64,
-    /// Rows.
-    pub rows: u64,
-    /// Rows of what failed.
-    pub failed: u64,
-    /// Rows of what was skipped.
-    pub skipped: u64,
-    /// The error of the first row that has failed.
-    pub first_error: Option<String>,
 }
 
 /// The journal of an output: beside it, with `.journal` after its name.

@@ -6,7 +6,8 @@ use std::thread;
 
 use crate::chunk::measure_until;
 use crate::error::SweepError;
-use crate::sweep::{Finished, Sweep};
+use crate::finished::Finished;
+use crate::sweep::Sweep;
 
 /// Called after each chunk: points that are measured, and all.
 pub type Progress<'a> = &'a mut dyn FnMut(u64, u64);

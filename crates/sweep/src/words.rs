@@ -9,6 +9,9 @@ pub(crate) fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
+/// The setting of a scenario that fills the storage before its tests.
+pub(crate) const FILLED: &str = "filled";
+
 #[cfg(test)]
 mod tests {
     use super::quoted;

@@ -107,7 +107,7 @@ def _client(address: str) -> Any:
             "pip install distributed"
         ) from error
     try:
-        return Client(address, timeout=10)
+        return Client(address, timeout=10)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:
         raise Error(
             f"no Dask scheduler answers at {address}: start one with `dask scheduler`, and give the "

@@ -187,12 +187,12 @@ mod tests {
         let quarter = SimTarget::parse(&text).unwrap();
         assert_eq!(quarter.daily.0 * 4, whole.daily.0);
         assert_eq!(quarter.age, whole.age);
-        assert_eq!(whole.device_options(), ["state=aged:31536000000000000ns"]);
+        assert_eq!(whole.device_options(), ["state=aged:31557600000000000ns"]);
     }
 
     #[test]
     fn a_changed_parameter_is_the_profiles_own_and_checked_as_that() {
-        let plain = SimTarget::parse("sim:nexus7-2012+ext4,size=512MiB").unwrap();
+        let plain = SimTarget::parse("sim:nexus7-2012+ext4,size=2GiB").unwrap();
         let changed = plain.clone().with_parameter("nand.program", "3ms").unwrap();
         let program = |target: &SimTarget| target.profile.model().unwrap().nand.program.0;
         assert_ne!(program(&plain), program(&changed));

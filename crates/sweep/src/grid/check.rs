@@ -13,7 +13,7 @@ use super::Texts;
 use super::axes::{Axes, Seeds, Values};
 use super::boxes::{Box, SeedList};
 use crate::error::GridError;
-use crate::measure::FILLED;
+use crate::words::FILLED;
 
 /// Millionths in a whole.
 pub(crate) const WHOLE: u32 = 1_000_000;

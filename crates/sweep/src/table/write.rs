@@ -17,9 +17,9 @@ use parquet::schema::parser::parse_message_type;
 use super::column::{COLUMNS, Cell, Column, Kind, Record, schema};
 use crate::chunk::{Chunks, Version};
 use crate::error::SweepError;
+use crate::finished::Finished;
 use crate::point::Point;
 use crate::row::{Measured, Outcome, Row};
-use crate::sweep::Finished;
 
 /// Rows of a group: their histograms take some ten megabytes of memory.
 const GROUP: usize = 16_384;

@@ -44,7 +44,7 @@ pub struct ListedFinding {
     pub action: &'static str,
     /// What the action costs; `None` where it costs nothing.
     pub price: Option<&'static str>,
-    /// Commands that give the figure, where there is none.
+    /// Commands that give a missing figure.
     pub commands: Vec<String>,
     /// `filesystem options: nobarrier`.
     pub evidence: Vec<String>,
