@@ -16,9 +16,9 @@ pub fn arguments(folder: &Path, options: &str) -> Vec<String> {
     let (profile, scenario) = (folder.join("collects.toml"), folder.join("full.toml"));
     std::fs::write(&profile, PROFILE).unwrap();
     std::fs::write(&scenario, SCENARIO).unwrap();
-    let target = format!("lab:{}+ext4,{options}fill-time-scale=50", profile.display());
+    let target = format!("lab:{}+ext4,{options}state=full,fill-time-scale=50", profile.display());
     let scenario = scenario.display().to_string();
-    let more = ["--set", "time=30s", "--leave", "4MB"].map(str::to_owned);
+    let more = ["--set", "time=15s", "--leave", "4MB"].map(str::to_owned);
     [scenario, "--on".to_owned(), target].into_iter().chain(more).collect()
 }
 
