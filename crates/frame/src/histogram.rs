@@ -3,7 +3,8 @@ use arrow_schema::ArrowError;
 use flashlag_schema::{Phase, Run, StoredHistogram};
 use flashlag_stats::Histogram;
 
-use crate::column::{Column, Signed, table, text, whole};
+use crate::column::{Column, Signed, table, whole};
+use crate::named::{OfPhase, named};
 
 /// Which time of an operation a histogram counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,6 +48,12 @@ struct Row<'a> {
     count: u64,
 }
 
+impl OfPhase for Row<'_> {
+    fn phase(&self) -> &Phase {
+        self.phase
+    }
+}
+
 /// A row for each bucket with a value, of each phase that has such a histogram.
 ///
 /// # Errors
@@ -62,13 +69,7 @@ pub fn histograms(run: &Run, of: HistogramOf) -> Result<RecordBatch, ArrowError>
 }
 
 fn columns<'a>() -> Vec<Column<Row<'a>>> {
-    vec![
-        text("phase", "Unique in a run: state, repetition and test", |row| Some(row.phase.label())),
-        text("name", "Name of the test in the scenario", |row| Some(row.phase.name.clone())),
-        text("state", "Where the device was in its life", |row| {
-            Some(row.phase.state.name().to_owned())
-        }),
-        whole("run", "Repetition within that state, from 1", |row| Some(row.phase.run.signed())),
+    named(vec![
         whole("from_ns", "Smallest value of the bucket", |row| {
             Some(Histogram::bounds_of(row.index as usize).0.signed())
         }),
@@ -76,5 +77,5 @@ fn columns<'a>() -> Vec<Column<Row<'a>>> {
             Some(Histogram::bounds_of(row.index as usize).1.signed())
         }),
         whole("count", "Number of values in it", |row| Some(row.count.signed())),
-    ]
+    ])
 }

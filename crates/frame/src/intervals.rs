@@ -2,12 +2,19 @@ use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
 use flashlag_schema::{IntervalRecord, Phase, Run};
 
-use crate::column::{Column, Signed, real, table, text, whole};
+use crate::column::{Column, Signed, real, table, whole};
+use crate::named::{OfPhase, named};
 
 /// One interval of one phase.
 struct Row<'a> {
     phase: &'a Phase,
     interval: &'a IntervalRecord,
+}
+
+impl OfPhase for Row<'_> {
+    fn phase(&self) -> &Phase {
+        self.phase
+    }
 }
 
 /// A row for each interval of each phase: the course over time.
@@ -24,13 +31,7 @@ pub fn intervals(run: &Run) -> Result<RecordBatch, ArrowError> {
 }
 
 fn columns<'a>() -> Vec<Column<Row<'a>>> {
-    vec![
-        text("phase", "Unique in a run: state, repetition and test", |row| Some(row.phase.label())),
-        text("name", "Name of the test in the scenario", |row| Some(row.phase.name.clone())),
-        text("state", "Where the device was in its life", |row| {
-            Some(row.phase.state.name().to_owned())
-        }),
-        whole("run", "Repetition within that state, from 1", |row| Some(row.phase.run.signed())),
+    named(vec![
         whole("t_ns", "End of the interval, from the start of the phase", |row| {
             Some(row.interval.t_ns.signed())
         }),
@@ -46,5 +47,5 @@ fn columns<'a>() -> Vec<Column<Row<'a>>> {
         real("temperature_celsius", "Temperature of the storage at its end", |row| {
             row.interval.temperature_millicelsius.map(|degrees| degrees as f64 / 1000.0)
         }),
-    ]
+    ])
 }

@@ -11,6 +11,7 @@ mod comparison;
 mod forecast;
 mod histogram;
 mod intervals;
+mod named;
 mod phases;
 
 pub use arrow_array::RecordBatch;

@@ -5,11 +5,18 @@ use flashlag_units::Nanos;
 use flashlag_views::{device_name, failures_of};
 
 use crate::column::{Column, Signed, flag, real, table, text, whole};
+use crate::named::{OfPhase, named};
 
 /// One measured stretch, and its run.
 struct Row<'a> {
     run: &'a Run,
     phase: &'a Phase,
+}
+
+impl OfPhase for Row<'_> {
+    fn phase(&self) -> &Phase {
+        self.phase
+    }
 }
 
 /// A row for each phase of each run: what was done, and the figures.
@@ -42,13 +49,7 @@ fn of_the_run<'a>() -> Vec<Column<Row<'a>>> {
 }
 
 fn of_the_test<'a>() -> Vec<Column<Row<'a>>> {
-    vec![
-        text("phase", "Unique in a run: state, repetition and test", |row| Some(row.phase.label())),
-        text("name", "Name of the test in the scenario", |row| Some(row.phase.name.clone())),
-        text("state", "Where the device was in its life", |row| {
-            Some(row.phase.state.name().to_owned())
-        }),
-        whole("run", "Repetition within that state, from 1", |row| Some(row.phase.run.signed())),
+    named(vec![
         text("operation", "What was done", |row| Some(row.phase.operation.name().to_owned())),
         whole("block_bytes", "Bytes of each operation", |row| Some(row.phase.block_bytes.signed())),
         whole("span_bytes", "Bytes that addresses were drawn from", |row| {
@@ -68,7 +69,7 @@ fn of_the_test<'a>() -> Vec<Column<Row<'a>>> {
         text("background", "Test that ran beside it, if one did", |row| {
             row.phase.background.clone()
         }),
-    ]
+    ])
 }
 
 fn figures<'a>() -> Vec<Column<Row<'a>>> {

@@ -10,6 +10,7 @@ use std::fmt::Display;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// Set to `1`, it turns each skip into a failure.
 pub const NO_SKIP: &str = "FLASHLAG_NO_SKIP";
@@ -46,6 +47,29 @@ pub fn slow(what: &str) -> bool {
 /// The reason of a skip, in a quick run.
 pub fn not_quick(what: &str) -> Result<(), String> {
     if is_set(QUICK) { Err(format!("{what}: not in a quick run")) } else { Ok(()) }
+}
+
+/// Runs a check that is a program of its own. Its exit status 77 skips the calling test with what the
+/// program wrote to standard error, and so does a program that does not start.
+///
+/// # Panics
+/// With the program's output, at any other status but 0.
+pub fn passes(check: &mut Command) {
+    /// The exit status of a check that could not be made.
+    const SKIPPED: i32 = 77;
+    let output = match check.output() {
+        Ok(output) => output,
+        Err(error) => {
+            return skip(format!("{} does not start: {error}", check.get_program().display()));
+        }
+    };
+    let (out, err) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    match output.status.code() {
+        Some(0) => {}
+        Some(SKIPPED) => skip(err.trim()),
+        _ => panic!("{out}{err}"),
+    }
 }
 
 fn is_set(variable: &str) -> bool {

@@ -10,21 +10,9 @@ use flashlag_store::{Entry, Standing, find_copies, read_folder};
 use flashlag_testing::sample;
 
 const CHECK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/site_check.py");
-/// The exit status of a check that could not be made.
-const SKIPPED: i32 = 77;
 
 fn check(site: &Path, options: &[&str]) {
-    let output = match Command::new("python3").arg(CHECK).arg(site).args(options).output() {
-        Ok(output) => output,
-        Err(error) => return flashlag_need::skip(format!("python3 does not start: {error}")),
-    };
-    let (out, err) =
-        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    match output.status.code() {
-        Some(0) => {}
-        Some(SKIPPED) => flashlag_need::skip(err.trim()),
-        _ => panic!("{out}{err}"),
-    }
+    flashlag_need::passes(Command::new("python3").arg(CHECK).arg(site).args(options));
 }
 
 /// Entries of the sample runs, one of them hostile, one of another version.

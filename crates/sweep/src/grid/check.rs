@@ -212,24 +212,9 @@ fn settings(
     set: &BTreeMap<String, Values>,
     scenarios: &[Scenario],
 ) -> Result<Vec<(String, Vec<String>)>, GridError> {
-    let mut all = Vec::new();
-    for (key, values) in set {
-        let name = format!("set.{key}");
-        let values = at.values(&name, Some(values), "")?;
-        for value in &values {
-            let pair = [(key.clone(), value.clone())];
-            let mut tried =
-                scenarios.iter().map(|scenario| Scenario::parse(&scenario.text, &pair).map(drop));
-            let first = tried.next().unwrap_or(Ok(()));
-            if let Err(error) = first
-                && !tried.any(|tried| tried.is_ok())
-            {
-                return Err(at.wrong(&name, error));
-            }
-        }
-        all.push((key.clone(), values));
-    }
-    Ok(all)
+    taken_by_some(at, "set", set, scenarios, |scenario, key, value| {
+        Scenario::parse(&scenario.text, &[(key.to_owned(), value.to_owned())]).map(drop)
+    })
 }
 
 /// Parameters, each of which some profile takes.
@@ -238,12 +223,26 @@ fn parameters(
     parameters: &BTreeMap<String, Values>,
     profiles: &[Profile],
 ) -> Result<Vec<(String, Vec<String>)>, GridError> {
+    taken_by_some(at, "parameters", parameters, profiles, |profile, key, value| {
+        profile.with(key, value).map(drop)
+    })
+}
+
+/// The values of each key of a table, each of which at least one of `takers` takes; otherwise the error
+/// of the first.
+fn taken_by_some<T, E: std::fmt::Display>(
+    at: &Place<'_>,
+    table: &str,
+    keys: &BTreeMap<String, Values>,
+    takers: &[T],
+    take: impl Fn(&T, &str, &str) -> Result<(), E>,
+) -> Result<Vec<(String, Vec<String>)>, GridError> {
     let mut all = Vec::new();
-    for (key, values) in parameters {
-        let name = format!("parameters.{key}");
+    for (key, values) in keys {
+        let name = format!("{table}.{key}");
         let values = at.values(&name, Some(values), "")?;
         for value in &values {
-            let mut tried = profiles.iter().map(|profile| profile.with(key, value).map(drop));
+            let mut tried = takers.iter().map(|taker| take(taker, key, value));
             let first = tried.next().unwrap_or(Ok(()));
             if let Err(error) = first
                 && !tried.any(|tried| tried.is_ok())
