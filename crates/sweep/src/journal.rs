@@ -11,6 +11,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
@@ -37,11 +38,36 @@ pub(crate) struct Head {
     pub chunk: u64,
 }
 
+/// A file whose lock is given back as soon as it is dropped. Closing it is not enough: a process that is just
+/// being started has a copy of the descriptor until its own program runs, and would hold the lock so long.
+#[derive(Debug)]
+struct LockedFile(File);
+
+impl Drop for LockedFile {
+    fn drop(&mut self) {
+        let _ = flock(&self.0, FlockOperation::Unlock);
+    }
+}
+
+impl Deref for LockedFile {
+    type Target = File;
+
+    fn deref(&self) -> &File {
+        &self.0
+    }
+}
+
+impl DerefMut for LockedFile {
+    fn deref_mut(&mut self) -> &mut File {
+        &mut self.0
+    }
+}
+
 /// An open journal.
 #[derive(Debug)]
 pub(crate) struct Journal {
     path: PathBuf,
-    file: File,
+    file: LockedFile,
     /// The end of the last whole frame.
     end: u64,
     /// Where the content of each chunk's frame begins, and its length; `None` until it is measured.
@@ -59,12 +85,13 @@ impl Journal {
         let failed = |operation| move |source| failure(operation, path, source);
         let mut options = OpenOptions::new();
         let options = options.read(true).write(true).create(true).truncate(false);
-        let mut file = options.open(path).map_err(failed("open"))?;
+        let file = options.open(path).map_err(failed("open"))?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}
             Err(Errno::WOULDBLOCK) => return Err(SweepError::InUse { path: path.to_owned() }),
             Err(errno) => return Err(failure("lock", path, errno.into())),
         }
+        let mut file = LockedFile(file);
         let length = file.metadata().map_err(failed("read"))?.len();
         let found = if anew { None } else { read_head(&mut file, path, length)? };
         let mut journal =

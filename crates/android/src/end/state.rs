@@ -8,7 +8,15 @@ use crate::protocol::{Outcome, PhoneOrder, RunState};
 
 /// The lock of a run's process; free once the process ended, however it ended.
 #[derive(Debug)]
-pub struct Lock(#[allow(dead_code, reason = "held, not read")] File);
+pub struct Lock(File);
+
+impl Drop for Lock {
+    /// Gives the lock back at once. Closing the file is not enough: a process that is just being started has a
+    /// copy of the descriptor until its own program runs, and would hold the lock so long.
+    fn drop(&mut self) {
+        let _ = flock(&self.0, FlockOperation::Unlock);
+    }
+}
 
 impl Lock {
     /// Takes the lock; `None` if another process holds it.
@@ -84,5 +92,17 @@ mod tests {
         drop(lock);
         assert_eq!(state(&folder).unwrap(), RunState::Ended(ended));
         assert!(state(&Folder::at("/nowhere/folder")).is_err());
+    }
+
+    #[test]
+    fn a_lock_is_free_once_dropped_though_a_process_being_started_has_a_copy_of_its_descriptor() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = Folder::at(&home.path().to_string_lossy());
+        let lock = Lock::take(&folder).unwrap().unwrap();
+        // What a child that was just forked has: another descriptor of the same open file.
+        let copy = lock.0.try_clone().unwrap();
+        drop(lock);
+        assert!(Lock::take(&folder).unwrap().is_some());
+        drop(copy);
     }
 }
