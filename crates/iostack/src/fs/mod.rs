@@ -66,6 +66,15 @@ pub(crate) struct Quiet {
     pub(crate) rested: Nanos,
 }
 
+/// The requests of an atomic write.
+#[derive(Debug)]
+pub(crate) struct AtomicWrite {
+    /// Those that the call waits for.
+    pub(crate) waited: Plan,
+    /// Those that follow and that the call doesn't wait for: the filesystem's next write does.
+    pub(crate) after: Plan,
+}
+
 /// A filesystem. Ranges of files are in bytes; file numbers are never reused.
 pub(crate) trait Filesystem: Debug {
     /// Room for files on an empty filesystem.
@@ -117,19 +126,19 @@ pub(crate) trait Filesystem: Debug {
     /// Makes a file (or with `None` the directory) durable, after its data was written. `data_only`
     /// is fdatasync.
     fn sync(&mut self, now: Nanos, file: Option<FileId>, data_only: bool) -> Plan;
-    /// Writes pages of a file, which is large enough, as one atomic write that is durable when it
-    /// ends.
+    /// Writes pages of a file, which is large enough, as one atomic write: all of it or nothing is there
+    /// after a power cut.
     fn write_atomically(
         &mut self,
         now: Nanos,
         file: FileId,
         pages: &[u64],
-    ) -> Result<Plan, NoSpace> {
+    ) -> Result<AtomicWrite, NoSpace> {
         let ranges: Vec<(u64, u64)> = pages.iter().map(|page| (page * BLOCK, BLOCK)).collect();
         let mut plan =
             self.write(now, file, &ranges, Reason::Sync { pages: pages.len() as u64 })?;
         plan.then_plan(self.sync(now, Some(file), true));
-        Ok(plan)
+        Ok(AtomicWrite { waited: plan, after: Plan::new() })
     }
     /// When [`Filesystem::rest`] is due next if nothing happens until then.
     fn next_rest(&self, _quiet: &Quiet) -> Nanos {

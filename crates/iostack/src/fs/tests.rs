@@ -111,7 +111,10 @@ impl Trial {
                 let size = self.fs.size(file).max((pages[pages.len() - 1] + 1) * BLOCK);
                 self.fs.resize(now, file, size);
                 match self.fs.write_atomically(now, file, &pages) {
-                    Ok(plan) => self.sent(plan),
+                    Ok(write) => {
+                        self.sent(write.waited);
+                        self.sent(write.after);
+                    }
                     Err(NoSpace) => self.refused += 1,
                 }
             }

@@ -309,8 +309,8 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         plan
     }
 
-    /// Makes several writes of a file as one atomic write, durable when it ends
-    /// (`F2FS_IOC_COMMIT_ATOMIC_WRITE`). Without room for all of it nothing is written.
+    /// Makes several writes of a file as one atomic write (`F2FS_IOC_COMMIT_ATOMIC_WRITE`). Without room for
+    /// all of it nothing is written.
     pub(super) fn atomic_call(
         &mut self,
         file: FileId,
@@ -331,9 +331,16 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         let ranges = self.cache.take(file, 0, u64::MAX, usize::MAX);
         let pages: Vec<u64> = ranges.into_iter().flat_map(|(first, end)| first..end).collect();
         let now = self.now();
-        let plan = self.fs.write_atomically(now, file, &pages);
-        let pid = self.spawn_sync(before, plan.map_err(|_| self.no_room("write", file))?);
-        self.wait(pid).map(|_| ())
+        let write = self.fs.write_atomically(now, file, &pages);
+        let write = write.map_err(|_| self.no_room("write", file))?;
+        let pid = self.spawn_sync(before, write.waited);
+        let after = (!write.after.is_empty()).then(|| self.scheduler.spawn(write.after, &[pid]));
+        let earlier = std::mem::replace(&mut self.unwaited, after);
+        let done = self.wait(pid);
+        // The data came after what the atomic write before had left.
+        let ended = earlier.and_then(|pid| self.scheduler.take(pid));
+        self.keep_error(ended.and_then(Result::err));
+        done.map(|_| ())
     }
 
     pub(super) fn sync_call(

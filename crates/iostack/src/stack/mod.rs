@@ -61,6 +61,8 @@ pub(crate) struct Inner<D> {
     call_bytes: Bytes,
     /// The last commit or checkpoint, which the next sync waits for.
     commit: Option<Pid>,
+    /// What the last atomic write left to be written, which the next sync waits for.
+    unwaited: Option<Pid>,
     /// Work of the filesystem's own thread that is under way.
     thread: Option<Pid>,
     /// End of the last work of the threads that wait until nothing else happens.
@@ -106,6 +108,7 @@ impl<D: Device<Clock = VirtualClock>> Stack<D> {
             contents: BTreeMap::new(),
             call_bytes: Bytes::ZERO,
             commit: None,
+            unwaited: None,
             thread: None,
             rested: Nanos::ZERO,
             background: None,

@@ -122,11 +122,13 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
     }
 
     /// Starts the plan of a sync after a commit that is under way and after `before`: the data,
-    /// which waits for nothing.
+    /// which waits for nothing. Requests follow what an atomic write has left, too; a sync that finds nothing
+    /// to do does not.
     pub(crate) fn spawn_sync(&mut self, before: Plan, plan: Plan) -> Pid {
         let commits = plan.commits;
         let before = self.scheduler.spawn(before, &[]);
-        let after: Vec<Pid> = self.commit.into_iter().chain([before]).collect();
+        let unwaited = self.unwaited.filter(|_| !plan.is_empty());
+        let after: Vec<Pid> = self.commit.into_iter().chain(unwaited).chain([before]).collect();
         let pid = self.scheduler.spawn(plan, &after);
         self.scheduler.detach(before);
         if commits {

@@ -33,7 +33,7 @@ use self::segments::SEGMENT;
 use self::segments::{Log, Owner, Segment, Segments};
 use super::error::LayoutError;
 use super::map::{self, Block, HOLE, tick};
-use super::{BLOCK, FileId, Filesystem, NoSpace, Quiet, Reason, blocks, grown};
+use super::{AtomicWrite, BLOCK, FileId, Filesystem, NoSpace, Quiet, Reason, blocks, grown};
 use crate::plan::{BlockRequest, Plan, Run, push_run};
 use crate::spec::StackSpec;
 
@@ -375,7 +375,7 @@ impl Filesystem for F2fs {
         now: Nanos,
         file: FileId,
         pages: &[u64],
-    ) -> Result<Plan, NoSpace> {
+    ) -> Result<AtomicWrite, NoSpace> {
         self.segments.now = now;
         self.commit_pages(now, file, pages)
     }

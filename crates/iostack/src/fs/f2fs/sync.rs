@@ -8,7 +8,7 @@ use flashlag_units::Nanos;
 use super::F2fs;
 use super::inode::node_of;
 use super::segments::Log;
-use crate::fs::{BLOCK, FileId, NoSpace};
+use crate::fs::{AtomicWrite, BLOCK, FileId, NoSpace};
 use crate::plan::{Plan, push_run};
 
 impl F2fs {
@@ -47,34 +47,37 @@ impl F2fs {
     /// Writes pages of a file as one atomic write: all data is appended, to the hot log, and the
     /// node that makes it valid follows a flush and is durable itself, in every mode but
     /// `nobarrier`. Since Linux 5.19 the pages wait in a second inode whose blocks are swapped into
-    /// the file, before in memory: the same requests.
+    /// the file, before in memory: the same requests. The call waits for the data and not for the node
+    /// (`f2fs_do_sync_file` with `atomic`: keeping the order is enough), which the next change of the
+    /// node's block waits for (`f2fs_set_data_blkaddr`).
     pub(super) fn commit_pages(
         &mut self,
         now: Nanos,
         file: FileId,
         pages: &[u64],
-    ) -> Result<Plan, NoSpace> {
+    ) -> Result<AtomicWrite, NoSpace> {
         let ranges: Vec<(u64, u64)> = pages.iter().map(|page| (page * BLOCK, BLOCK)).collect();
         if pages.len() as u64 + self.fresh_nodes(file, &ranges) > self.left() {
             return Err(NoSpace);
         }
-        let mut plan = self.make_room(now);
+        let mut waited = self.make_room(now);
         let mut runs = Vec::new();
         for page in pages {
             let block = self.append_page(file.0, *page, Log::HotData)?;
             push_run(&mut runs, self.place(block));
         }
-        plan.then_writes(runs);
+        waited.then_writes(runs);
         let mut nodes: BTreeSet<u32> = pages.iter().map(|page| node_of(*page)).collect();
         if let Some(inode) = self.files.get_mut(&file.0) {
             nodes.extend(&inode.dirty);
             (inode.touched, inode.settled) = (false, true);
         }
         let last = nodes.pop_last();
-        plan.then_writes(self.write_nodes(file.0, &nodes));
+        let mut after = Plan::new();
+        after.then_writes(self.write_nodes(file.0, &nodes));
         let last = self.write_nodes(file.0, &last.into_iter().collect());
-        plan.then_seal(last, self.barrier);
+        after.then_seal(last, self.barrier);
         self.changed(now);
-        Ok(plan)
+        Ok(AtomicWrite { waited, after })
     }
 }

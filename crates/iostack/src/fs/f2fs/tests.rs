@@ -266,7 +266,16 @@ fn an_atomic_write_is_data_then_a_node_that_is_durable_itself_in_every_mode_with
         fs.write(Nanos::ZERO, FILE, &[(0, 8 * BLOCK)], Reason::Direct).unwrap();
         fs.sync(Nanos::ZERO, Some(FILE), true);
         let before = fs.locate(FILE, 0, BLOCK);
-        let plan = fs.write_atomically(Nanos::ZERO, FILE, &[0, 5]).unwrap();
+        let AtomicWrite { waited, after } =
+            fs.write_atomically(Nanos::ZERO, FILE, &[0, 5]).unwrap();
+        let blocks = |plan: &Plan| plan.written().0 / BLOCK;
+        assert_eq!(
+            (blocks(&waited), blocks(&after)),
+            (2, 1),
+            "{spec}: the call waits for the data"
+        );
+        let mut plan = waited;
+        plan.then_plan(after);
         // Two pages that lay apart are appended side by side: one request, then the node.
         let writes: Vec<u64> = plan
             .clone()

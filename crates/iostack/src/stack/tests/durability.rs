@@ -250,3 +250,23 @@ fn callers_that_need_a_checkpoint_at_once_share_one() {
         }
     }
 }
+
+#[test]
+fn an_atomic_write_returns_before_its_node_is_written_and_the_next_write_waits_for_the_node() {
+    let stack = stack("f2fs");
+    let file = stack.create("test").unwrap();
+    stack.write(file, Bytes::ZERO, &[1; 4096]).unwrap();
+    stack.sync(file, true).unwrap();
+    let atomic = || timed(&stack, || stack.write_atomically(file, &[(0, &[2; 4096])]).unwrap());
+    // The flush before the node, the node and, since this device has no FUA, a flush after the node.
+    let node = FLUSH.plus(WRITE).plus(FLUSH);
+    assert_eq!(atomic(), WRITE, "alone");
+    assert_eq!(timed(&stack, || stack.sync(file, true).unwrap()), Nanos::ZERO, "nothing to do");
+    assert_eq!(atomic(), node.plus(WRITE), "at once after another");
+    stack.pass_until(stack.clock().now().plus(Nanos::from_millis(10)));
+    assert_eq!(atomic(), WRITE, "after a rest");
+    // So does the fsync of another file, whose node follows in the same log.
+    let other = stack.create("other").unwrap();
+    stack.write(other, Bytes::ZERO, &[1; 4096]).unwrap();
+    assert!(timed(&stack, || stack.sync(other, true).unwrap()) > node);
+}
