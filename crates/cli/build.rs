@@ -17,6 +17,7 @@ fn main() {
     watch(&root);
     leave_out_unwind_tables();
     pack_relocations();
+    fold_identical_functions();
     let given = std::env::var("FLASHLAG_COMMIT").ok().filter(|given| !given.is_empty());
     if let Some(commit) = given.or_else(|| commit(&root)) {
         println!("cargo::rustc-env=FLASHLAG_COMMIT={commit}");
@@ -35,6 +36,18 @@ fn leave_out_unwind_tables() {
     if is_release && is_linux && !flags.contains("-fuse-ld=") {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("no-unwind-tables.ld");
         println!("cargo::rustc-link-arg-bins=-Wl,-T,{}", script.display());
+    }
+}
+
+/// Has the linker keep one of several functions with the same instructions in a release (ICF), a hundredth of
+/// its bytes. Only for the target on which rustc links with its own LLD: GNU ld has no such option.
+fn fold_identical_functions() {
+    let is = |name: &str, value: &str| std::env::var(name).is_ok_and(|found| found == value);
+    let flags = std::env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
+    let is_chosen = ["-fuse-ld=", "linker"].iter().any(|flag| flags.contains(flag))
+        || std::env::var_os("RUSTC_LINKER").is_some();
+    if is("PROFILE", "release") && is("TARGET", "x86_64-unknown-linux-gnu") && !is_chosen {
+        println!("cargo::rustc-link-arg-bins=-Wl,--icf=all");
     }
 }
 

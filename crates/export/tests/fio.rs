@@ -72,7 +72,7 @@ fn a_file_of_fio_becomes_a_run_that_verifies() {
         assert_eq!(run.trust.checks.len(), 14);
         let json = serde_json::to_value(&run).unwrap();
         let (mut compiler, mut schemas) = (boon::Compiler::new(), boon::Schemas::new());
-        let shipped = serde_json::from_str(flashlag_schema::RUN_JSON_SCHEMA).unwrap();
+        let shipped = serde_json::from_str(&flashlag_schema::RUN_JSON_SCHEMA).unwrap();
         compiler.add_resource("run.json", shipped).unwrap();
         let schema = compiler.compile("run.json", &mut schemas).unwrap();
         assert!(schemas.validate(&json, schema).is_ok());

@@ -19,6 +19,7 @@ mod histogram;
 pub mod internals;
 mod lag;
 mod layer;
+mod packed;
 mod phase;
 mod pressure;
 pub mod profile;
@@ -50,6 +51,7 @@ pub use environment::{
 pub use histogram::{LatencySummary, StoredHistogram};
 pub use lag::Lag;
 pub use layer::{Layer, LayerKind};
+pub use packed::PackedText;
 pub use phase::{
     BlockKinds, Change, ChangeKind, Cleanup, Floor, Growth, GrowthPart, IntervalRecord, KindCount,
     Ledger, Mixed, Phase, Think, WaitRecord,
@@ -70,11 +72,11 @@ pub use watched::{Look, Looks, Surroundings, Watched};
 pub use words::{Operation, State};
 
 /// The JSON Schema of a run file, as indented JSON.
-pub const RUN_JSON_SCHEMA: &str = include_str!("../generated/run.schema.json");
+pub static RUN_JSON_SCHEMA: PackedText = packed::packed!("generated/run.schema.json");
 /// Every key of a scenario's file, as lines for a terminal.
-pub const SCENARIO_KEYS: &str = include_str!("../generated/scenario-keys.txt");
+pub static SCENARIO_KEYS: PackedText = packed::packed!("generated/scenario-keys.txt");
 /// Every key of a profile's file, as lines for a terminal.
-pub const PROFILE_KEYS: &str = include_str!("../generated/profile-keys.txt");
+pub static PROFILE_KEYS: PackedText = packed::packed!("generated/profile-keys.txt");
 
 /// The JSON Schema of a run file, generated from the types.
 #[cfg(feature = "json-schema")]

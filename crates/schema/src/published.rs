@@ -8,6 +8,7 @@
 
 use std::sync::LazyLock;
 
+use crate::packed::{PackedText, packed};
 use crate::scenario::Durability;
 use crate::words::State;
 
@@ -42,8 +43,8 @@ pub struct Published {
     pub is_checked: bool,
 }
 
-static ALL: LazyLock<Vec<Published>> =
-    LazyLock::new(|| parse(include_str!("../../../profiles/published.csv")));
+static FILE: PackedText = packed!("profiles/published.csv");
+static ALL: LazyLock<Vec<Published>> = LazyLock::new(|| parse(&FILE));
 static COMPARED: LazyLock<Vec<Published>> = LazyLock::new(|| rows(|row| row.is_compared));
 static CHECKED: LazyLock<Vec<Published>> = LazyLock::new(|| rows(|row| row.is_checked));
 
@@ -163,6 +164,7 @@ mod tests {
     #[test]
     fn every_line_of_the_file_is_a_row_that_is_used_and_has_a_source() {
         let text = include_str!("../../../profiles/published.csv");
+        assert!(&*FILE == text);
         let head = "device,os,filesystem,condition,workload,metric,value,unit,source,note,durable,\
                     used_for";
         assert_eq!(text.lines().next(), Some(head));

@@ -17,13 +17,13 @@ fn in_step(name: &str, carried: &str, generated: &str) {
 #[test]
 fn the_json_schema_of_a_run_file_is_that_of_its_types() {
     let generated = serde_json::to_string_pretty(&run_json_schema()).unwrap();
-    in_step("run.schema.json", RUN_JSON_SCHEMA, &format!("{generated}\n"));
+    in_step("run.schema.json", &RUN_JSON_SCHEMA, &format!("{generated}\n"));
 }
 
 #[test]
 fn the_keys_that_the_program_lists_are_those_that_its_types_read() {
-    in_step("scenario-keys.txt", SCENARIO_KEYS, &as_lines(&scenario_keys()));
-    in_step("profile-keys.txt", PROFILE_KEYS, &as_lines(&profile_keys()));
+    in_step("scenario-keys.txt", &SCENARIO_KEYS, &as_lines(&scenario_keys()));
+    in_step("profile-keys.txt", &PROFILE_KEYS, &as_lines(&profile_keys()));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 /// What the schema finds wrong with a run. Compiling checks the schema by its own meta-schema first.
 fn checked(value: &Value) -> Result<(), String> {
     let (mut compiler, mut schemas) = (boon::Compiler::new(), boon::Schemas::new());
-    let schema = serde_json::from_str(RUN_JSON_SCHEMA).unwrap();
+    let schema = serde_json::from_str(&RUN_JSON_SCHEMA).unwrap();
     compiler.add_resource("run.json", schema).unwrap();
     let schema = compiler.compile("run.json", &mut schemas).expect("a schema that is valid");
     schemas.validate(value, schema).map_err(|error| format!("{error:#}"))

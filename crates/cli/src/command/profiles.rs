@@ -16,7 +16,7 @@ use crate::terminal::Terminal;
 /// Lists, shows or checks device profiles.
 pub fn profiles(args: &ProfilesArgs, terminal: &Terminal) -> Result<Exit> {
     if args.keys {
-        say::text(PROFILE_KEYS)?;
+        say::text(&PROFILE_KEYS)?;
         return Ok(Exit::Done);
     }
     match &args.action {

@@ -13,7 +13,7 @@ use crate::terminal::Terminal;
 /// Lists the built-in scenarios, or prints one as a file.
 pub fn scenarios(args: &ScenariosArgs, terminal: &Terminal) -> Result<Exit> {
     if args.keys {
-        say::text(SCENARIO_KEYS)?;
+        say::text(&SCENARIO_KEYS)?;
         return Ok(Exit::Done);
     }
     match &args.name {

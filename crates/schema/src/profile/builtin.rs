@@ -1,13 +1,15 @@
 //! The profiles that come with flashlag. They are files like a user's own.
 
+use crate::packed::{PackedText, packed};
+
 macro_rules! files {
     ($($name:literal),* $(,)?) => {
-        &[$(($name, include_str!(concat!("../../../../profiles/", $name, ".toml")))),*]
+        [$(($name, packed!("profiles/", $name, ".toml"))),*]
     };
 }
 
 /// Name and file of each, oldest device first.
-const PROFILES: &[(&str, &str)] = files![
+static PROFILES: [(&str, PackedText); 21] = files![
     "nexus7-2012",
     "moto-x-2013",
     "moto-x-2013-sandisk",
@@ -38,5 +40,5 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 
 /// The file of a profile.
 pub fn builtin_profile(name: &str) -> Option<&'static str> {
-    PROFILES.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+    PROFILES.iter().find(|(known, _)| *known == name).map(|(_, text)| text.text())
 }

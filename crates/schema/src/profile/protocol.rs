@@ -2,16 +2,17 @@
 //! They are files like a user's own.
 
 use super::ProfileCheck;
+use crate::packed::{PackedText, packed};
 use crate::scenario::{Scenario, ScenarioError};
 use crate::words::State;
 
 macro_rules! files {
     ($($name:literal),* $(,)?) => {
-        &[$(($name, include_str!(concat!("../../../../profiles/protocols/", $name, ".toml")))),*]
+        [$(($name, packed!("profiles/protocols/", $name, ".toml"))),*]
     };
 }
 
-const PROTOCOLS: &[(&str, &str)] = files![
+static PROTOCOLS: [(&str, PackedText); 20] = files![
     "andebench",
     "androbench",
     "androbench-5",
@@ -41,7 +42,7 @@ pub fn protocol_names() -> impl Iterator<Item = &'static str> {
 
 /// The scenario by which a profile's device was measured.
 pub fn builtin_protocol(name: &str) -> Option<&'static str> {
-    PROTOCOLS.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+    PROTOCOLS.iter().find(|(known, _)| *known == name).map(|(_, text)| text.text())
 }
 
 impl ProfileCheck {

@@ -1,0 +1,81 @@
+//! Texts that the program carries, packed by the build script.
+
+use std::io::Read;
+use std::ops::Deref;
+use std::sync::OnceLock;
+
+use flate2::read::DeflateDecoder;
+
+/// A text that is packed in the program (deflate) and unpacked when it is first read.
+#[derive(Debug)]
+pub struct PackedText {
+    packed: &'static [u8],
+    text: OnceLock<String>,
+}
+
+impl PackedText {
+    /// A text from its deflate stream.
+    pub(crate) const fn new(packed: &'static [u8]) -> PackedText {
+        PackedText { packed, text: OnceLock::new() }
+    }
+
+    /// The text.
+    pub fn text(&self) -> &str {
+        self.text.get_or_init(|| {
+            let mut text = String::new();
+            // The build script packed it: tests hold that each text is its file.
+            let _ = DeflateDecoder::new(self.packed).read_to_string(&mut text);
+            text
+        })
+    }
+}
+
+impl Deref for PackedText {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        self.text()
+    }
+}
+
+/// The file at a path below the build script's output, packed there.
+macro_rules! packed {
+    ($($path:expr),+) => {
+        $crate::packed::PackedText::new(include_bytes!(concat!(env!("OUT_DIR"), "/", $($path),+)))
+    };
+}
+pub(crate) use packed;
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::profile::{builtin_profile, builtin_protocol, names, protocol_names};
+
+    #[test]
+    fn each_text_that_the_program_carries_is_its_file_and_no_profile_or_protocol_is_left_out() {
+        let profiles = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../profiles");
+        let read = |path: &Path| std::fs::read_to_string(path).unwrap();
+        let files = |folder: &Path| {
+            let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+            entries.filter(|path| path.extension().is_some_and(|one| one == "toml")).count()
+        };
+        for name in names() {
+            let path = profiles.join(format!("{name}.toml"));
+            assert!(builtin_profile(name) == Some(&*read(&path)), "{name}");
+        }
+        for name in protocol_names() {
+            let path = profiles.join(format!("protocols/{name}.toml"));
+            assert!(builtin_protocol(name) == Some(&*read(&path)), "{name}");
+        }
+        assert_eq!(names().count(), files(&profiles));
+        assert_eq!(protocol_names().count(), files(&profiles.join("protocols")));
+    }
+
+    #[test]
+    fn a_stream_that_is_no_deflate_is_an_empty_text() {
+        static NONE: PackedText = PackedText::new(&[0xff; 8]);
+        assert_eq!(&*NONE, "");
+    }
+}
