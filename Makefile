@@ -31,7 +31,7 @@ quick: lint ## Lints and the tests without guests, browser and loop mounts: minu
 
 test: setup-test lint unit ## Everything that must hold before a change lands
 
-checks: ## Besides the tests: release and its size, oldest Rust, licences, aarch64, fuzz targets
+checks: ## Besides the tests: release and its size, oldest Rust, licences, aarch64, Termux, fuzz targets
 	scripts/checks
 
 bench: build ## Speed and size beside fio, alternating; needs fio, a quiet machine, minutes

@@ -27,6 +27,9 @@ fn main() -> std::process::ExitCode {
     if let Some(ended) = flashlag_runner::lab::be_the_guest() {
         return ended;
     }
+    if !flashlag_seccomp::programs_can_start() {
+        flashlag_inspect::start_no_programs();
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return not_a_command(&error),

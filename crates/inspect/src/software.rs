@@ -142,7 +142,7 @@ fn asked(root: &Root, key: &str) -> Option<String> {
             .filter_map(|line| line.strip_prefix('[')?.strip_suffix(']')?.split_once("]: ["));
         return pairs.find(|(name, _)| *name == key).map(|(_, value)| value.to_owned());
     }
-    if !root.has(PROGRAM) {
+    if !root.has(PROGRAM) || crate::starting::can_start().is_err() {
         return None;
     }
     let asked = Command::new(PROGRAM).arg(key).stdin(Stdio::null()).stderr(Stdio::null()).output();

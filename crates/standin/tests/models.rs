@@ -3,17 +3,28 @@
 
 mod common;
 
+use std::path::Path;
+
 use common::{pair, text};
-use flashlag_standin::{Model, Phone};
+use flashlag_inspect::{Root, conditions, environment};
+use flashlag_schema::{Power, Throttling};
+use flashlag_standin::{AdbServer, Model, Phone};
+use flashlag_units::Nanos;
 
 #[test]
 fn every_model_has_the_texts_that_a_phone_of_its_android_has() {
     let names = Model::names();
-    assert!(names.len() >= 8, "{names:?}");
+    let mut versions: Vec<u32> = Vec::new();
     for name in names {
         let model = Model::named(&name).unwrap();
         let sdk = model.sdk();
-        assert!((25..=35).contains(&sdk) && name.contains("-android"), "{name}: {sdk}");
+        versions.push(name.rsplit("-android").next().unwrap().parse().unwrap());
+        let version = model.property("ro.build.version.release");
+        let first = version.split('.').next().and_then(|version| version.parse().ok());
+        assert_eq!(first, versions.last().copied(), "{name}");
+        // Android 12 has two levels, 31 and 32.
+        let levels = [25, 27, 28, 29, 30, 31, 33, 34, 35];
+        assert_eq!(Some(sdk), first.and_then(|first| levels.get(first as usize - 7).copied()));
         for property in ["ro.product.model", "ro.product.cpu.abilist", "ro.crypto.type"] {
             assert_ne!(model.property(property), "", "{name}: {property}");
         }
@@ -33,6 +44,8 @@ fn every_model_has_the_texts_that_a_phone_of_its_android_has() {
         let source = source.join("../../fixtures/android").join(&name).join("SOURCE.md");
         assert!(source.is_file(), "{name} says where it comes from");
     }
+    versions.sort_unstable();
+    assert_eq!(versions, (7..=15).collect::<Vec<_>>(), "of each Android from 7 to 15 one");
 }
 
 #[test]
@@ -48,6 +61,106 @@ fn services_answer_with_the_texts_of_the_model() {
     assert!(text(&pair.shell("dumpsys nothing").stderr).contains("Can't find service: nothing"));
     assert!(pair.says("dumpsys -l").contains("\n  thermalservice\n"));
     assert_eq!(pair.says("getprop no.such; getprop no.such default"), "\ndefault\n");
+}
+
+#[test]
+fn every_model_answers_over_the_cable_with_its_texts() {
+    if let Some(lack) = flashlag_standin::lacks() {
+        return flashlag_need::skip(lack);
+    }
+    let adb = AdbServer::start().unwrap();
+    for name in Model::names() {
+        let model = Model::named(&name).unwrap();
+        let phone = Phone::builder().model(&name).model_files().start().unwrap();
+        let serial = adb.connect(&phone).unwrap();
+        let paths =
+            ["getprop", "dumpsys/battery", "dumpsys/power", "proc/mounts", "sm/list-volumes"];
+        let commands = "getprop; dumpsys battery; dumpsys power; cat /proc/mounts; sm list-volumes; dumpsys -l";
+        let output = adb.shell(&serial, commands).unwrap();
+        let texts = paths.map(|path| text(model.text(path).unwrap())).concat();
+        // Android 7's adbd gives a terminal, which ends lines in its own way.
+        let said = text(&output.stdout).replace('\r', "");
+        let services = said.strip_prefix(&texts).unwrap_or_else(|| panic!("{name}: {said}"));
+        let has_heat = services.contains("\n  thermalservice\n");
+        assert_eq!(has_heat, model.sdk() >= 29, "{name}: {services}");
+    }
+}
+
+/// A model as a tree of files that the program reads in the place of a phone.
+fn captured(model: &Model) -> (tempfile::TempDir, Root) {
+    let folder = tempfile::tempdir().unwrap();
+    model.write(folder.path()).unwrap();
+    for path in ["getprop", "proc/mounts"] {
+        let path = folder.path().join(path);
+        std::fs::rename(path.with_extension("txt"), path).unwrap();
+    }
+    // The same mounts in the kernel's other form, which the program reads.
+    let other = model.lines("proc/mounts").into_iter().enumerate().map(|(id, line)| {
+        let mount: Vec<_> = line.split(' ').collect();
+        let [source, path, kind, options] = mount[..4] else { panic!("{line}") };
+        format!("{id} 1 0:{id} / {path} {options} - {kind} {source} {options}\n")
+    });
+    std::fs::create_dir(folder.path().join("proc/self")).unwrap();
+    std::fs::write(folder.path().join("proc/self/mountinfo"), other.collect::<String>()).unwrap();
+    let root = Root::captured(folder.path());
+    (folder, root)
+}
+
+#[test]
+fn of_every_model_the_program_reads_what_its_texts_say() {
+    for name in Model::names() {
+        let model = Model::named(&name).unwrap();
+        let (_folder, root) = captured(&model);
+        let number = |path: &str, start: &str| {
+            let lines = model.lines(path);
+            let of_line = |line: &String| line.trim().strip_prefix(start)?.trim().parse().ok();
+            lines.iter().find_map(of_line).unwrap_or_else(|| panic!("{name}: {start}"))
+        };
+        let read = conditions(&root, Nanos::ZERO).unwrap();
+        let level: i64 = number("dumpsys/battery", "level:");
+        assert_eq!(read.battery_percent.value().copied().map(i64::from), Some(level), "{name}");
+        let tenths: i64 = number("dumpsys/battery", "temperature:");
+        assert_eq!(read.battery_millicelsius.value(), Some(&(tenths * 100)), "{name}");
+        assert_eq!(read.screen_on.value(), Some(&false), "{name}");
+        assert_eq!(read.power.value(), Some(&Power::Usb), "{name}: {:?}", read.power);
+        // None is warm, and before Android 10 no service says so.
+        let level = (model.sdk() >= 29).then_some(&Throttling::None);
+        assert_eq!(read.throttling.value(), level, "{name}");
+        let skin =
+            read.skin_millicelsius.value().is_some_and(|skin| (20_000..40_000).contains(skin));
+        let has_sensors = model.sdk() >= 29 && name != "galaxy-s20fe-android11";
+        assert_eq!(skin, has_sensors, "{name}: {:?}", read.skin_millicelsius);
+
+        let seen = environment(&root, Path::new("/data/local/tmp"));
+        let release = model.property("ro.build.version.release");
+        let system = seen.software.system.value().unwrap();
+        assert!(system.starts_with(&format!("Android {release} (")), "{name}: {system}");
+        let machine = seen.software.machine.value().unwrap();
+        assert!(machine.ends_with(&model.property("ro.product.model")), "{name}: {machine}");
+        // That of files is known by properties, that of a whole disk by `/sys`, which a model lacks.
+        let of_files = model.property("ro.crypto.type") == "file";
+        assert_eq!(seen.encryption.value().is_some(), of_files, "{name}: {:?}", seen.encryption);
+    }
+}
+
+#[test]
+fn of_every_model_the_way_of_a_write_is_found_from_its_mounts() {
+    for name in Model::names() {
+        let model = Model::named(&name).unwrap();
+        let (_folder, root) = captured(&model);
+        let lines = model.lines("proc/mounts");
+        let kind = |path: &str| {
+            let mut fields = lines.iter().map(|line| line.split(' ').collect::<Vec<_>>());
+            fields.rfind(|mount| mount[1] == path).unwrap()[2].to_owned()
+        };
+        let own = environment(&root, Path::new("/data/local/tmp")).filesystem;
+        assert_eq!(own.kind.value().map(String::as_str), Some(&*kind("/data")), "{name}");
+        assert!(own.layers.is_empty(), "{name}: {:?}", own.layers);
+        // What apps share is on the same filesystem, below another one.
+        let shared = environment(&root, Path::new("/storage/emulated/0")).filesystem;
+        assert_eq!(shared.kind, own.kind, "{name}");
+        assert_eq!(shared.layers, [kind("/storage/emulated")], "{name}");
+    }
 }
 
 #[test]
