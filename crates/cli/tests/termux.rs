@@ -8,12 +8,15 @@
 
 #[path = "../../seccomp/tests/common/mod.rs"]
 mod common;
+#[path = "support/moments.rs"]
+mod moments;
 
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
 use flashlag_schema::Run;
+use moments::short_quick;
 use tempfile::TempDir;
 
 /// What the GNU C library calls itself: for its loader, its threads and their restartable sequences.
@@ -42,23 +45,6 @@ fn under(command: &mut Command, android: u32) {
 fn said(output: &Output) -> String {
     let [out, err] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
     format!("{:?}\n{out}\n{err}", output.status)
-}
-
-/// The scenario `quick` with moments for its seconds.
-fn short_quick() -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/quick.toml");
-    let mut moments = String::new();
-    for line in std::fs::read_to_string(path).unwrap().lines() {
-        let key = line.split(' ').next().unwrap();
-        moments += match key {
-            "time" => "time = \"150ms\"",
-            "min_ops" => "min_ops = 10",
-            "min_saves" => "min_saves = 10",
-            _ => line,
-        };
-        moments.push('\n');
-    }
-    moments
 }
 
 #[test]

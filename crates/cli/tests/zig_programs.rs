@@ -3,14 +3,21 @@
 //! zig as the linker, beside the other tests: these are in a lane of their own.
 #![allow(clippy::unwrap_used, reason = "a test that can't go on fails")]
 
+#[path = "support/moments.rs"]
+mod moments;
+#[path = "../../seccomp/tests/common/mod.rs"]
+mod seccomp;
 #[path = "support/phone.rs"]
 mod support;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
 use flashlag_standin::Phone;
+use moments::short_quick;
+use seccomp::Processor;
 use serde_json::Value;
 use support::Bench;
 use tempfile::TempDir;
@@ -96,5 +103,53 @@ fn a_phone_of_arm_is_measured_by_the_program_for_arm() {
         let software = run.environment.software;
         assert!(software.kernel.value().unwrap().contains(kernel), "{software:?}");
         assert_eq!(software.virtualized.value(), Some(&false), "by its properties");
+    }
+}
+
+/// The names of the calls in what qemu has traced, `PROCESS NAME(ARGUMENTS) = RESULT`, and the numbers of those
+/// that qemu has no name for.
+fn traced(text: &str) -> BTreeSet<String> {
+    let of_line = |line: &str| match line.split_once("Unknown syscall ") {
+        Some((_, number)) => Some(number.split_whitespace().next()?.to_owned()),
+        None => {
+            let name = line.split_once('(')?.0.rsplit(' ').next()?;
+            let named =
+                |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+            (!name.is_empty() && name.bytes().all(named)).then(|| name.to_owned())
+        }
+    };
+    text.lines().filter_map(of_line).collect()
+}
+
+#[test]
+fn the_program_for_aarch64_makes_no_call_that_kills_an_app() {
+    if flashlag_need::slow("a run on an emulated processor") {
+        return;
+    }
+    let Some(emulator) = flashlag_need::program("qemu-aarch64-static", "qemu-user-static") else {
+        return;
+    };
+    let program = flashlag_need::or_skip!(programs()).join("flashlag-aarch64");
+    let home = TempDir::new().unwrap();
+    std::fs::write(home.path().join("short.toml"), short_quick()).unwrap();
+    let mut run = Command::new(emulator);
+    run.current_dir(home.path()).args(["-strace", "-D", "calls"]).arg(program);
+    run.args(["run", "short.toml", "-q", "--set", "span=2MB", "--on", ".", "-o", "run.json"]);
+    let output = run.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{:?}: {said}", output.status);
+
+    let made = traced(&std::fs::read_to_string(home.path().join("calls")).unwrap());
+    for call in ["openat", "pwrite64", "fdatasync", "clone", "exit_group"] {
+        assert!(made.contains(call), "{call} was not traced: {made:?}");
+    }
+    // Neither allows all that the other does.
+    for android in [8, 10] {
+        let allowed = seccomp::allowed(android, Processor::Aarch64);
+        let numbers: BTreeSet<String> = allowed.values().map(i64::to_string).collect();
+        let is_refused = |call: &&String| !allowed.contains_key(*call) && !numbers.contains(*call);
+        let refused: Vec<&String> = made.iter().filter(is_refused).collect();
+        // The handler says that the kernel lacks it; the standard library then asks by `newfstatat`.
+        assert_eq!(refused, ["statx"], "Android {android}");
     }
 }
