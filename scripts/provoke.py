@@ -44,6 +44,8 @@ STOPPED = 0.5
 # A stall of nearly that length while the process is stopped twice in three seconds is the stop itself.
 LONG = 0.9 * STOPPED * 1e9
 NO_CLAIM = {"storage", "mixed", "unknown"}
+# What is written in a run: at the lowest priority an operation takes a thousand times as long.
+SIZES = {"dd": "64MiB", "stop": "64MiB", "busy": "256KiB"}
 # What no provocation here does.
 NEVER = {"throttling", "cleaning", "checkpoint", "discard", "wake_up", "wear_levelling"}
 
@@ -94,6 +96,7 @@ def beside(provoked, place, pid):
             thread.join()
         for child in children:
             os.killpg(child.pid, signal.SIGKILL)
+        for child in children:
             child.wait()
         Path(place, "beside").unlink(missing_ok=True)
 
@@ -105,7 +108,11 @@ def stalls_of(program, provoked, place, size):
         scenario.write_text(SCENARIO.format(bytes=size))
         command = [program, "run", scenario, "--on", place, "-o", output, "--yes", "-q"]
         run = subprocess.Popen(list(map(str, command)), stdin=subprocess.DEVNULL)
-        with beside(provoked, place, run.pid):
+        try:
+            with beside(provoked, place, run.pid):
+                run.wait()
+        finally:
+            run.kill()
             run.wait()
         if not output.exists():
             sys.exit(f"flashlag run ended with {run.returncode} and no run file: {provoked}")
@@ -113,18 +120,24 @@ def stalls_of(program, provoked, place, size):
         return [stall for phase in phases for stall in phase.get("stalls", [])]
 
 
+def ended(*_):
+    """Ends what runs beside as well; a second signal does not interrupt that."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    sys.exit(143)
+
+
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("program", type=Path)
     options.add_argument("directory", type=Path)
     options.add_argument("--rounds", type=int, default=2)
-    options.add_argument("--bytes", default="64MiB", help="written in each run")
     given = options.parse_args()
+    signal.signal(signal.SIGTERM, ended)
     named = collections.Counter()
     wrong = []
     for _ in range(given.rounds):
-        for provoked in ["dd", "stop", "busy"]:
-            for stall in stalls_of(given.program, provoked, given.directory, given.bytes):
+        for provoked in SIZES:
+            for stall in stalls_of(given.program, provoked, given.directory, SIZES[provoked]):
                 basis = stall.get("cause_basis", "measured")
                 named[provoked, stall["cause"], basis] += 1
                 if contradicts(provoked, stall):
