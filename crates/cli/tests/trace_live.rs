@@ -105,6 +105,119 @@ fn commits_of_sqlite_are_shown_with_the_block_writes_that_the_kernel_counts() {
     }
 }
 
+/// What the trace has of one device.
+fn device<'a>(ledger: &'a Value, name: &str) -> &'a Value {
+    let devices = ledger["devices"].as_array().unwrap();
+    let found = devices.iter().find(|device| device["name"] == name);
+    found.unwrap_or_else(|| panic!("no {name}: {devices:#?}"))
+}
+
+/// Whether the totals are those of the devices that count.
+fn totals_are_of_the_counted(ledger: &Value) {
+    let devices = ledger["devices"].as_array().unwrap();
+    let counted = devices.iter().filter(|device| device["counted"] == true);
+    let sum: u64 = counted.map(|device| device["writes"]["bytes"].as_u64().unwrap()).sum();
+    assert_eq!(ledger["layers"]["block"]["bytes"], sum, "{devices:#?}");
+}
+
+/// What a trace of `command` on all storage adds up to.
+fn traced_everywhere(command: &[&str]) -> Value {
+    let mut flashlag = flashlag();
+    let output =
+        flashlag.args(["--json", "--source", "ebpf", "--"]).args(command).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn bytes_of_a_loop_device_count_once_and_each_device_has_what_the_kernel_counts() {
+    if !can_trace() {
+        return;
+    }
+    let both = LoopMount::ext4(64, QUIET).and_then(|below| {
+        let home = tempfile::TempDir::new_in(below.path()).map_err(|error| error.to_string())?;
+        let image = home.path().join("image");
+        let file = fs::File::create(&image).map_err(|error| error.to_string())?;
+        file.set_len(24 << 20).map_err(|error| error.to_string())?;
+        loop_mount::run(Command::new("mkfs.ext4").args(["-q", "-F"]).arg(&image))?;
+        let above = LoopMount::of_image(home, &image, QUIET)?;
+        // The last is unmounted first.
+        Ok((below, above))
+    });
+    let (below, above) = match both {
+        Ok(both) => both,
+        Err(reason) => return flashlag_need::skip(reason),
+    };
+    let _ = (above.used_bytes(), below.used_bytes());
+    let (upper, lower) = (above.device(), below.device());
+    let before = [counted(&upper), counted(&lower)];
+    let of = format!("of={}", above.path().join("file").display());
+    let dd = ["dd", "if=/dev/zero", &of, "bs=64k", "count=32", "conv=fsync", "status=none"];
+    let ledger = traced_everywhere(&dd);
+    let after = [counted(&upper), counted(&lower)];
+    for (name, (before, after)) in [&upper, &lower].into_iter().zip(before.into_iter().zip(after)) {
+        let writes = device(&ledger, name)["writes"]["bytes"].as_u64().unwrap();
+        assert_eq!(writes, after.0 - before.0, "{name}: {:#}", ledger["devices"]);
+        assert!(writes >= 32 << 16, "{name}: {writes}");
+        assert_eq!(device(&ledger, name)["flushes"], after.1 - before.1, "{name}");
+    }
+    assert_eq!(device(&ledger, &upper)["below"], serde_json::json!([lower]));
+    assert_eq!(device(&ledger, &upper)["counted"], false);
+    totals_are_of_the_counted(&ledger);
+}
+
+/// A mapped device above a loop device, removed when dropped.
+struct Mapped(String);
+
+impl Drop for Mapped {
+    fn drop(&mut self) {
+        let _ = Command::new("dmsetup").args(["remove", "--retry", &self.0]).output();
+    }
+}
+
+#[test]
+fn bytes_of_a_mapped_device_count_once_and_as_the_kernel_counts_below() {
+    if !can_trace() || flashlag_need::program("dmsetup", "dmsetup").is_none() {
+        return;
+    }
+    let folder = tempfile::TempDir::new().unwrap();
+    let image = folder.path().join("image");
+    fs::File::create(&image).unwrap().set_len(16 << 20).unwrap();
+    let attached = loop_mount::run(Command::new("losetup").args(["--find", "--show"]).arg(&image));
+    let device_below = match attached {
+        Ok(output) => text(&output.stdout).trim().to_owned(),
+        Err(reason) => return flashlag_need::skip(reason),
+    };
+    let detach = || Command::new("losetup").args(["--detach", &device_below]).output();
+    let name = format!("flashlag-test-{}", std::process::id());
+    let table = format!("0 32768 linear {device_below} 0");
+    if let Err(reason) =
+        loop_mount::run(Command::new("dmsetup").args(["create", &name, "--table", &table]))
+    {
+        let _ = detach();
+        return flashlag_need::skip(format!("no mapped device: {reason}"));
+    }
+    let mapped = Mapped(name);
+    let lower = device_below.trim_start_matches("/dev/").to_owned();
+    let before = counted(&lower);
+    let of = format!("of=/dev/mapper/{}", mapped.0);
+    let ledger = traced_everywhere(&[
+        "dd",
+        "if=/dev/zero",
+        &of,
+        "bs=64k",
+        "count=32",
+        "oflag=direct",
+        "status=none",
+    ]);
+    let after = counted(&lower);
+    drop(mapped);
+    let _ = detach();
+    let writes = device(&ledger, &lower)["writes"]["bytes"].as_u64().unwrap();
+    assert_eq!((writes, writes), (after.0 - before.0, 32 << 16), "{:#}", ledger["devices"]);
+    totals_are_of_the_counted(&ledger);
+}
+
 #[test]
 fn a_commands_streams_and_exit_status_are_its_own() {
     if !can_trace() {
@@ -259,6 +372,28 @@ fn without_rights_counters_are_shown_with_what_they_can_not_say() {
     let output = as_nobody(&["-o", "trace.jsonl", "--for", "1ms"]);
     assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
     assert!(!folder.path().join("trace.jsonl").exists());
+}
+
+#[test]
+fn where_programs_are_refused_the_missing_right_and_the_next_source_are_named() {
+    let Some(setpriv) = flashlag_need::program("setpriv", "util-linux") else { return };
+    if !flashlag_need::root("giving up capabilities") {
+        return;
+    }
+    // Numbers, since older programs do not know these names: SYS_ADMIN, PERFMON, BPF.
+    let cases = [("-cap_21,-cap_38,-cap_39", true, true), ("-cap_21,-cap_38", false, true)];
+    for (given_up, without_bpf, without_perfmon) in cases {
+        let mut command = Command::new(&setpriv);
+        command.arg(format!("--bounding-set={given_up}"));
+        command.arg(env!("CARGO_BIN_EXE_flashlag"));
+        let asked = ["trace", "--source", "ebpf", "--for", "1ms", "--json", "/"];
+        let output = command.args(asked).output().unwrap();
+        let said = text(&output.stderr);
+        assert!(!output.status.success(), "{said}");
+        assert_eq!(said.contains("lacks the capability CAP_BPF"), without_bpf, "{said}");
+        assert_eq!(said.contains("lacks the capability CAP_PERFMON"), without_perfmon, "{said}");
+        assert!(said.contains("the next source is tracefs"), "{said}");
+    }
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod phone;
 mod places;
 mod session;
 mod source;
+mod stack;
 mod tally;
 mod tracefs;
 

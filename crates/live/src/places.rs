@@ -37,6 +37,11 @@ const NOT_STORAGE: [&str; 25] = [
     "tracefs",
 ];
 
+/// Whether a filesystem of this kind stores anything on a device.
+pub fn is_storage(kind: &str) -> bool {
+    !NOT_STORAGE.contains(&kind)
+}
+
 /// The number of a device in the kernel's own form.
 pub fn kernel_number((major, minor): (u32, u32)) -> u32 {
     (major << 20) | (minor & 0xf_ffff)
@@ -69,13 +74,13 @@ impl Places {
                 path.metadata()
                     .map_err(|source| LiveError::NoPath { path: path.to_owned(), source })?;
                 let mount = mount_of(&root, path).map_err(LiveError::Mounts)?;
-                if NOT_STORAGE.contains(&mount.kind.as_str()) {
+                if !is_storage(&mount.kind) {
                     return Err(LiveError::NotStorage { path: path.to_owned(), kind: mount.kind });
                 }
                 Some(mount)
             }
         };
-        let storage = |mount: &Mount| !NOT_STORAGE.contains(&mount.kind.as_str());
+        let storage = |mount: &Mount| is_storage(&mount.kind);
         Ok(Places { mounts: all.into_iter().filter(storage).collect(), only })
     }
 
@@ -83,7 +88,7 @@ impl Places {
     pub fn renew(&mut self) {
         let Ok(all) = mounts(&Root::system()) else { return };
         for mount in all {
-            if !NOT_STORAGE.contains(&mount.kind.as_str()) && !self.mounts.contains(&mount) {
+            if is_storage(&mount.kind) && !self.mounts.contains(&mount) {
                 self.mounts.push(mount);
             }
         }
@@ -171,7 +176,7 @@ pub fn device_name(device: u32) -> String {
 }
 
 /// The numbers of `/dev/NAME`, for filesystems that have numbers of their own.
-fn block_device_of(source: &Path) -> Option<(u32, u32)> {
+pub fn block_device_of(source: &Path) -> Option<(u32, u32)> {
     let status = rustix::fs::stat(source).ok()?;
     let kind = rustix::fs::FileType::from_raw_mode(status.st_mode);
     let (major, minor) = (rustix::fs::major(status.st_rdev), rustix::fs::minor(status.st_rdev));

@@ -165,6 +165,8 @@ impl Session {
     }
 
     fn keep(&mut self) {
+        // At once: a loop device may be gone at the end.
+        self.builder.relate(crate::stack::below);
         self.tally.add(self.builder.so_far(), self.tallied);
         self.not_kept += self.builder.keep_at_most(MOST_EVENTS);
         self.tallied = self.builder.so_far().events.len();

@@ -8,7 +8,7 @@ use crate::style::{Role, Style};
 use crate::text::width;
 
 /// A table of a label and right-aligned columns that fits a width: first the least needed columns
-/// go, then labels are cut.
+/// go, then labels are cut, then the last columns go. A line below names what went.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Table {
     title: String,
@@ -18,6 +18,8 @@ pub(crate) struct Table {
     rows: Vec<Row>,
     /// Whether long labels are cut in the middle rather than at the end.
     middle: bool,
+    /// What has all columns, for the line about those that are left out.
+    whole: Option<&'static str>,
 }
 
 #[derive(Clone, Debug)]
@@ -130,6 +132,11 @@ impl Table {
         Table { middle: true, ..self }
     }
 
+    /// Says which option has all columns, where some are left out for lack of room.
+    pub(crate) fn whole_by(self, option: &'static str) -> Table {
+        Table { whole: Some(option), ..self }
+    }
+
     /// Adds a sentence as wide as the table.
     pub(crate) fn line(&mut self, text: (Role, &str)) {
         let label = (text.0, text.1.to_owned());
@@ -202,6 +209,30 @@ impl Table {
                 }
             }
         }
+        self.name_left_out(page, (label, &shown));
+    }
+
+    /// Names the columns that are not shown, or that end beyond the width.
+    fn name_left_out(&self, page: &mut Page, (label, shown): (usize, &[(usize, usize)])) {
+        let mut end = label;
+        let mut whole = BTreeSet::new();
+        for (index, columns) in shown {
+            end += columns + SEPARATION;
+            if end <= page.style().columns() {
+                whole.insert(*index);
+            }
+        }
+        let all = self.columns.iter().enumerate();
+        let names: Vec<&str> = all
+            .filter(|(index, column)| !whole.contains(index) && !column.title.is_empty())
+            .map(|(_, column)| column.title.as_str())
+            .collect();
+        if names.is_empty() {
+            return;
+        }
+        let by = self.whole.map_or_else(String::new, |option| format!("; {option} has all"));
+        let text = format!("Left out for the width: {}{by}", names.join(", "));
+        page.paragraph(Role::Muted, &text);
     }
 
     /// The minimum columns, from `least` to `most`, in which all cut labels differ.
@@ -239,18 +270,27 @@ impl Table {
             true => self.told_apart_in(NARROWEST_LABEL.max(room / 3), wanted),
             false => wanted.min(NARROWEST_LABEL.max(room * 2 / 5)),
         };
+        let used = |shown: &[(usize, usize)]| {
+            shown.iter().map(|(_, columns)| columns + SEPARATION).sum::<usize>()
+        };
         loop {
-            let used: usize = shown.iter().map(|(_, columns)| columns + SEPARATION).sum();
+            let used = used(&shown);
             let spare = |index: usize| self.columns.get(index).map_or(0, |column| column.spare);
             let most = shown.iter().map(|(index, _)| spare(*index)).max().unwrap_or(0);
             if used + least <= room || most == 0 {
-                // What is left of a label says less than a column that was cut off at the edge.
-                return (wanted.min(room.saturating_sub(used).max(NARROWEST_LABEL)), shown);
+                break;
             }
             if let Some(place) = shown.iter().rposition(|(index, _)| spare(*index) == most) {
                 shown.remove(place);
             }
         }
+        // Half a figure is a wrong figure. What is left of a label says less than a column, too.
+        while self.spans.is_empty() && used(&shown) + wanted.min(NARROWEST_LABEL) > room {
+            if shown.pop().is_none() {
+                break;
+            }
+        }
+        (wanted.min(room.saturating_sub(used(&shown)).max(NARROWEST_LABEL)), shown)
     }
 }
 

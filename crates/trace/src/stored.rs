@@ -154,7 +154,7 @@ pub fn read_trace(from: impl BufRead, most_events: usize) -> Result<Trace, Store
     if left_out > 0 {
         trace.source.limits.push(crate::bounds::left_out(left_out, most_events));
     }
-    trace.events.sort_by_key(|event| event.t_ns);
+    crate::builder::sort(&mut trace.events);
     Ok(trace)
 }
 

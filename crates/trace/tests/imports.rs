@@ -326,6 +326,37 @@ fn damaged_lines_are_counted_and_reported_and_the_rest_is_taken() {
 }
 
 #[test]
+fn a_text_is_the_same_trace_whatever_ends_its_lines() {
+    let mut stored = Vec::new();
+    let strace = sample("sqlite-delete.strace");
+    write_trace(&mut stored, &imported(&strace).1).unwrap();
+    let stored = String::from_utf8(stored).unwrap();
+    let blkparse = "8,0 0 1 0.000000001 7 Q W 8 + 8 [a]\n8,0 0 2 0.000000002 7 D W 8 + 8 [a]\n\
+                    8,0 0 3 0.000000009 0 C W 8 + 8 [0]\n";
+    let table = "process,device,rw_flag,sector,size,timestamp,submit_s,finish_s\n\
+                 a,8:0,W,8,4096,1,1.0,1.5\n";
+    for text in [&strace, &sample("sqlite-delete.ftrace"), &stored, blkparse, table] {
+        let expected =
+            import(text.as_bytes(), None).unwrap_or_else(|error| panic!("{error}: {text}"));
+        assert!(!expected.trace.events.is_empty());
+        for end in ["\r\n", "\r", "\r\r\n"] {
+            let other = text.replace('\n', end);
+            let found = import(other.as_bytes(), None).unwrap();
+            assert_eq!(found.format, expected.format, "{end:?}");
+            assert!(found.trace == expected.trace, "{end:?}: {text}");
+        }
+    }
+}
+
+#[test]
+fn lines_with_a_return_within_are_counted_and_said() {
+    let two = "8,0 0 1 0.000000001 7 Q W 8 + 8 [a]\r8,0 0 2 0.000000002 7 D W 8 + 8 [a]\n";
+    let trace = imported(&two.repeat(3)).1;
+    let limits = trace.source.limits.join("\n");
+    assert!(limits.contains("carriage return within, each read as one: 3."), "{limits}");
+}
+
+#[test]
 fn files_without_a_trace_are_refused_with_a_reason() {
     assert!(matches!(import(&b""[..], None), Err(ImportError::Empty)));
     assert!(matches!(import(&b"hello\nworld\n"[..], None), Err(ImportError::Unknown)));

@@ -197,3 +197,74 @@ fn a_commit_has_the_blocks_of_its_thread_and_of_the_journal_and_of_nobody_else()
     assert_eq!(database.block, Some(TraceWrites { count: 3, bytes: Bytes(10_110) }));
     assert_eq!(database.page_bytes, Bytes(4096));
 }
+
+/// A disk, a partition of it, a loop device with its file there, and a disk beside; the loop device is
+/// asked for 3 writes, of which 2 reach the disk.
+fn stacked(relations: bool) -> Trace {
+    let mut builder =
+        Builder::new(TraceSource { layers: vec![TraceLayer::Block], ..TraceSource::default() });
+    let indexes = ["loop0", "vda", "vdb"].map(|name| builder.device(name));
+    if relations {
+        builder.relate(|name| match name {
+            "loop0" => Some(vec!["vda1".to_owned()]),
+            "vda1" => Some(vec!["vda".to_owned()]),
+            _ => Some(Vec::new()),
+        });
+    }
+    let writes = [(0, 100), (0, 200), (0, 400), (1, 300), (1, 100), (2, 7)];
+    for (at, (which, bytes)) in writes.into_iter().enumerate() {
+        let TraceAction::Block { operation, offset, flags, queued_ns, file, .. } =
+            block(BlockOperation::Write, 0, BlockFlags::default())
+        else {
+            unreachable!("a block request")
+        };
+        let (device, bytes) = (indexes[which], Bytes(bytes));
+        let action =
+            TraceAction::Block { device, operation, offset, bytes, flags, queued_ns, file };
+        builder.event(Nanos(at as u64), None, None, action);
+    }
+    builder.finish()
+}
+
+#[test]
+fn a_byte_that_one_device_passes_on_to_another_counts_once_where_the_relation_is_known() {
+    let trace = stacked(true);
+    // The stored form has the relation.
+    let mut stored = Vec::new();
+    write_trace(&mut stored, &trace).unwrap();
+    let again = import(&stored[..], None).unwrap().trace;
+    assert_eq!(again.devices, trace.devices);
+    for trace in [trace, again] {
+        let ledger = add_up(&trace);
+        // What the two disks were asked for.
+        let disks = TraceWrites { count: 3, bytes: Bytes(300 + 100 + 7) };
+        assert_eq!(ledger.layers.block, Some(disks));
+        let shown: Vec<(&str, bool, u64)> = ledger
+            .devices
+            .iter()
+            .map(|device| (device.name.as_str(), device.counted, device.writes.bytes.0))
+            .collect();
+        assert_eq!(shown, [("loop0", false, 700), ("vda", true, 400), ("vdb", true, 7)]);
+    }
+    let ledger = add_up(&stacked(false));
+    assert_eq!(ledger.layers.block.unwrap().bytes, Bytes(1107));
+    assert!(ledger.devices.iter().all(|device| device.counted && device.below.is_none()));
+}
+
+#[test]
+fn devices_in_a_circle_and_of_no_number_end() {
+    let mut builder = Builder::new(TraceSource::default());
+    let _ = builder.device("a");
+    builder.relate(|name| {
+        Some(if name == "a" { vec!["b".to_owned(), "a".to_owned()] } else { vec!["a".to_owned()] })
+    });
+    let action = block(BlockOperation::Write, 5, BlockFlags::default());
+    builder.event(Nanos::ZERO, None, None, action.clone());
+    if let TraceAction::Block { offset, bytes, operation, flags, queued_ns, file, .. } = action {
+        let beyond =
+            TraceAction::Block { device: 9, offset, bytes, operation, flags, queued_ns, file };
+        builder.event(Nanos::ZERO, None, None, beyond);
+    }
+    let ledger = add_up(&builder.finish());
+    assert_eq!(ledger.layers.block, Some(TraceWrites { count: 2, bytes: Bytes(10) }));
+}

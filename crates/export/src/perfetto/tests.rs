@@ -35,7 +35,7 @@ fn sample() -> Trace {
     Trace {
         tasks: vec![TraceTask { tid: Some(7), pid: Some(5), process: Some(name), thread: None }],
         files: vec![TraceFile { path: Some("/x\"y".to_owned()), ..TraceFile::default() }],
-        devices: vec![TraceDevice { name: "8,0".to_owned() }],
+        devices: vec![TraceDevice { name: "8,0".to_owned(), below: None }],
         events: vec![
             event(1_000, Some(1_500), TraceAction::Sync { file: 0, data_only: false }),
             request(1_100, 300),

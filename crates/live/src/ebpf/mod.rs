@@ -8,6 +8,7 @@
 mod assemble;
 mod calls;
 mod record;
+mod refused;
 
 use std::time::{Duration, Instant};
 
@@ -83,7 +84,12 @@ struct RunTime {
 }
 
 fn unusable(reason: impl std::fmt::Display) -> LiveError {
-    LiveError::Unusable { source_name: "eBPF", reason: format!("{reason}; {NEEDS}") }
+    let mut missing = refused::Rights::of_this_process().missing().join("; ");
+    if !missing.is_empty() {
+        missing.insert_str(0, ": ");
+    }
+    let reason = format!("{reason}{missing}; {NEEDS}; the next source is tracefs");
+    LiveError::Unusable { source_name: "eBPF", reason }
 }
 
 impl Programs {

@@ -23,8 +23,33 @@ pub struct TraceLedger {
     pub databases: Vec<TraceDatabase>,
     /// Writes at each layer.
     pub layers: TraceLayers,
+    /// The block devices with requests, by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub devices: Vec<TraceDeviceUse>,
     /// fsyncs, commits of the filesystem and block requests that took far longer than usual.
     pub stalls: TraceStalls,
+}
+
+/// The requests to one block device.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TraceDeviceUse {
+    /// The name.
+    pub name: String,
+    /// The devices that this one passes its requests on to; absent where the source does not know.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub below: Option<Vec<String>>,
+    /// Whether the requests are in the totals of the layers. Those of a device that passes on to another
+    /// with requests are not: a byte counts once, at the lowest device seen.
+    pub counted: bool,
+    /// Write requests.
+    pub writes: TraceWrites,
+    /// Read requests.
+    pub reads: TraceWrites,
+    /// Discards.
+    pub discards: TraceWrites,
+    /// Flushes of the device's write cache, those before a write included.
+    pub flushes: u64,
 }
 
 /// What one thread did to one file, or to one kind of blocks.

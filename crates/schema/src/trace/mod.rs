@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 
 pub use event::{BlockFlags, BlockOperation, TraceAction, TraceEvent};
 pub use ledger::{
-    TraceDatabase, TraceLayers, TraceLedger, TraceStall, TraceStalled, TraceStalls, TraceSyncs,
-    TraceWriter, TraceWrites, TraceWrittenKind,
+    TraceDatabase, TraceDeviceUse, TraceLayers, TraceLedger, TraceStall, TraceStalled, TraceStalls,
+    TraceSyncs, TraceWriter, TraceWrites, TraceWrittenKind,
 };
 pub use stored::{TraceHead, TraceLine};
 
@@ -200,4 +200,9 @@ pub enum TraceFileKind {
 pub struct TraceDevice {
     /// The name, as `mmcblk0p28` or `253,5`.
     pub name: String,
+    /// The devices that this one passes its requests on to, by name: of a partition its disk, of a loop
+    /// device the disk with its file, of dm and md what they are made of. Empty where there is none;
+    /// absent where the source does not know.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub below: Option<Vec<String>>,
 }

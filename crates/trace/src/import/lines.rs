@@ -13,6 +13,24 @@ pub(super) enum Piece<'a> {
     TooLong,
 }
 
+/// Whether the lines of a text with this beginning end with carriage returns alone, as on an old Mac.
+pub(super) fn has_returns_only(head: &[u8]) -> bool {
+    head.contains(&b'\r') && !head.contains(&b'\n')
+}
+
+/// A text whose carriage returns become the ends of lines.
+pub(super) struct Returns<R>(pub(super) R);
+
+impl<R: io::Read> io::Read for Returns<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let read = self.0.read(into)?;
+        for byte in into.iter_mut().take(read).filter(|byte| **byte == b'\r') {
+            *byte = b'\n';
+        }
+        Ok(read)
+    }
+}
+
 /// The lines of a text, each in bounded memory.
 pub(super) struct Lines<R> {
     from: R,
@@ -57,7 +75,10 @@ impl<R: BufRead> Lines<R> {
         if too_long {
             return Ok(Some(Piece::TooLong));
         }
-        let bytes = self.bytes.strip_suffix(b"\r").unwrap_or(&self.bytes);
+        let mut bytes = self.bytes.as_slice();
+        while let Some(rest) = bytes.strip_suffix(b"\r") {
+            bytes = rest;
+        }
         self.text.clear();
         self.text.push_str(&String::from_utf8_lossy(bytes));
         Ok(Some(Piece::Line(&self.text)))

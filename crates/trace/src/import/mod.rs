@@ -11,6 +11,7 @@ mod lines;
 mod making;
 mod pair;
 mod perfetto;
+mod pile;
 mod processes;
 mod rwbs;
 mod strace;
@@ -28,7 +29,7 @@ use detect::detect;
 pub use error::ImportError;
 pub use ftrace::{TracepointText, numbers_of_calls};
 pub use kernel::{Descriptor, Look};
-use lines::{Lines, Piece};
+use lines::{Lines, Piece, Returns, has_returns_only};
 use making::{Making, Verdict};
 use text::HEAD;
 
@@ -106,6 +107,30 @@ fn plain(
     if head.is_empty() {
         return Err(ImportError::Empty);
     }
+    let is_text = !perfetto::is_trace(&head) && format != Some(InputFormat::Perfetto);
+    if is_text && has_returns_only(&head) {
+        let whole = std::io::Cursor::new(head).chain(from);
+        return of_lines(BufReader::with_capacity(1 << 16, Returns(whole)), format, most_events);
+    }
+    of_head((head, from), format, most_events)
+}
+
+/// Reads a text whose lines end with carriage returns alone.
+fn of_lines(
+    mut from: impl BufRead,
+    format: Option<InputFormat>,
+    most_events: usize,
+) -> Result<Imported, ImportError> {
+    let mut head = Vec::new();
+    Read::take(&mut from, HEAD).read_to_end(&mut head).map_err(ImportError::Read)?;
+    of_head((head, from), format, most_events)
+}
+
+fn of_head(
+    (head, from): (Vec<u8>, impl BufRead),
+    format: Option<InputFormat>,
+    most_events: usize,
+) -> Result<Imported, ImportError> {
     let format = match format {
         Some(format) => format,
         None => detect(&head).ok_or(ImportError::Unknown)?,
@@ -156,14 +181,18 @@ fn text_of(
     };
     let mut making = Making::new(kind, most_events);
     let mut lines = Lines::new(from);
+    let mut with_returns = 0_u64;
     loop {
         making.next_line();
         match lines.next() {
-            Ok(Some(Piece::Line(line))) => match importer.line(line, &mut making) {
-                Verdict::Taken => making.taken(),
-                Verdict::Ignored => {}
-                Verdict::Damaged => making.damaged(),
-            },
+            Ok(Some(Piece::Line(line))) => {
+                with_returns += u64::from(line.contains('\r'));
+                match importer.line(line, &mut making) {
+                    Verdict::Taken => making.taken(),
+                    Verdict::Ignored => {}
+                    Verdict::Damaged => making.damaged(),
+                }
+            }
             Ok(Some(Piece::TooLong)) => making.damaged(),
             Ok(None) => break,
             // A compressed file that was cut off: what came before is worth having.
@@ -175,5 +204,11 @@ fn text_of(
         }
     }
     importer.finish(&mut making);
+    if with_returns > 0 {
+        making.limit(format!(
+            "Lines with a carriage return within, each read as one: {with_returns}. If they are several \
+             lines each, convert the line ends (dos2unix -c mac)."
+        ));
+    }
     finished(making, format)
 }

@@ -6,6 +6,7 @@ use flashlag_schema::trace::{BlockFlags, BlockOperation, TraceAction, TraceLayer
 use flashlag_units::{Bytes, Nanos, count};
 
 use super::making::Making;
+use super::pile::Pile;
 use super::text::SECTOR;
 use crate::bounds::MOST_EVENTS;
 
@@ -100,7 +101,7 @@ pub(super) struct Requests {
     issued: Waiting,
     /// Completions that came without a beginning.
     early: Waiting,
-    done: Vec<Done>,
+    done: Pile<Done>,
     /// Requests beyond the bound of events.
     beyond: u64,
 }
@@ -207,7 +208,7 @@ impl Requests {
         }
         making.sees(TraceLayer::Block);
         let clock = Clock { first: Nanos::ZERO, last: Nanos(u64::MAX) };
-        for request in done {
+        for request in done.nearly_sorted(Done::begun) {
             request.add(request.times(), clock, making);
         }
     }
@@ -228,10 +229,10 @@ impl Requests {
         }
         making.leave_out(self.beyond);
         making.sees(TraceLayer::Block);
-        let clock = Clock::of(&done);
+        let clock = Clock::of(done.iter());
         let mut strange = 0_u64;
         making.expect(done.len());
-        for request in done {
+        for request in done.nearly_sorted(Done::begun) {
             let all = request.times();
             let [queued, issued, completed] = all;
             let has_begun = queued.is_some() || issued.is_some();
@@ -326,6 +327,12 @@ impl Done {
         }
     }
 
+    /// When the request is in the trace, if all times are of one clock.
+    fn begun(&self) -> u64 {
+        let [queued, issued, completed] = self.times;
+        [issued, queued, completed].into_iter().find(|t| *t != NEVER).unwrap_or(0)
+    }
+
     fn times(&self) -> [Option<Nanos>; 3] {
         self.times.map(|time| Some(Nanos(time)).filter(|time| time.0 != NEVER))
     }
@@ -359,9 +366,9 @@ struct Clock {
 
 impl Clock {
     /// Times in the order of hours: those of one hour, and of hours that follow closely, are one group.
-    fn of(requests: &[Done]) -> Clock {
+    fn of<'a>(requests: impl Iterator<Item = &'a Done>) -> Clock {
         let mut hours: BTreeMap<u64, (Clock, u64)> = BTreeMap::new();
-        for t in requests.iter().flat_map(Done::times).flatten() {
+        for t in requests.flat_map(Done::times).flatten() {
             let hour = hours.entry(t.0 / APART.0);
             let (clock, count) = hour.or_insert((Clock { first: t, last: t }, 0));
             *clock = Clock { first: clock.first.min(t), last: clock.last.max(t) };
@@ -422,7 +429,7 @@ mod tests {
             };
             let mut times = || [time(next(1 << 30)), time(next(1 << 30)), next(40 * hour)];
             let requests: Vec<Done> = (0..30).map(|_| done(times())).collect();
-            let clock = Clock::of(&requests);
+            let clock = Clock::of(requests.iter());
             assert_eq!((clock.first, clock.last), by_sorting(&requests), "round {round}");
         }
     }

@@ -1,6 +1,6 @@
 //! The commits of each database.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use flashlag_schema::scenario::JournalMode;
 use flashlag_schema::trace::{
@@ -8,18 +8,29 @@ use flashlag_schema::trace::{
 };
 use flashlag_units::{Bytes, Nanos, per_second};
 
+use super::stack::Stack;
 use super::waits;
 use super::what::{Seen, file_name, kind_of_blocks};
 use crate::sqlite::{Commit, Database};
 
 /// Each database with its commits, added up.
-pub(super) fn databases(trace: &Trace, databases: &[Database], seen: Seen) -> Vec<TraceDatabase> {
+pub(super) fn databases(
+    trace: &Trace,
+    databases: &[Database],
+    seen: Seen,
+    stack: &Stack,
+) -> Vec<TraceDatabase> {
     let blocks = seen.block.then(|| Blocks::of(trace));
-    let of = |database: &Database| one(trace, database, blocks.as_ref());
+    let of = |database: &Database| one(trace, database, blocks.as_ref(), stack);
     databases.iter().map(of).collect()
 }
 
-fn one(trace: &Trace, database: &Database, blocks: Option<&Blocks>) -> TraceDatabase {
+fn one(
+    trace: &Trace,
+    database: &Database,
+    blocks: Option<&Blocks>,
+    stack: &Stack,
+) -> TraceDatabase {
     let commits = &database.commits;
     let sum = |of: fn(&Commit) -> u64| commits.iter().map(of).fold(0, u64::saturating_add);
     let timed =
@@ -27,8 +38,12 @@ fn one(trace: &Trace, database: &Database, blocks: Option<&Blocks>) -> TraceData
     let length = |commit: &Commit| commit.ended.saturating_since(commit.begun);
     let lengths: Vec<Nanos> = if timed { commits.iter().map(length).collect() } else { Vec::new() };
     let (latency_ns, histogram) = waits::summary(&lengths);
+    // The journal of another filesystem, as of that with the file of a loop device, has no part.
+    let device = trace.files.get(database.file as usize).and_then(|file| file.device);
+    let own = device.and_then(|device| stack.first_at(device));
     let during = |blocks: &Blocks| {
-        commits.iter().map(|commit| blocks.during(commit)).fold(TraceWrites::default(), plus)
+        let during = |commit| blocks.during(commit, own.as_ref());
+        commits.iter().map(during).fold(TraceWrites::default(), plus)
     };
     TraceDatabase {
         file: file_name(trace, database.file),
@@ -60,10 +75,11 @@ fn plus(one: TraceWrites, other: TraceWrites) -> TraceWrites {
     TraceWrites { count: one.count + other.count, bytes: one.bytes.plus(other.bytes) }
 }
 
-/// The block writes of each thread, and of the filesystem's journal, as sums up to each time.
+/// The block writes of each thread, and of the filesystem's journal, to each device, as sums up to each
+/// time.
 struct Blocks {
-    threads: HashMap<Option<u32>, Sums>,
-    journal: Sums,
+    threads: HashMap<Option<u32>, BTreeMap<u32, Sums>>,
+    journal: BTreeMap<u32, Sums>,
 }
 
 #[derive(Default)]
@@ -71,27 +87,31 @@ struct Sums(Vec<(Nanos, TraceWrites)>);
 
 impl Blocks {
     fn of(trace: &Trace) -> Blocks {
-        let mut blocks = Blocks { threads: HashMap::new(), journal: Sums::default() };
+        let mut blocks = Blocks { threads: HashMap::new(), journal: BTreeMap::new() };
         for event in &trace.events {
-            let TraceAction::Block { operation, bytes, flags, file, .. } = event.action else {
+            let TraceAction::Block { device, operation, bytes, flags, file, .. } = event.action
+            else {
                 continue;
             };
             if operation != BlockOperation::Write {
                 continue;
             }
-            match kind_of_blocks(trace, operation, flags, (event.task, file)) {
-                TraceWrittenKind::FilesystemJournal => blocks.journal.add(event.t_ns, bytes),
-                _ => blocks.threads.entry(event.task).or_default().add(event.t_ns, bytes),
-            }
+            let devices = match kind_of_blocks(trace, operation, flags, (event.task, file)) {
+                TraceWrittenKind::FilesystemJournal => &mut blocks.journal,
+                _ => blocks.threads.entry(event.task).or_default(),
+            };
+            devices.entry(device).or_default().add(event.t_ns, bytes);
         }
         blocks
     }
 
-    /// What the commit's thread and the journal wrote from the commit's first write to its end.
-    fn during(&self, commit: &Commit) -> TraceWrites {
-        let own = commit.task.and_then(|task| self.threads.get(&Some(task)));
-        let own = own.map_or_else(TraceWrites::default, |sums| sums.between(commit));
-        plus(own, self.journal.between(commit))
+    /// What the commit's thread and the journal wrote to some devices, or to all, from the commit's first
+    /// write to its end.
+    fn during(&self, commit: &Commit, devices: Option<&BTreeSet<u32>>) -> TraceWrites {
+        let threads = commit.task.and_then(|task| self.threads.get(&Some(task)));
+        let sums = threads.into_iter().chain([&self.journal]).flatten();
+        let sums = sums.filter(|(device, _)| devices.is_none_or(|own| own.contains(device)));
+        sums.map(|(_, sums)| sums.between(commit)).fold(TraceWrites::default(), plus)
     }
 }
 

@@ -5,12 +5,18 @@ use flashlag_schema::trace::{
 };
 use flashlag_units::Bytes;
 
+use super::stack::Stack;
 use super::what::{Seen, is_storage, kind_of_blocks};
 use super::writers::add;
 use crate::sqlite::Database;
 
-/// Adds the writes of a trace up, layer by layer.
-pub(super) fn layers(trace: &Trace, databases: &[Database], seen: Seen) -> TraceLayers {
+/// Adds the writes of a trace up, layer by layer. Block requests count at the lowest device seen.
+pub(super) fn layers(
+    trace: &Trace,
+    databases: &[Database],
+    seen: Seen,
+    stack: &Stack,
+) -> TraceLayers {
     let mut sum = Sum::default();
     for event in &trace.events {
         match &event.action {
@@ -19,7 +25,9 @@ pub(super) fn layers(trace: &Trace, databases: &[Database], seen: Seen) -> Trace
             }
             TraceAction::Sync { .. } | TraceAction::SyncAll => sum.syncs += 1,
             TraceAction::Commit { .. } | TraceAction::Checkpoint { .. } => sum.commits += 1,
-            TraceAction::Block { operation, bytes, flags, file, .. } => {
+            TraceAction::Block { device, operation, bytes, flags, file, .. }
+                if stack.counts(*device) =>
+            {
                 sum.flushes += u64::from(*operation == BlockOperation::Flush || flags.preflush);
                 let kind = kind_of_blocks(trace, *operation, *flags, (event.task, *file));
                 match operation {

@@ -2,6 +2,7 @@
 
 mod databases;
 mod layers;
+mod stack;
 mod stalls;
 mod waits;
 mod what;
@@ -9,18 +10,21 @@ mod writers;
 
 use flashlag_schema::trace::{Trace, TraceLedger};
 
+use stack::Stack;
 use what::Seen;
 
 /// Adds a trace up. The kinds of files are those of [`crate::recognize`].
 pub fn add_up(trace: &Trace) -> TraceLedger {
     let seen = Seen::of(trace);
     let databases = crate::sqlite::databases(trace);
+    let stack = Stack::of(trace);
     TraceLedger {
         source: trace.source.clone(),
         events: trace.events.len() as u64,
         writers: writers::writers(trace, seen),
-        layers: layers::layers(trace, &databases, seen),
-        databases: databases::databases(trace, &databases, seen),
+        layers: layers::layers(trace, &databases, seen, &stack),
+        databases: databases::databases(trace, &databases, seen, &stack),
         stalls: stalls::stalls(trace),
+        devices: stack.uses(),
     }
 }

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use flashlag_schema::trace::{TraceDatabase, TraceLedger, TraceSyncs, TraceWriter, TraceWrites};
+use flashlag_schema::trace::{
+    TraceDatabase, TraceDeviceUse, TraceLedger, TraceSyncs, TraceWriter, TraceWrites,
+};
 use flashlag_schema::{LatencySummary, StoredHistogram};
 use flashlag_stats::Histogram;
 use flashlag_units::{Bytes, count, ratio};
@@ -27,6 +29,7 @@ pub(super) fn tables(ledger: &TraceLedger, full: bool) -> Vec<TraceTable> {
         writers("file", with_file(), by_file, most),
         databases(&ledger.databases, most),
         layers(ledger),
+        devices(&ledger.devices, most),
     ];
     all.into_iter().filter(|table| !table.rows.is_empty()).collect()
 }
@@ -240,7 +243,37 @@ fn layers(ledger: &TraceLedger) -> TraceTable {
     let columns = vec![
         column("number", 0),
         column("bytes", 0),
-        TraceColumn { title: "", spare: 0, words: true },
+        TraceColumn { title: "amplification", spare: 0, words: true },
     ];
     TraceTable { title: "layer", columns, rows, more: 0 }
+}
+
+/// The devices with requests: where there are several, or one that passes on to another.
+fn devices(devices: &[TraceDeviceUse], most: usize) -> TraceTable {
+    let columns = vec![
+        column("writes", 3),
+        column("bytes", 0),
+        column("reads", 4),
+        column("read", 2),
+        column("flushes", 1),
+        TraceColumn { title: "in the totals", spare: 0, words: true },
+    ];
+    let row = |device: &TraceDeviceUse| {
+        let cells = vec![
+            number(device.writes.count),
+            bytes(device.writes.bytes),
+            number(device.reads.count),
+            bytes(device.reads.bytes),
+            number(device.flushes),
+            if device.counted { "yes" } else { "no" }.to_owned(),
+        ];
+        (device.name.clone(), cells)
+    };
+    let shown = if devices.len() > 1 { devices } else { &[] };
+    TraceTable {
+        title: "device",
+        columns,
+        rows: shown.iter().take(most).map(row).collect(),
+        more: shown.len().saturating_sub(most),
+    }
 }

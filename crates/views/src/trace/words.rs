@@ -2,7 +2,8 @@
 
 use flashlag_schema::scenario::JournalMode;
 use flashlag_schema::trace::{
-    TraceLayer, TraceLedger, TraceSourceKind, TraceStalled, TraceWriter, TraceWrittenKind,
+    TraceDeviceUse, TraceLayer, TraceLedger, TraceSourceKind, TraceStalled, TraceWriter,
+    TraceWrittenKind,
 };
 use flashlag_units::count;
 
@@ -76,8 +77,37 @@ pub(super) fn notes(ledger: &TraceLedger) -> Vec<String> {
                 .to_owned(),
         );
     }
+    notes.extend(stacked(&ledger.devices));
     notes.extend(source.limits.iter().cloned());
     notes
+}
+
+/// Which device passes on to which, and of which that is not known.
+fn stacked(devices: &[TraceDeviceUse]) -> Vec<String> {
+    let passing = devices.iter().filter(|device| !device.counted).map(|device| {
+        format!(
+            "{} passes its requests on to {}: they count once, at the lowest device with requests.",
+            device.name,
+            list(device.below.as_deref().unwrap_or_default())
+        )
+    });
+    let unknown: Vec<String> = devices
+        .iter()
+        .filter(|device| device.below.is_none())
+        .map(|device| device.name.clone())
+        .collect();
+    let unknown = (devices.len() > 1 && !unknown.is_empty()).then(|| {
+        let names = if unknown.len() > 5 {
+            format!("{} of the devices", count(unknown.len() as u64))
+        } else {
+            list(&unknown)
+        };
+        format!(
+            "Whether {names} pass requests on to another device is not in the trace: the layers' totals \
+             count a byte at each device."
+        )
+    });
+    passing.chain(unknown).collect()
 }
 
 /// The name of a kind of what is written.

@@ -38,7 +38,7 @@ fn trace(kinds: &[TraceFileKind], events: Vec<TraceEvent>) -> Trace {
         kind: *kind,
         ..TraceFile::default()
     };
-    let devices = vec![TraceDevice { name: "8,0".to_owned() }; 2];
+    let devices = vec![TraceDevice { name: "8,0".to_owned(), below: None }; 2];
     Trace { files: kinds.iter().map(file).collect(), devices, events, ..Trace::default() }
 }
 
