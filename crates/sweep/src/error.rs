@@ -120,6 +120,12 @@ pub enum SweepError {
         /// The journal.
         path: PathBuf,
     },
+    /// Worker processes that can't work.
+    #[error("a worker process can't measure: {reason}")]
+    Worker {
+        /// What is wrong.
+        reason: String,
+    },
     /// Bytes that are no chunk or no results.
     #[error("{what} arrived damaged: {reason}; send it again")]
     Damaged {
