@@ -199,6 +199,30 @@ fn a_sweep_that_is_stopped_or_killed_leaves_no_process_behind() {
 }
 
 #[test]
+fn a_journal_that_the_disk_refuses_ends_with_how_to_go_on_and_the_same_command_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let grid = GRID.replace("count = 3", "count = 30");
+    fs::write(folder.path().join("grid.toml"), &grid).unwrap();
+    // Files of 64 KiB at most: as a disk that is full from there on.
+    let sweep = format!("'{}' sweep grid.toml -o table.parquet --threads 2", flashlag().display());
+    let shell = |line: &str| {
+        Command::new("bash").args(["-c", line]).current_dir(folder.path()).output().unwrap()
+    };
+    let output = shell(&format!("ulimit -f 64 && exec {sweep}"));
+    let said =
+        String::from_utf8_lossy(&output.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(!output.status.success());
+    assert!(said.contains("table.parquet.journal") && said.contains("File too large"), "{said}");
+    assert!(said.contains("of 240 points are measured and kept"), "{said}");
+    assert!(said.contains("the same command goes on"), "{said}");
+    let output = shell(&sweep);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && said.contains("Goes on: "), "{said}");
+    let table = fs::read(folder.path().join("table.parquet")).unwrap();
+    assert!(table == by_threads(&grid, folder.path()));
+}
+
+#[test]
 fn a_program_that_is_no_worker_ends_the_sweep_with_a_sentence() {
     let folder = tempfile::tempdir().unwrap();
     let stop = Arc::new(AtomicBool::new(false));

@@ -160,6 +160,32 @@ pub enum SweepError {
         /// All points.
         points: u64,
     },
+    /// Results that can't be kept, as on a full disk.
+    #[error(
+        "{source}; {done} of {points} points are measured and kept: once that is mended, the same \
+         command goes on with the others"
+    )]
+    NotKept {
+        /// What the journal said.
+        source: Box<SweepError>,
+        /// Points that are kept.
+        done: u64,
+        /// All points.
+        points: u64,
+    },
+    /// A table that can't be written, as on a full disk.
+    #[error(
+        "{source}; all {points} points are measured and kept in {}: once that is mended, the same \
+         command writes the table", journal.display()
+    )]
+    NoTable {
+        /// What the table's writer said.
+        source: Box<SweepError>,
+        /// All points.
+        points: u64,
+        /// The journal.
+        journal: PathBuf,
+    },
     /// A sweep that was stopped.
     #[error(
         "stopped; {done} of {points} points are measured and kept in {}: the same command goes on \
