@@ -190,9 +190,9 @@ pub(crate) fn measure_each(
     let gone = |source| SweepError::Worker { reason: format!("the sweep is gone: {source}") };
     let skip = usize::try_from(skip).unwrap_or(usize::MAX);
     for point in points.iter().skip(skip) {
-        let mut told = Ok(());
-        let measured = bench.measure(point, &mut |leave| told = tell(Happened::Begins(leave)));
-        told.map_err(gone)?;
+        let mut reported = Ok(());
+        let measured = bench.measure(point, &mut |leave| reported = tell(Happened::Begins(leave)));
+        reported.map_err(gone)?;
         // Nothing stops this bench.
         if let Ok(measured) = measured {
             tell(Happened::Ended(measured)).map_err(gone)?;

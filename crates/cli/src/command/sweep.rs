@@ -51,7 +51,7 @@ fn own_program() -> Result<PathBuf> {
 
 /// Measures what a sweep asks at standard input.
 pub fn be_a_worker() -> Result<Exit> {
-    flashlag_sweep::be_a_worker(&mut std::io::stdin().lock(), &mut std::io::stdout().lock())?;
+    flashlag_sweep::be_a_worker(&mut std::io::stdin().lock(), &mut say::pipe()?)?;
     Ok(Exit::Done)
 }
 

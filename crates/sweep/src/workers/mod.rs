@@ -40,7 +40,7 @@ pub struct Workers {
 }
 
 impl Workers {
-    /// So many processes of a program that, with these arguments, calls [`be_a_worker`].
+    /// `count` processes of a program that, with these arguments, calls [`be_a_worker`].
     pub fn new(program: PathBuf, arguments: Vec<OsString>, count: usize) -> Workers {
         let program = Program { path: program, arguments };
         Workers { program, count: count.max(1), tries: TRIES }
