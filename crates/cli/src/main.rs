@@ -61,6 +61,8 @@ fn main() -> std::process::ExitCode {
         Command::Clean(args) => command::clean::clean(&args),
         Command::Completions(args) => command::completions::completions(&args),
         Command::OnPhone(args) => command::on_phone::on_phone(&args),
+        #[cfg(feature = "sweep")]
+        Command::SweepWorker => command::sweep::be_a_worker(),
     };
     match done {
         Ok(exit) => exit.into(),

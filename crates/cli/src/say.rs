@@ -35,6 +35,19 @@ pub fn data(text: &str) -> Result<()> {
     }
 }
 
+/// Standard output for messages between processes of flashlag, which are no text.
+///
+/// # Errors
+/// A terminal, on which they could do anything.
+#[cfg(feature = "sweep")]
+pub fn pipe() -> Result<io::StdoutLock<'static>> {
+    let stdout = io::stdout();
+    match stdout.is_terminal() {
+        true => anyhow::bail!("flashlag itself starts this command: `flashlag sweep` does"),
+        false => Ok(stdout.lock()),
+    }
+}
+
 /// Prints JSON. On a terminal, control characters within strings are escaped; the value is the same.
 pub fn json(text: &str) -> Result<()> {
     if !io::stdout().is_terminal() {

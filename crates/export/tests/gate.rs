@@ -60,9 +60,9 @@ fn counted(xml: &str) -> [usize; 3] {
     let (mut reader, mut counts) = (Reader::from_str(xml), [0; 3]);
     loop {
         match reader.read_event().unwrap() {
-            Event::Start(start) if start.name().as_ref() == b"testcase" => counts[0] += 1,
-            Event::Empty(empty) if empty.name().as_ref() == b"failure" => counts[1] += 1,
-            Event::Empty(empty) if empty.name().as_ref() == b"skipped" => counts[2] += 1,
+            Event::Start(start) if start.name().as_ref() == "testcase" => counts[0] += 1,
+            Event::Empty(empty) if empty.name().as_ref() == "failure" => counts[1] += 1,
+            Event::Empty(empty) if empty.name().as_ref() == "skipped" => counts[2] += 1,
             Event::Eof => return counts,
             _ => {}
         }
@@ -76,7 +76,7 @@ fn announced(xml: &str) -> [usize; 3] {
         if let Event::Start(start) = reader.read_event().unwrap() {
             return ["tests", "failures", "skipped"].map(|name| {
                 let value = start.try_get_attribute(name).unwrap().unwrap();
-                String::from_utf8_lossy(&value.value).parse().unwrap()
+                value.value.parse().unwrap()
             });
         }
     }

@@ -1,15 +1,16 @@
 //! A sweep whose chunks are measured elsewhere: what a scheduler's side and a worker's side call.
 
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use flashlag_commands::one_paragraph;
-use flashlag_sweep::{Grid, SweepError, SweepOptions, cores};
+use flashlag_sweep::{Finished, Grid, SweepError, SweepOptions, WORKER, Workers, cores};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::error::{failed, misspelt};
-use crate::work::guarded;
+use crate::work::{Worked, guarded, worked};
 
 /// A sweep under way.
 #[pyclass(module = "flashlag._flashlag", frozen)]
@@ -38,6 +39,11 @@ impl Sweep {
             .ok_or_else(|| failed("this sweep is finished, or was closed"))?
             .map_err(|error| raised(&error))
     }
+}
+
+/// Points, rows, failed rows and skipped rows.
+fn counts(finished: &Finished) -> (u64, u64, u64, u64) {
+    (finished.points, finished.rows, finished.failed, finished.skipped)
 }
 
 #[pymethods]
@@ -97,7 +103,42 @@ impl Sweep {
         let finished = py.detach(|| guarded(finish))?;
         let finished = finished.ok_or_else(|| failed("this sweep is finished, or was closed"))?;
         let finished = finished.map_err(|error| raised(&error))?;
-        Ok((finished.points, finished.rows, finished.failed, finished.skipped))
+        Ok(counts(&finished))
+    }
+
+    /// Measures what is missing in processes of the program, and writes the table. Returns what `finish`
+    /// returns. A signal, or an exception of `progress`, ends it early.
+    #[pyo3(signature = (program, progress=None))]
+    fn run(
+        &self,
+        py: Python<'_>,
+        program: PathBuf,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<(u64, u64, u64, u64)> {
+        let sweep = py.detach(|| self.inner().take());
+        let sweep = sweep.ok_or_else(|| failed("this sweep is finished, or was closed"))?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let ends = Arc::clone(&stop);
+        let work = move || {
+            let mut raised = None;
+            let mut tell = |done: u64, points: u64| {
+                let Some(call) = &progress else { return };
+                let called = Python::attach(|py| call.call1(py, (done, points)).map(drop));
+                if let Err(error) = called {
+                    ends.store(true, Ordering::Relaxed);
+                    raised.get_or_insert(error);
+                }
+            };
+            let workers = Workers::new(program, vec![WORKER.into()], cores());
+            let ended = workers.run(sweep, &ends, &mut tell);
+            (ended, raised)
+        };
+        let Worked { value: (ended, called), signal } = worked(py, &stop, work)?;
+        match (ended, signal.or(called)) {
+            (Err(SweepError::Stopped { .. }) | Ok(_), Some(exception)) => Err(exception),
+            (Err(error), _) => Err(raised(&error)),
+            (Ok(finished), None) => Ok(counts(&finished)),
+        }
     }
 
     /// The number of cores.

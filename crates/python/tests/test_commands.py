@@ -49,6 +49,8 @@ def test_sides_are_named_by_their_files_or_by_labels(pair: list[Path]) -> None:
     named = flashlag.compare(after, against=[before], labels=["old", "new"])
     assert [side["name"] for side in named.data["sides"]] == ["old", "new"]
     by_file = flashlag.compare(pair[0], against=[before])
+    for alone in (before, str(before)):
+        assert flashlag.compare(pair[0], against=alone).summary() == by_file.summary()
     assert [side["name"] for side in by_file.data["sides"]] == ["ext4", "f2fs"]
     assert "<pre" in named._repr_html_() and named.html().startswith("<!doctype html>")
 

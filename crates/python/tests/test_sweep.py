@@ -7,7 +7,7 @@ import signal
 import subprocess
 import threading
 from collections.abc import Iterator
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +92,61 @@ def test_any_executor_gives_the_same_bytes(tmp_path: Path, small: Path) -> None:
     with ProcessPoolExecutor(2) as pool:
         flashlag.sweep(small, tables[1], executor=pool, chunk=7)
     assert tables[0].read_bytes() == tables[1].read_bytes()
+
+
+def own_workers() -> list[int]:
+    """The processes of a sweep of this process."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            state, parent = (entry / "stat").read_text().rpartition(") ")[2].split()[:2]
+            worker = b"sweep-worker" in (entry / "cmdline").read_bytes()
+        except OSError:
+            continue
+        if worker and state != "Z" and int(parent) == os.getpid():
+            found.append(int(entry.name))
+    return found
+
+
+def test_without_an_executor_the_points_are_measured_in_processes_that_may_die(
+    tmp_path: Path, small: Path
+) -> None:
+    table, whole = tmp_path / "table.parquet", tmp_path / "whole.parquet"
+    killed: list[int] = []
+
+    def kill(done: int, _points: int) -> None:
+        if done > 0 and len(killed) < 2:
+            victim = own_workers()[0]
+            os.kill(victim, signal.SIGKILL)
+            killed.append(victim)
+
+    flashlag.sweep(small, table, chunk=4, progress=kill)
+    assert len(killed) == 2 and own_workers() == []
+    with ThreadPoolExecutor(2) as pool:
+        flashlag.sweep(small, whole, executor=pool)
+    assert table.read_bytes() == whole.read_bytes()
+
+
+def test_ctrl_c_and_an_exception_of_the_callers_end_a_sweep_and_leave_no_process(
+    tmp_path: Path, grid: Path
+) -> None:
+    table = tmp_path / "table.parquet"
+
+    def interrupt(done: int, _points: int) -> None:
+        if done > 0:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        flashlag.sweep(grid, table, chunk=4, progress=interrupt)
+    assert own_workers() == [] and not table.exists()
+
+    def refuse(_done: int, _points: int) -> None:
+        raise ValueError("not today")
+
+    with pytest.raises(ValueError, match="not today"):
+        flashlag.sweep(grid, table, progress=refuse)
+    assert own_workers() == [] and not table.exists()
+    assert flashlag._flashlag.Sweep(str(grid), str(table)).done() >= 4
 
 
 def test_an_executor_that_broke_loses_nothing_and_the_same_call_goes_on(

@@ -7,6 +7,7 @@
 
 mod free_text;
 mod options;
+mod profile;
 mod rules;
 mod scrub;
 mod walk;
@@ -16,6 +17,7 @@ use flashlag_units::sanitize;
 use serde_json::Value;
 use thiserror::Error;
 
+use profile::OwnProfile;
 pub use rules::{Fate, Rule, rules};
 use scrub::Scrubber;
 
@@ -77,10 +79,14 @@ pub fn shared(run: &Run) -> Result<Shared, ShareError> {
         None => run.checksum(),
     };
     let mut value = serde_json::to_value(run).unwrap_or(Value::Null);
-    let scrubber = Scrubber::of(&value);
+    let own = OwnProfile::of(&run.target);
+    let scrubber = Scrubber::of(&value, &own);
+    let of_profile = own.replace_in(&mut value);
     let mut walked = walk::Walk::new(&scrubber, free_text::fields());
     walked.through(&mut value, "")?;
-    let (removed, kept) = walked.found();
+    let (mut removed, kept) = walked.found();
+    let place = removed.partition_point(|it| it.field.as_str() < "target.name");
+    removed.splice(place..place, of_profile);
     let mut run = Run::from_json(&value.to_string())?;
     let mut fields: Vec<String> = removed.iter().map(|it| it.field.clone()).collect();
     if let Some(before) = run.shared.take() {

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::profile::OwnProfile;
+
 /// Where the private values of a run are that other texts may repeat.
 const PRIVATE: &[&str] = &[
     "/target/name",
@@ -24,11 +26,13 @@ const LEAST_PART: usize = 5;
 #[derive(Debug)]
 pub struct Scrubber {
     values: Vec<String>,
+    /// Texts of a profile of the user's own.
+    profile: Vec<String>,
 }
 
 impl Scrubber {
-    /// Of one run, as JSON.
-    pub fn of(run: &Value) -> Scrubber {
+    /// Of one run, as JSON, with what is private of its profile.
+    pub fn of(run: &Value, profile: &OwnProfile) -> Scrubber {
         let texts = PRIVATE.iter().filter_map(|place| run.pointer(place)?.as_str());
         let layers = run.pointer("/environment/layers").and_then(Value::as_array);
         let names = layers.into_iter().flatten().filter_map(|layer| layer.get("name")?.as_str());
@@ -38,11 +42,17 @@ impl Scrubber {
         let parts: Vec<String> =
             values.iter().flat_map(|value| value.split(['/', ':'])).map(str::to_owned).collect();
         values.extend(parts.into_iter().filter(|part| part.len() > LEAST_PART && !is_common(part)));
+        values.extend(profile.words.iter().filter(|text| !is_common(text)).cloned());
         values.retain(|value| value.len() >= LEAST && !is_system(value) && value != "tmpfs");
         // Longest first: a path goes before its parts.
         values.sort_by_key(|value| std::cmp::Reverse(value.len()));
         values.dedup();
-        Scrubber { values }
+        Scrubber { values, profile: profile.texts.clone() }
+    }
+
+    /// Whether a text is one of a profile of the user's own.
+    pub fn is_of_profile(&self, text: &str) -> bool {
+        self.profile.iter().any(|own| own == text)
     }
 
     /// The text without private parts; `None` if there are none.
@@ -140,10 +150,13 @@ mod tests {
     use serde_json::json;
 
     fn scrubber() -> Scrubber {
-        Scrubber::of(&json!({
-            "target": {"name": "/home/ann/Secret Project", "directory": "/home/ann/Secret Project"},
-            "environment": {"filesystem": {"mount_point": "/home", "source": "/dev/mapper/vg_acme-home"}},
-        }))
+        Scrubber::of(
+            &json!({
+                "target": {"name": "/home/ann/Secret Project", "directory": "/home/ann/Secret Project"},
+                "environment": {"filesystem": {"mount_point": "/home", "source": "/dev/mapper/vg_acme-home"}},
+            }),
+            &OwnProfile::default(),
+        )
     }
 
     #[test]

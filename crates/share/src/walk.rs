@@ -107,6 +107,7 @@ impl<'s> Walk<'s> {
         let becomes = self.becomes(text, field, rule.fate);
         match &becomes {
             Becomes::Same => {}
+            _ if rule.fate == Fate::Stays => self.note(field, "a text of a profile of your own"),
             _ => self.note(field, rule.reason),
         }
         if rule.fate == Fate::Shown {
@@ -125,7 +126,8 @@ impl<'s> Walk<'s> {
         let blank = || Becomes::Text(REMOVED.to_owned());
         let in_list = field.ends_with("[]");
         match fate {
-            Fate::Stays => Becomes::Same,
+            // A device that is modelled has the name that its profile gives.
+            Fate::Stays => unless(!self.scrubber.is_of_profile(text), blank()),
             Fate::Scrubbed | Fate::Shown => match self.scrubber.scrubbed(text) {
                 Some(clean) => Becomes::Text(clean),
                 None => Becomes::Same,

@@ -160,3 +160,123 @@ fn every_field_of_free_text_in_the_schema_has_a_rule() {
     let without: Vec<&String> = found.iter().filter(|field| !has_rule(field)).collect();
     assert!(without.is_empty(), "say in rules.rs what becomes of {without:?}");
 }
+
+/// The profile of a tablet of the program, with `SECRET` in everything that somebody can write in one.
+fn own_profile() -> String {
+    let text = flashlag_schema::profile::builtin_profile("nexus7-2012").unwrap();
+    let mut profile = flashlag_schema::profile::Profile::parse(text).unwrap();
+    profile.name = "SECRET-board".into();
+    profile.about = "SECRET board (rev B), 8 GB.".into();
+    profile.os = "SECRET OS".into();
+    profile.assumptions = vec!["the SECRET datasheet is right".into()];
+    profile.checks[0].device = "SECRET-row".into();
+    profile.fitted_from = Some(flashlag_schema::profile::FittedFrom {
+        run: "/home/ann/SECRET.json".into(),
+        verdict: flashlag_schema::Verdict::Trusted,
+        doubts: vec!["of the SECRET lab".into()],
+        forced: false,
+        misfit_percent: 3.0,
+    });
+    for parameter in profile.parameters.values_mut() {
+        parameter.source = "SECRET datasheet, page 7".into();
+        parameter.fitted = vec!["SECRET/row".into()];
+    }
+    let link = profile.parameters.get_mut("host.link").unwrap();
+    link.value = "SECRET bus".into();
+    link.range = Some(["SECRET".into(), "SECRETS".into()]);
+    profile.to_toml()
+}
+
+/// A simulated run on that profile.
+fn on_own_profile() -> Run {
+    let text = own_profile();
+    let profile = flashlag_schema::profile::Profile::parse(&text).unwrap();
+    let mut run = sample::quick();
+    run.target.kind = flashlag_schema::TargetKind::Simulated;
+    run.target.name = "sim:/home/ann/SECRET/SECRET-b.toml+ext4,size=1GiB".into();
+    run.target.directory = None;
+    run.command = vec!["flashlag".into(), "run".into(), run.target.name.clone()];
+    run.environment.software.machine = Reading::Value(profile.about.clone());
+    run.environment.software.system = Reading::Value(profile.os.clone());
+    run.environment.device.model = Reading::Value(profile.about.clone());
+    run.phases[0].notes.push("the model of SECRET-b.toml is a SECRET-board".into());
+    run.target.profile = Some(flashlag_schema::ProfileRecord {
+        name: profile.name,
+        about: profile.about,
+        filesystem: "ext4,size=1GiB".into(),
+        text,
+        device_options: Vec::new(),
+    });
+    run
+}
+
+#[test]
+fn a_profile_of_ones_own_leaves_its_figures_and_neither_its_path_nor_its_texts() {
+    let run = on_own_profile();
+    let Shared { run: given, removed, .. } = shared(&run).unwrap();
+    let json = given.to_json();
+    assert!(!json.contains("SECRET"), "left: {}", around(&json, "SECRET"));
+    let (name, text) = {
+        let profile = given.target.profile.as_ref().unwrap();
+        (profile.name.clone(), profile.text.clone())
+    };
+    assert_eq!(given.target.name, format!("sim:{name}+ext4,size=1GiB"));
+    let model = |text: &str| {
+        let profile = flashlag_schema::profile::Profile::parse(text).unwrap();
+        let values = profile.parameters.into_iter().filter(|(key, _)| key != "host.link");
+        values.map(|(key, parameter)| (key, parameter.value)).collect::<Vec<_>>()
+    };
+    assert_eq!(model(&text), model(&own_profile()));
+    let listed: Vec<&str> = removed.iter().map(|it| it.field.as_str()).collect();
+    for field in [
+        "environment.device.model",
+        "environment.software.machine",
+        "environment.software.system",
+        "phases[].notes[]",
+        "target.name",
+        "target.profile.about",
+        "target.profile.name",
+        "target.profile.text",
+    ] {
+        assert!(listed.contains(&field), "{field} of {listed:?}");
+    }
+    assert_eq!(shared(&given).unwrap().run, given, "shared again");
+}
+
+#[test]
+fn own_profiles_with_other_figures_have_other_names_and_equal_ones_the_same() {
+    let named = |run: &Run| shared(run).unwrap().run.target.profile.unwrap().name;
+    let run = on_own_profile();
+    let (mut renamed, mut changed) = (run.clone(), run.clone());
+    let text = |run: &mut Run, from: &str, to: &str| {
+        let profile = run.target.profile.as_mut().unwrap();
+        assert!(profile.text.contains(from));
+        profile.text = profile.text.replace(from, to);
+    };
+    text(&mut renamed, "SECRET OS", "Another OS");
+    let program = flashlag_schema::profile::Profile::parse(&own_profile()).unwrap();
+    let program = &program.parameters["nand.erase"].value;
+    text(&mut changed, &format!("erase = {{ value = {program}"), "erase = { value = \"9876us\"");
+    assert_eq!(named(&run), named(&renamed));
+    assert_ne!(named(&run), named(&changed));
+}
+
+#[test]
+fn of_a_profile_of_the_program_nothing_goes() {
+    for name in flashlag_schema::profile::names() {
+        let text = flashlag_schema::profile::builtin_profile(name).unwrap();
+        let profile = flashlag_schema::profile::Profile::parse(text).unwrap();
+        let mut run = sample::quick();
+        run.target.name = format!("sim:{name}");
+        run.target.profile = Some(flashlag_schema::ProfileRecord {
+            name: profile.name.clone(),
+            about: profile.about.clone(),
+            filesystem: profile.filesystem.clone(),
+            text: profile.to_toml(),
+            device_options: Vec::new(),
+        });
+        let given = shared(&run).unwrap().run;
+        assert_eq!(given.target.profile, run.target.profile);
+        assert_eq!(given.target.name, run.target.name);
+    }
+}

@@ -1,9 +1,11 @@
 //! What a worker gets and gives back: some points as bytes, and their rows as bytes.
 
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use flashlag_runner::program;
+use flashlag_units::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::error::SweepError;
@@ -161,9 +163,51 @@ pub(crate) fn measure_until(
     let Chunk { grid, index, texts, points } = unwrap("a chunk", chunk)?;
     let mut bench = Bench::new(&texts, Arc::clone(stop));
     let measured: Result<Vec<Measured>, Stopped> =
-        points.iter().map(|point| bench.measure(point)).collect();
+        points.iter().map(|point| bench.measure(point, &mut |_| ())).collect();
     let Ok(points) = measured else { return Ok(Err(Stopped)) };
     wrap("a worker's results", &Results { grid, index, points }).map(Ok)
+}
+
+/// What happens to a point of a chunk.
+pub(crate) enum Happened {
+    /// It begins; its fill leaves so much.
+    Begins(Option<Bytes>),
+    /// It is measured.
+    Ended(Measured),
+}
+
+/// Measures a chunk's points but the first `skip`, and tells of each.
+///
+/// # Errors
+/// Bytes that are no chunk, or a chunk of another version; what `tell` gives.
+pub(crate) fn measure_each(
+    chunk: &[u8],
+    skip: u64,
+    tell: &mut dyn FnMut(Happened) -> io::Result<()>,
+) -> Result<(), SweepError> {
+    let Chunk { texts, points, .. } = unwrap("a chunk", chunk)?;
+    let mut bench = Bench::new(&texts, Arc::new(AtomicBool::new(false)));
+    let gone = |source| SweepError::Worker { reason: format!("the sweep is gone: {source}") };
+    let skip = usize::try_from(skip).unwrap_or(usize::MAX);
+    for point in points.iter().skip(skip) {
+        let mut reported = Ok(());
+        let measured = bench.measure(point, &mut |leave| reported = tell(Happened::Begins(leave)));
+        reported.map_err(gone)?;
+        // Nothing stops this bench.
+        if let Ok(measured) = measured {
+            tell(Happened::Ended(measured)).map_err(gone)?;
+        }
+    }
+    Ok(())
+}
+
+/// The results of a chunk whose points were measured one by one, as [`measure`] gives them.
+pub(crate) fn results_of(
+    chunks: &Chunks,
+    index: u64,
+    points: Vec<Measured>,
+) -> Result<Vec<u8>, SweepError> {
+    wrap("a worker's results", &Results { grid: chunks.hash.clone(), index, points })
 }
 
 /// The results that a worker gave back.

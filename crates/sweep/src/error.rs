@@ -120,6 +120,12 @@ pub enum SweepError {
         /// The journal.
         path: PathBuf,
     },
+    /// Worker processes that can't work.
+    #[error("a worker process can't measure: {reason}")]
+    Worker {
+        /// What is wrong.
+        reason: String,
+    },
     /// Bytes that are no chunk or no results.
     #[error("{what} arrived damaged: {reason}; send it again")]
     Damaged {
@@ -153,6 +159,32 @@ pub enum SweepError {
         missing: u64,
         /// All points.
         points: u64,
+    },
+    /// Results that can't be kept, as on a full disk.
+    #[error(
+        "{source}; {done} of {points} points are measured and kept: once that is mended, the same \
+         command goes on with the others"
+    )]
+    NotKept {
+        /// What the journal said.
+        source: Box<SweepError>,
+        /// Points that are kept.
+        done: u64,
+        /// All points.
+        points: u64,
+    },
+    /// A table that can't be written, as on a full disk.
+    #[error(
+        "{source}; all {points} points are measured and kept in {}: once that is mended, the same \
+         command writes the table", journal.display()
+    )]
+    NoTable {
+        /// What the table's writer said.
+        source: Box<SweepError>,
+        /// All points.
+        points: u64,
+        /// The journal.
+        journal: PathBuf,
     },
     /// A sweep that was stopped.
     #[error(

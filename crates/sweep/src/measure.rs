@@ -58,20 +58,29 @@ impl<'a> Bench<'a> {
         Bench { texts, profiles: BTreeMap::new(), stop }
     }
 
-    /// Measures a point. What fails is a row that says why.
+    /// Measures a point, and tells before what its fill leaves. What fails is a row that says why.
     ///
     /// # Errors
     /// The simulation was stopped.
-    pub fn measure(&mut self, point: &Point) -> Result<Measured, Stopped> {
+    pub fn measure(
+        &mut self,
+        point: &Point,
+        begins: &mut dyn FnMut(Option<Bytes>),
+    ) -> Result<Measured, Stopped> {
         let mut leave = None;
-        let rows = match self.run(point, &mut leave) {
+        let rows = match self.run(point, &mut leave, begins) {
             Ok(run) => rows(run)?,
             Err(error) => vec![Row::failed(error.to_string())],
         };
         Ok(Measured { leave, rows })
     }
 
-    fn run(&mut self, point: &Point, leave: &mut Option<Bytes>) -> Result<Run, PointError> {
+    fn run(
+        &mut self,
+        point: &Point,
+        leave: &mut Option<Bytes>,
+        begins: &mut dyn FnMut(Option<Bytes>),
+    ) -> Result<Run, PointError> {
         let profile = self.profile(&point.profile)?;
         let own = profile.filesystem.clone();
         let mount = MountSpec::parse(Kind::Sim, &point.mount(&own))?;
@@ -85,6 +94,7 @@ impl<'a> Bench<'a> {
             *leave = Some(left(room, point.full));
         }
         let scenario = self.scenario(point)?;
+        begins(*leave);
         let request = Request {
             leave: *leave,
             stop: Arc::clone(&self.stop),

@@ -126,7 +126,12 @@ impl Sweep {
             let reason = format!("chunk {} has {} points", found.index, found.points.len());
             return Err(SweepError::Damaged { what: "a worker's results", reason });
         }
-        self.journal.add(found.index, bytes)
+        let kept = self.journal.add(found.index, bytes);
+        kept.map_err(|source| SweepError::NotKept {
+            source: Box::new(source),
+            done: self.done(),
+            points: self.grid().points(),
+        })
     }
 
     /// The error of a sweep that is stopped now.
@@ -155,7 +160,12 @@ impl Sweep {
             next += 1;
             Ok(results.map(|results| results.points))
         };
-        let finished = table::write(&self.chunks, &self.output, &mut chunks)?;
+        let written = table::write(&self.chunks, &self.output, &mut chunks);
+        let finished = written.map_err(|source| SweepError::NoTable {
+            source: Box::new(source),
+            points,
+            journal: journal_of(&self.output),
+        })?;
         self.journal.remove()?;
         Ok(finished)
     }

@@ -165,3 +165,23 @@ fn damaged_and_foreign_bytes_are_no_chunk_and_no_results() {
     assert!(matches!(other.finish(), Err(SweepError::Unfinished { missing: 8, points: 8 })));
     assert_eq!(sweep.done(), 0);
 }
+
+#[test]
+fn a_table_that_cant_be_written_loses_nothing_and_says_what_writes_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().join("table.parquet");
+    let results = measured(&output, 1);
+    let mut sweep = open(&output, 1);
+    for result in &results {
+        sweep.add(result).unwrap();
+    }
+    // Nothing replaces a folder.
+    fs::create_dir(&output).unwrap();
+    let error = sweep.finish().unwrap_err().to_string();
+    assert!(error.contains("all 8 points are measured and kept"), "{error}");
+    assert!(error.contains("the same command writes the table"), "{error}");
+    fs::remove_dir(&output).unwrap();
+    let sweep = open(&output, 1);
+    assert_eq!(sweep.done(), 8);
+    assert_eq!(sweep.finish().unwrap().points, 8);
+}

@@ -131,6 +131,10 @@ pub enum Command {
     /// The phone's end of a run on a phone: started by flashlag itself
     #[command(hide = true)]
     OnPhone(OnPhoneArgs),
+    /// A process of a sweep: started by flashlag itself
+    #[cfg(feature = "sweep")]
+    #[command(hide = true)]
+    SweepWorker,
 }
 
 /// `flashlag run`

@@ -1,7 +1,8 @@
+use std::path::PathBuf;
 use std::time::Instant;
 
-use anyhow::Result;
-use flashlag_sweep::{Finished, Grid, Sweep, SweepOptions, cores, run};
+use anyhow::{Context, Result};
+use flashlag_sweep::{Finished, Grid, Sweep, SweepOptions, WORKER, Workers, cores};
 use flashlag_term::Counter;
 use flashlag_units::{Nanos, count};
 
@@ -29,7 +30,8 @@ pub fn sweep(args: &SweepArgs, terminal: &Terminal) -> Result<Exit> {
     let stop = stop_flag()?;
     let mut counter = Counter::new(terminal.progress);
     let began = Instant::now();
-    let ended = run(sweep, threads, &stop, &mut |done, points| {
+    let workers = Workers::new(own_program()?, vec![WORKER.into()], threads);
+    let ended = workers.run(sweep, &stop, &mut |done, points| {
         let took = began.elapsed().as_secs_f64();
         counter.show(|| progress(done, points, done.saturating_sub(before), took));
     });
@@ -38,15 +40,37 @@ pub fn sweep(args: &SweepArgs, terminal: &Terminal) -> Result<Exit> {
     say(&finished, began.elapsed().as_secs_f64(), terminal)
 }
 
-/// `sweep: 3,400 of 10,000 points, 212 a second, 31 s left`
+/// This program, also where its file was replaced meanwhile.
+fn own_program() -> Result<PathBuf> {
+    let own = PathBuf::from("/proc/self/exe");
+    match own.exists() {
+        true => Ok(own),
+        false => std::env::current_exe().context("cannot find the program itself"),
+    }
+}
+
+/// Measures what a sweep asks at standard input.
+pub fn be_a_worker() -> Result<Exit> {
+    flashlag_sweep::be_a_worker(&mut std::io::stdin().lock(), &mut say::pipe()?)?;
+    Ok(Exit::Done)
+}
+
+/// `sweep: 3,400 of 10,000 points, 1,212 a second, 31 s left`
 fn progress(done: u64, points: u64, now: u64, took: f64) -> String {
     let text = format!("sweep: {} of {} points", count(done), count(points));
     if now == 0 || took <= 0.0 {
         return text;
     }
     let rate = now as f64 / took;
+    let rated = match rate {
+        slow if slow < 9.95 => format!("{slow:.1} a second"),
+        quick => format!("{} a second", count(quick.round() as u64)),
+    };
+    if done >= points {
+        return format!("{text}, {rated}, writing the table");
+    }
     let left = Nanos(((points - done) as f64 / rate * 1e9) as u64);
-    format!("{text}, {rate:.0} a second, {left} left")
+    format!("{text}, {rated}, {left} left")
 }
 
 fn say(finished: &Finished, took: f64, terminal: &Terminal) -> Result<Exit> {
@@ -66,4 +90,22 @@ fn say(finished: &Finished, took: f64, terminal: &Terminal) -> Result<Exit> {
         say::note(&format!("Took    {} of real time", Nanos((took * 1e9) as u64)));
     }
     Ok(Exit::Done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::progress;
+
+    #[test]
+    fn the_progress_has_separators_and_a_finished_sweep_has_no_time_left() {
+        assert_eq!(progress(0, 4_000, 0, 1.0), "sweep: 0 of 4,000 points");
+        let quick = "sweep: 24,000 of 40,000 points, 1,200 a second, 13 s left";
+        assert_eq!(progress(24_000, 40_000, 24_000, 20.0), quick);
+        let slow = "sweep: 10 of 20 points, 0.5 a second, 20 s left";
+        assert_eq!(progress(10, 20, 10, 20.0), slow);
+        let goes_on = "sweep: 15 of 20 points, 0.5 a second, 10 s left";
+        assert_eq!(progress(15, 20, 5, 10.0), goes_on);
+        let ended = "sweep: 20 of 20 points, 1.0 a second, writing the table";
+        assert_eq!(progress(20, 20, 20, 20.0), ended);
+    }
 }

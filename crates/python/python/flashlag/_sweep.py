@@ -15,6 +15,7 @@ from concurrent.futures import (
 )
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import metadata
 from typing import Any
 
 from flashlag import _flashlag
@@ -63,7 +64,9 @@ def sweep(
 
     `grid`: a TOML file, see docs/sweeps.md. `executor`: where points are measured: any executor of
     `concurrent.futures`, for a cluster that of Dask, `Client(address).get_executor()`, or the address of
-    its scheduler; without, the cores of this machine. The table is the same, byte for byte.
+    its scheduler; without, the cores of this machine, in processes of the `flashlag` program that is installed
+    with this package. The table is the same, byte for byte; only a point that ends its process, as where
+    memory runs out, is a row that says so, and other executors fail.
 
     `chunk` is the number of points of one task, 50 unless a journal has another; `in_flight` the most
     tasks that are submitted and not done, 64 by default. A task whose worker died is submitted again, up
@@ -74,12 +77,26 @@ def sweep(
     """
     native = _flashlag.Sweep(os.fspath(grid), os.fspath(output), chunk, force)
     try:
-        with _opened(executor) as workers:
-            _Submitted(native, workers, in_flight or 64, retries, progress).all()
-        points, rows, failed, skipped = native.finish()
+        program = _program() if executor is None else None
+        if program is not None:
+            points, rows, failed, skipped = native.run(program, progress)
+        else:
+            with _opened(executor) as workers:
+                _Submitted(native, workers, in_flight or 64, retries, progress).all()
+            points, rows, failed, skipped = native.finish()
     finally:
         native.close()
     return Swept(os.fspath(output), points, rows, failed, skipped)
+
+
+def _program() -> str | None:
+    """The program that was installed with this package; another one may be of another version."""
+    try:
+        files = metadata.files("flashlag") or []
+    except metadata.PackageNotFoundError:
+        return None
+    found = [os.fspath(file.locate()) for file in files if file.name == "flashlag"]
+    return next((path for path in found if os.path.isfile(path) and os.access(path, os.X_OK)), None)
 
 
 @contextmanager

@@ -105,7 +105,7 @@ def _named(runs: Iterable[Path | Run], first: int) -> list[tuple[str, _flashlag.
 
 def compare(
     *runs: Path | Run,
-    against: Sequence[Path | Run] = (),
+    against: Path | Run | Sequence[Path | Run] = (),
     labels: Sequence[str] = (),
     force: bool = False,
 ) -> Comparison:
@@ -115,15 +115,15 @@ def compare(
 
     Args:
         runs: Runs, or their files.
-        against: The runs of the other side, e.g. those made before a change, with those made after it
-            as `runs`.
+        against: The run or the runs of the other side, e.g. those made before a change, with those made
+            after it as `runs`.
         labels: Names of the sides, the other side first: one for each side, or one for each run.
         force: Compare although the scenarios differ.
 
     Raises:
         Error: Runs that did not do the same, or one run twice.
     """
-    others = _named(against, 1)
+    others = _named([against] if isinstance(against, str | os.PathLike | Run) else against, 1)
     return Comparison(
         _flashlag.compare(others, _named(runs, len(others) + 1), list(labels), force)
     )

@@ -52,7 +52,7 @@ impl SeedList {
         }
     }
 
-    fn meets(&self, other: &SeedList) -> bool {
+    pub fn meets(&self, other: &SeedList) -> bool {
         match (self, other) {
             (SeedList::Some(seeds), _) => seeds.iter().any(|seed| other.has(*seed)),
             (_, SeedList::Some(_)) => other.meets(self),
@@ -102,25 +102,6 @@ impl Box {
         }
         let scenario = self.scenario.get(scenario).cloned().unwrap_or_default();
         Point { scenario, profile, filesystem, options, size, age, full, set, parameters, seed }
-    }
-
-    /// Whether the two have a point in common.
-    pub fn overlaps(&self, other: &Box) -> bool {
-        let texts = |one: &[String], two: &[String]| one.iter().any(|text| two.contains(text));
-        let pairs = |one: &[(String, Vec<String>)], two: &[(String, Vec<String>)]| {
-            let same = one.iter().map(|(key, _)| key).eq(two.iter().map(|(key, _)| key));
-            same && one.iter().zip(two).all(|((_, one), (_, two))| texts(one, two))
-        };
-        texts(&self.scenario, &other.scenario)
-            && texts(&self.profile, &other.profile)
-            && texts(&self.filesystem, &other.filesystem)
-            && texts(&self.options, &other.options)
-            && texts(&self.size, &other.size)
-            && texts(&self.age, &other.age)
-            && self.full.iter().any(|full| other.full.contains(full))
-            && pairs(&self.set, &other.set)
-            && pairs(&self.parameters, &other.parameters)
-            && self.seed.meets(&other.seed)
     }
 }
 

@@ -6,12 +6,13 @@ use std::fmt::Display;
 use flashlag_runner::{BUILTINS, builtin};
 use flashlag_schema::profile::{Profile, builtin_profile};
 use flashlag_schema::scenario::{Scenario, Step};
-use flashlag_schema::target::{FilesystemKind, Kind, MountSpec, TargetError};
+use flashlag_schema::target::{Age, FilesystemKind, Kind, MountSpec, TargetError};
 use flashlag_units::{Bytes, did_you_mean};
 
 use super::Texts;
 use super::axes::{Axes, Seeds, Values};
 use super::boxes::{Box, SeedList};
+use super::same::{shown, twice};
 use crate::error::GridError;
 use crate::words::FILLED;
 
@@ -50,6 +51,26 @@ impl Place<'_> {
         }
         Ok(all)
     }
+
+    /// What each text means; refuses two that mean the same.
+    fn distinct<T: PartialEq>(
+        &self,
+        key: &str,
+        texts: &[String],
+        meaning: impl Fn(&str) -> Result<T, GridError>,
+    ) -> Result<Vec<T>, GridError> {
+        let mut all: Vec<T> = Vec::new();
+        for text in texts {
+            let value = meaning(text)?;
+            let before = all.iter().position(|before| *before == value);
+            if let Some(before) = before.and_then(|before| texts.get(before)) {
+                let (one, two) = (shown(before), shown(text));
+                return Err(self.wrong(key, twice(&one, &two)));
+            }
+            all.push(value);
+        }
+        Ok(all)
+    }
 }
 
 /// The combinations of a list's values, each of which some scenario, profile or filesystem of the list
@@ -74,9 +95,10 @@ pub(super) fn checked(axes: &Axes, place: &str, texts: &mut Texts) -> Result<Box
         text.parse::<Bytes>().map_err(|error| at.wrong("size", error))?;
     }
     let age = at.values("age", axes.age.as_ref(), "")?;
+    at.distinct("age", &age, |text| Ok(state(&at, text)?.parse::<Age>().unwrap_or_default()))?;
     let age = age.iter().map(|text| state(&at, text)).collect::<Result<Vec<_>, _>>()?;
     let full = at.values("full", axes.full.as_ref(), "0")?;
-    let full = full.iter().map(|text| share(&at, text)).collect::<Result<Vec<_>, _>>()?;
+    let full = at.distinct("full", &full, |text| share(&at, text))?;
     if full.iter().any(|full| *full > 0) {
         check_fills(&at, &scenarios)?;
     }

@@ -3,6 +3,7 @@
 mod axes;
 mod boxes;
 mod check;
+mod same;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,6 +16,7 @@ use crate::error::{GridError, SweepError};
 use crate::point::{Point, hex};
 use axes::{Axes, KEYS};
 use boxes::Box;
+use same::Same;
 
 /// The most points of a grid.
 const MOST_POINTS: u64 = 1 << 40;
@@ -73,7 +75,9 @@ impl Grid {
         let mut boxes: Vec<Box> = Vec::new();
         for (place, axes) in &lists {
             let one = check::checked(axes, place, &mut texts)?;
-            if let Some(first) = boxes.iter().position(|other| other.overlaps(&one)) {
+            let same = Same::new(&texts);
+            same.check(&one, place)?;
+            if let Some(first) = boxes.iter().position(|other| same.overlap(other, &one)) {
                 return Err(GridError::Overlap { first: first + 1, second: boxes.len() + 1 });
             }
             boxes.push(one);

@@ -1,5 +1,6 @@
 use std::collections::BTreeSet;
 
+use flashlag_schema::profile::Profile;
 use proptest::prelude::*;
 
 use super::*;
@@ -96,6 +97,66 @@ fn a_misspelt_key_or_value_is_refused_by_its_line_or_key_with_what_was_meant() {
     for (text, place, meant) in cases {
         let error = error_of(text);
         assert!(error.contains(place) && error.contains(meant), "{text}\n{error}");
+    }
+}
+
+#[test]
+fn a_value_that_is_spelled_two_ways_is_refused_with_both_spellings() {
+    let cases = [
+        ("full = [0, 0.5, \"0%\"]\n", "`full`: `0` and `0%` are the same"),
+        ("full = [\"50%\", 0.5]\n", "`50%` and `0.5`"),
+        (
+            "size = [\"512MiB\", \"0.5GiB\"]\n",
+            "`size`: `512MiB` and `0.5GiB` are the same for nexus7",
+        ),
+        (
+            "filesystem = [\"\", \"ext4\"]\n",
+            "`filesystem`: \"\" (the default) and `ext4` are the same",
+        ),
+        (
+            "filesystem = [\"ext4\", \"ext4,nobarrier\"]\noptions = [\"\", \"nobarrier\"]\n",
+            "`ext4,nobarrier` and `ext4,nobarrier`",
+        ),
+        (
+            "options = [\"nobarrier,discard\", \"discard,nobarrier\"]\n",
+            "`discard,nobarrier` are the same",
+        ),
+        ("age = [\"\", \"new\"]\n", "`age`: \"\" (the default) and `new`"),
+        ("age = [\"12mo\", \"aged:12mo\"]\n", "`12mo` and `aged:12mo`"),
+        ("age = [\"2d\", \"48h\"]\n", "`2d` and `48h`"),
+        ("[set]\nspan = [\"1MiB\", \"1024KiB\"]\n", "`set.span`: `1MiB` and `1024KiB`"),
+        ("[parameters]\n\"nand.program\" = [\"1ms\", \"1000us\"]\n", "`1ms` and `1000us`"),
+    ];
+    for (lines, says) in cases {
+        let error = error_of(&format!("profile = \"nexus7-2012\"\n{lines}"));
+        assert!(error.contains(says) && error.contains("leave one of them out"), "{lines}{error}");
+    }
+    let profile = flashlag_schema::profile::builtin_profile("nexus7-2012").unwrap();
+    let own = Profile::parse(profile).unwrap().model().unwrap().map.capacity.0.0;
+    let error = error_of(&format!("profile = \"nexus7-2012\"\nsize = [\"\", \"{own}B\"]\n"));
+    assert!(error.contains("\"\" (the default) and"), "{error}");
+    for lists in [
+        "[[points]]\nsize = \"1GiB\"\n[[points]]\nsize = \"1024MiB\"\n",
+        "[[points]]\nfilesystem = \"ext4\"\noptions = \"nobarrier\"\n\
+         [[points]]\nfilesystem = \"ext4,nobarrier\"\n",
+        "[[points]]\n[[points]]\nfilesystem = \"ext4\"\n",
+    ] {
+        let error = Grid::parse(&format!("profile = \"nexus7-2012\"\n{lists}")).unwrap_err();
+        assert_eq!(error, GridError::Overlap { first: 1, second: 2 }, "{lists}");
+    }
+}
+
+#[test]
+fn values_that_look_alike_and_differ_are_taken() {
+    for lines in [
+        "size = [\"1GB\", \"1GiB\"]\n",
+        "filesystem = [\"\", \"f2fs\", \"ext4,discard\"]\n",
+        "age = [\"new\", \"full\", \"1d\"]\n",
+        "[set]\nspan = [\"1MiB\", \"1MB\"]\n",
+        "[[points]]\nsize = \"1GiB\"\n[[points]]\nsize = \"1GB\"\n",
+    ] {
+        let grid = Grid::parse(&format!("profile = \"nexus7-2012\"\n{lines}"));
+        assert!(grid.is_ok(), "{lines}{grid:?}");
     }
 }
 
