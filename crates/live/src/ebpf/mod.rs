@@ -7,6 +7,7 @@
 
 mod assemble;
 mod calls;
+mod object;
 mod record;
 mod refused;
 
@@ -20,12 +21,11 @@ use flashlag_trace::Builder;
 use rustix::time::{ClockId, clock_gettime};
 
 use self::assemble::Assembly;
+use self::object::Object;
 use self::record::Record;
 use crate::error::LiveError;
 use crate::places::Places;
 use crate::source::{KernelCost, Scope, Source};
-
-static OBJECT: &[u8] = aya::include_bytes_aligned!("../../bpf/trace.bpf.o");
 
 /// What the kernel needs for all this, in words.
 const NEEDS: &str = "it needs root (or the capabilities BPF and PERFMON) and Linux 5.8 or newer with \
@@ -115,7 +115,7 @@ impl Programs {
             .override_global("compat", &u32::from(cfg!(target_arch = "x86_64")), true)
             .override_global("reads", &u32::from(scope.reads), true)
             .override_global("all_disks", &u32::from(disks.is_none()), true)
-            .load(OBJECT)
+            .load(Object::unpack().bytes())
             .map_err(|error| unusable(in_words(&error)))?;
         let watched = places.filesystems();
         let mut filesystems = map::<u8>(&mut kernel, "filesystems")?;
@@ -278,7 +278,9 @@ fn limits_of(scope: &Scope) -> Vec<String> {
 /// Whether the tracepoint has the request as its second argument: a program that reads a second argument
 /// does not load without one.
 fn has_two_arguments(btf: &Btf) -> bool {
-    let Ok(mut kernel) = EbpfLoader::new().btf(Some(btf)).load(OBJECT) else { return false };
+    let Ok(mut kernel) = EbpfLoader::new().btf(Some(btf)).load(Object::unpack().bytes()) else {
+        return false;
+    };
     let program = kernel.program_mut("two_arguments");
     let Some(Ok(program)) = program.map(<&mut BtfTracePoint>::try_from) else { return false };
     program.load("block_rq_issue", btf).is_ok()
