@@ -4,7 +4,7 @@
 
 use flashlag_schema::Phase;
 use flashlag_schema::finding::{Counted, Estimate, FindingEffect, MeasuredWait};
-use flashlag_stats::Histogram;
+use flashlag_stats::{Histogram, student_95};
 use flashlag_units::Nanos;
 
 use crate::figures::Figures;
@@ -16,6 +16,8 @@ pub struct Mean {
     pub mean: f64,
     pub error: f64,
     pub n: u64,
+    /// Degrees of freedom of the error's estimate.
+    pub freedom: f64,
 }
 
 /// Minimum intervals to estimate the variation over time.
@@ -34,13 +36,14 @@ impl Mean {
             off * off
         };
         let sum: f64 = histogram.occupied().map(|(i, count)| square(i) * count as f64).sum();
-        Some(Mean { mean, error: (sum / (n - 1) as f64 / n as f64).sqrt(), n })
+        let freedom = (n - 1) as f64;
+        Some(Mean { mean, error: (sum / freedom / n as f64).sqrt(), n, freedom })
     }
 
     /// Of each of several equal parts of an operation.
     pub fn divided(self, parts: u32) -> Mean {
         let parts = f64::from(parts.max(1));
-        Mean { mean: self.mean / parts, error: self.error / parts, n: self.n }
+        Mean { mean: self.mean / parts, error: self.error / parts, ..self }
     }
 
     /// Of what a person would have waited in a phase. Slow stretches come in one piece, so the
@@ -50,14 +53,18 @@ impl Mean {
         let mut mean = Mean::of(&response_histogram(phase)?)?;
         // Intervals have latencies, not responses.
         let closed = phase.response_histogram.is_none();
-        if closed && let Some(error) = error_between_intervals(phase) {
-            mean.error = mean.error.max(error);
+        if closed
+            && let Some((error, freedom)) = error_between_intervals(phase)
+            && error > mean.error
+        {
+            (mean.error, mean.freedom) = (error, freedom);
         }
         Some(mean)
     }
 }
 
-fn error_between_intervals(phase: &Phase) -> Option<f64> {
+/// The standard error of the mean, and its degrees of freedom.
+fn error_between_intervals(phase: &Phase) -> Option<(f64, f64)> {
     let parts: Vec<(f64, f64)> = phase
         .intervals
         .iter()
@@ -73,11 +80,9 @@ fn error_between_intervals(phase: &Phase) -> Option<f64> {
     let off = |(n, sum): &(f64, f64)| sum - mean * n;
     let squares: f64 = parts.iter().map(|part| off(part) * off(part)).sum();
     let intervals = parts.len() as f64;
-    Some((intervals / (intervals - 1.0) * squares).sqrt() / n)
+    let error = (intervals / (intervals - 1.0) * squares).sqrt() / n;
+    Some((error, intervals - 1.0))
 }
-
-/// Half the width of a 95 % interval in standard errors.
-const Z: f64 = 1.96;
 
 /// One side of a comparison.
 pub struct Side {
@@ -96,13 +101,26 @@ impl Side {
     }
 }
 
+/// Half the width of a 95 % interval of a difference of two means, in its standard errors: Student's, with
+/// the degrees of freedom of Welch (1947, "The generalization of 'Student's' problem"). Few values say
+/// little of how far waits scatter.
+fn half_width(a: Mean, b: Mean) -> Option<f64> {
+    let (one, other) = (a.error * a.error, b.error * b.error);
+    let together = one + other;
+    if together == 0.0 {
+        return student_95(a.freedom.min(b.freedom));
+    }
+    let (one, other) = (one / together, other / together);
+    student_95(1.0 / (one * one / a.freedom + other * other / b.freedom))
+}
+
 /// By how much the first side waits longer than the second, a share of all operations concerned.
 /// `None` if the numbers are too large.
 pub fn effect(per: Counted, now: &Side, fixed: &Side, share: f64) -> Option<FindingEffect> {
     let per_thousand = |nanos: f64| nanos * share * 1e3 / 1e9;
     let (a, b) = (now.mean, fixed.mean);
     let cost = per_thousand(a.mean - b.mean);
-    let margin = Z * per_thousand((a.error * a.error + b.error * b.error).sqrt());
+    let margin = half_width(a, b)? * per_thousand((a.error * a.error + b.error * b.error).sqrt());
     if !cost.is_finite() || !margin.is_finite() {
         return None;
     }
@@ -122,9 +140,10 @@ fn ratio_of_means(a: Mean, b: Mean) -> Option<Estimate> {
     if !value.is_finite() {
         return None;
     }
-    let g = Z * Z * b.error * b.error / (b.mean * b.mean);
+    let width = half_width(a, b)?;
+    let g = width * width * b.error * b.error / (b.mean * b.mean);
     let spread = a.error * a.error * (1.0 - g) + value * value * b.error * b.error;
-    let half = Z / b.mean * spread.sqrt();
+    let half = width / b.mean * spread.sqrt();
     let interval = ((value - half) / (1.0 - g), (value + half) / (1.0 - g));
     let known = g < 1.0 && interval.0.is_finite() && interval.1.is_finite();
     Some(Estimate { value, interval: known.then_some(interval) })

@@ -71,6 +71,7 @@ fn remedy(id: FindingId) -> (FindingAction, Option<FindingRisk>) {
         FindingId::SyncIsNoOp => (Do::FindLostFlushes, Some(At::EachFlushWaits)),
         FindingId::NoJournal => (Do::AddJournal, Some(At::CommitsCost)),
         FindingId::FilesystemErrors => (Do::CheckFilesystem, None),
+        FindingId::FastCommit => (Do::NoFastCommit, Some(At::WholeCommits)),
         FindingId::DataJournal => (Do::JournalMetadataOnly, Some(At::OrderLost)),
         FindingId::SyncMount => (Do::MountAsync, Some(At::UnsyncedLost)),
         FindingId::AccessTimes => (Do::RelaxAccessTimes, Some(At::NoReadTimes)),

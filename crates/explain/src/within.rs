@@ -6,7 +6,7 @@ use flashlag_schema::finding::{
 };
 use flashlag_schema::scenario::JournalMode;
 use flashlag_schema::{Growth, Phase};
-use flashlag_units::{Nanos, ratio};
+use flashlag_units::ratio;
 
 use crate::candidate::{Candidate, Context, Suspicion, part_of, side};
 use crate::doubt::is_trusted;
@@ -65,20 +65,17 @@ fn growth(context: &Context<'_>, phase: &Phase) -> Option<Candidate> {
 
 /// Waiting for a CPU, from the scheduler's own count over the phase.
 fn cpu(phase: &Phase) -> Option<Candidate> {
-    let time = phase.time.value()?;
-    let whole = time.total();
-    let share = ratio(time.runnable_ns.0, whole.0)?;
+    let time = phase.time_each()?;
+    let (whole, each) = (time.total(), time.runnable_ns);
+    let share = ratio(each.0, whole.0)?;
     if (CPU_IS_A_CAUSE / 5.0..CPU_IS_A_CAUSE).contains(&share) {
         return None;
     }
-    let n = phase.ops.max(1);
-    let each = Nanos(time.runnable_ns.0 / n);
-    let free = Nanos(whole.0.saturating_sub(time.runnable_ns.0) / n);
     let wait = |mean_ns| MeasuredWait { ops: phase.ops, mean_ns, p50_ns: None, p999_ns: None };
     let effect = FindingEffect {
         per: counted(phase),
-        now: wait(Nanos(whole.0 / n)),
-        fixed: Some(wait(free)),
+        now: wait(whole),
+        fixed: Some(wait(whole.saturating_since(each))),
         mean_ratio: None,
         cost_s_per_1000: Estimate { value: each.as_secs_f64() * 1e3, interval: None },
     };

@@ -6,7 +6,7 @@ use thiserror::Error;
 
 /// The allowed changes, for help and errors.
 pub(crate) const ALLOWED: &str = "fs=raw|ext4|f2fs|btrfs, journal=wal|delete|truncate|persist|memory|off, \
-     sync=extra|full|normal, full=90%, nobarrier=on|off, fuse=on|off, encrypt=on|off, discard=on|off, \
+     sync=extra|full|normal, full=90%, nobarrier=on|off, fuse=on|off, encrypt=on|off, fast_commit=on|off, discard=on|off, \
      spare=512MB, buffer=1MB|none, age=12mo, idle_maintenance=on|off, untrimmed=on|off, worn=90%, \
      or a parameter of the profile: nand.program=1.5ms";
 

@@ -232,3 +232,43 @@ fn what_the_model_lacks_is_said_with_or_without_forecasts() {
         }
     }
 }
+
+#[test]
+fn fast_commits_are_a_finding_where_a_forecast_without_them_is_shorter_and_else_none() {
+    use flashlag_schema::finding::Severity;
+    let mut run = measured(&["rw"]);
+    run.environment.filesystem.kind = Reading::Value("ext4".to_owned());
+    let planted = || {
+        let reason = Reading::unavailable("nothing was measured");
+        vec![flashlag_explain::finding(
+            FindingId::FastCommit,
+            Severity::Minor,
+            "",
+            Vec::new(),
+            reason,
+        )]
+    };
+    let without = |times: f64| {
+        let found = with_forecasts(&run, planted(), &device(&run), &WithoutFastCommits(times));
+        found.into_iter().find(|finding| finding.id == FindingId::FastCommit)
+    };
+    let found = without(1.2).unwrap();
+    let effect = found.effect.value().unwrap();
+    let ratio = effect.now_ns.0 as f64 / effect.fixed_ns.unwrap().0 as f64;
+    assert!((ratio - 1.2).abs() < 1e-3, "{effect:?}");
+    assert_eq!((without(1.01), without(0.8)), (None, None));
+}
+
+/// The closed form, whose rates are multiplied by this without fast commits.
+struct WithoutFastCommits(f64);
+
+impl Simulator for WithoutFastCommits {
+    fn simulate(&self, simulation: &Simulation<'_>) -> Result<Run, SimulationError> {
+        let mut run = ClosedForm::default().simulate(simulation)?;
+        let on = flashlag_schema::target::TargetOption::FastCommit;
+        if !simulation.mount.options.contains(&on) {
+            run.phases.iter_mut().for_each(|phase| phase.ops_per_sec *= self.0);
+        }
+        Ok(run)
+    }
+}

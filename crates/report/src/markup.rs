@@ -20,6 +20,19 @@ impl Markup {
         Markup(svg)
     }
 
+    /// Text of flashlag's own in which commands stand between backticks: they are set as code.
+    pub fn with_code(text: &str) -> Markup {
+        let parts: Vec<&str> = text.split('`').collect();
+        if parts.len().is_multiple_of(2) {
+            return Markup(escape(text));
+        }
+        let pieces = parts.iter().enumerate().map(|(index, part)| match index % 2 {
+            1 => format!("<code>{}</code>", escape(part)),
+            _ => escape(part),
+        });
+        Markup(pieces.collect())
+    }
+
     /// The text of the markup.
     pub fn into_string(self) -> String {
         self.0
@@ -133,7 +146,7 @@ fn hides(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{escape, finished, visible};
+    use super::{Markup, escape, finished, visible};
 
     #[test]
     fn no_line_breaks_before_a_unit_or_within_an_option() {
@@ -145,6 +158,14 @@ mod tests {
         assert_eq!(finished(page), wanted);
         assert_eq!(finished("<p>5 ms</p>"), "<p>5\u{a0}ms</p>");
         assert_eq!(finished("<p title=\"5 ms\">a</p"), "<p title=\"5 ms\">a</p");
+    }
+
+    #[test]
+    fn commands_between_backticks_are_code_and_a_lone_backtick_is_text() {
+        let of = |text| Markup::with_code(text).into_string();
+        assert_eq!(of("Mount with `data=<x>`."), "Mount with <code>data=&lt;x&gt;</code>.");
+        assert_eq!(of("`a` or `b`"), "<code>a</code> or <code>b</code>");
+        assert_eq!(of("a `<b>"), "a `&lt;b&gt;");
     }
 
     #[test]

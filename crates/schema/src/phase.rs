@@ -163,6 +163,31 @@ impl Phase {
         per_second(self.ops, self.elapsed_ns.saturating_since(each)).unwrap_or_default()
     }
 
+    /// Where the time of a mean operation went: on a CPU, waiting for one, blocked, stopped. What passes
+    /// between two operations, on a CPU, is taken off: no latency contains it. Of a phase that sleeps between
+    /// operations it is that of the sampled ones. `None` where no time was split.
+    pub fn time_each(&self) -> Option<Time> {
+        let sleeps = self.operation != Operation::Save && self.is_paced();
+        let (time, ops) = match sleeps {
+            true => self.waits.iter().fold((Time::default(), 0u64), |(time, ops), class| {
+                (time.plus(&class.time), ops.saturating_add(class.ops))
+            }),
+            false => (*self.time.value()?, self.ops),
+        };
+        let of = |time: Nanos| time.0.checked_div(ops).map(Nanos);
+        let mut each = Time {
+            on_cpu_ns: of(time.on_cpu_ns)?,
+            runnable_ns: of(time.runnable_ns)?,
+            blocked_ns: of(time.blocked_ns)?,
+            stopped_ns: of(time.stopped_ns)?,
+        };
+        if !sleeps && let Some(mean) = self.latency_ns.mean {
+            let between = each.total().saturating_since(mean);
+            each.on_cpu_ns = each.on_cpu_ns.saturating_since(between);
+        }
+        (each.total() > Nanos::ZERO).then_some(each)
+    }
+
     /// Whether it is one durable 4 KiB random write at a time: the headline test.
     pub fn is_durable_write(&self) -> bool {
         self.operation == Operation::RandomWrite

@@ -14,6 +14,7 @@ mod recorder;
 mod stall;
 pub mod steady;
 mod stop;
+mod student;
 mod wait;
 mod waited;
 
@@ -24,5 +25,6 @@ pub use percentile::{Percentile, supports};
 pub use recorder::{OpTimes, PhaseRecord, Recorder, RecorderConfig};
 pub use stall::{Stall, StallList, Stalls};
 pub use stop::{Stop, stopped_within};
+pub use student::student_95;
 pub use wait::{WaitClass, WaitSplit, WaitTable};
 pub use waited::{Wait, Waited};

@@ -68,7 +68,7 @@ const FOUND: [(&str, &str, &[FindingId]); 11] = [
         &[FindingId::NeverTrimmed, FindingId::NoAppClass, FindingId::Swapping],
     ),
     ("laptop-nvme-btrfs", "/home/user/project", &[]),
-    ("laptop-luks-lvm", "/home/user", &[FindingId::NeverTrimmed]),
+    ("laptop-luks-lvm", "/home/user", &[FindingId::NeverTrimmed, FindingId::FastCommit]),
     ("vm-virtio", "/var/lib/db", &[FindingId::VirtualDisk]),
     ("container-overlay", "/srv", &[FindingId::Overlay]),
     ("container-overlay", "/var/lib/db", &[FindingId::DiscardOnDelete, FindingId::Scheduler]),
@@ -107,7 +107,7 @@ fn a_good_run_on_a_good_laptop_has_nothing_to_change() {
 #[test]
 fn a_healthy_machine_gets_nothing_to_change() {
     let page = page("laptop-nvme-btrfs", "/home/user/project", 80);
-    assert!(page.contains("Nothing to change."), "{page}");
+    assert!(page.contains("Nothing to change in the set-up."), "{page}");
 }
 
 #[test]

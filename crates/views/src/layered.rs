@@ -37,6 +37,9 @@ pub struct LayerShare {
     pub what: String,
 }
 
+/// What a replayed transaction spends between its calls, as its trace does.
+const PAUSES: &str = "the trace's own pauses";
+
 impl Layered {
     /// The largest number of bytes of a layer.
     pub fn most_bytes(&self) -> f64 {
@@ -58,11 +61,14 @@ impl Layered {
         let parts: Vec<String> = timed
             .iter()
             .take(2)
-            .map(|(row, time)| format!("{} in the {}", format::time(*time), row.name))
+            .map(|(row, time)| match row.what.starts_with(PAUSES) {
+                true => format!("{} in {PAUSES}", format::time(*time)),
+                false => format!("{} in the {}", format::time(*time), row.name),
+            })
             .collect();
         (!parts.is_empty()).then(|| {
             let mean = format::time(self.mean);
-            let parts = parts.join(" and ").replacen(" in the ", " pass in the ", 1);
+            let parts = parts.join(" and ").replacen(" in ", " pass in ", 1);
             format!("Of a mean {} of {mean}, {parts}.", self.one)
         })
     }
@@ -184,7 +190,11 @@ fn times(phase: &Phase) -> Times {
     let waited = phase.intervals.iter().flat_map(|interval| &interval.waited);
     let mut parts: Vec<(Place, Nanos, String)> = Vec::new();
     for part in waited {
-        let (place, what) = place_of(part.cause);
+        let (place, what) = match (part.cause, phase.replay.is_some()) {
+            // Between the calls of a transaction the app of the trace did something else.
+            (StallCause::Executing, true) => (Place::Application, PAUSES),
+            (cause, _) => place_of(cause),
+        };
         match parts.iter_mut().find(|(at, _, name)| (*at, name.as_str()) == (place, what)) {
             Some((_, time, _)) => *time = time.plus(part.ns),
             None => parts.push((place, part.ns, what.to_owned())),
@@ -194,7 +204,7 @@ fn times(phase: &Phase) -> Times {
         parts.iter_mut().for_each(|(_, time, _)| *time = Nanos(time.0 / ops));
         return Times { known: Known::ByCause, parts };
     }
-    let Some(time) = phase.time.value().filter(|time| time.total().0 > 0) else {
+    let Some(time) = phase.time_each() else {
         return Times { known: Known::Nothing, parts };
     };
     let blocked = match &phase.flush_latency_ns {
@@ -204,17 +214,12 @@ fn times(phase: &Phase) -> Times {
         },
         None => "blocked".to_owned(),
     };
-    let each = |time: Nanos| Nanos(time.0 / ops);
-    // The thread's times hold what passes between two operations, which no wait contains: on the CPU.
-    let mean = phase.latency_ns.mean.unwrap_or_default();
-    let between = each(time.total()).0.saturating_sub(mean.0);
-    let on_cpu = Nanos(each(time.on_cpu_ns).0.saturating_sub(between));
     Times {
         known: Known::ByThread,
         parts: vec![
-            (Place::Application, on_cpu, "on the CPU".to_owned()),
-            (Place::Application, each(time.runnable_ns), "waiting for a CPU".to_owned()),
-            (Place::Device, each(time.blocked_ns), blocked),
+            (Place::Application, time.on_cpu_ns, "on the CPU".to_owned()),
+            (Place::Application, time.runnable_ns, "waiting for a CPU".to_owned()),
+            (Place::Device, time.blocked_ns, blocked),
         ],
     }
 }

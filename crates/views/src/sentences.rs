@@ -26,6 +26,7 @@ pub(crate) fn finding(id: FindingId) -> &'static str {
         FindingId::SyncIsNoOp => SYNC_IS_NO_OP,
         FindingId::NoJournal => NO_JOURNAL,
         FindingId::FilesystemErrors => FILESYSTEM_ERRORS,
+        FindingId::FastCommit => FAST_COMMIT,
         FindingId::DataJournal => DATA_JOURNAL,
         FindingId::SyncMount => SYNC_MOUNT,
         FindingId::AccessTimes => ACCESS_TIMES,
@@ -82,6 +83,7 @@ const SYNC_IS_NO_OP: &str =
     "A sync returns before the flash has stored anything: a power cut loses saves.";
 const NO_JOURNAL: &str = "ext4 has no journal: a crash leaves the filesystem to be repaired.";
 const FILESYSTEM_ERRORS: &str = "The filesystem has met errors.";
+const FAST_COMMIT: &str = "ext4's fast commits are on: a save that syncs its directory commits the whole journal besides.";
 const DATA_JOURNAL: &str = "Data is written twice, into the journal and in place.";
 const SYNC_MOUNT: &str =
     "The mount makes every write or every change of a directory wait for the device.";
@@ -92,7 +94,7 @@ const FEW_FREE_SEGMENTS: &str =
 const DISCARD_ON_DELETE: &str =
     "What is deleted is discarded at once, and a sync may wait for that.";
 const NEVER_TRIMMED: &str =
-    "Nothing trims here: the flash keeps copying what was deleted long ago.";
+    "No trim was seen here: without one the flash keeps copying what was deleted.";
 const DELETED_NOT_TRIMMED: &str =
     "Files were deleted and the flash does not know: it keeps copying what they held.";
 const FULL_NOT_TRIMMED: &str = "The storage is full and not trimmed.";
@@ -143,6 +145,7 @@ pub(crate) fn action(of: FindingAction) -> &'static str {
         FindingAction::FindLostFlushes => FIND_LOST_FLUSHES,
         FindingAction::AddJournal => ADD_JOURNAL,
         FindingAction::CheckFilesystem => CHECK_FILESYSTEM,
+        FindingAction::NoFastCommit => NO_FAST_COMMIT,
         FindingAction::JournalMetadataOnly => JOURNAL_METADATA_ONLY,
         FindingAction::MountAsync => MOUNT_ASYNC,
         FindingAction::RelaxAccessTimes => RELAX_ACCESS_TIMES,
@@ -191,6 +194,8 @@ const FIND_LOST_FLUSHES: &str = "Find what drops the flushes: a mount option, a 
 const ADD_JOURNAL: &str = "Add one while it is unmounted: `tune2fs -O has_journal DEVICE`.";
 const CHECK_FILESYSTEM: &str =
     "Copy the data elsewhere, then check it unmounted: `e2fsck -f DEVICE`.";
+const NO_FAST_COMMIT: &str =
+    "Switch them off while it is unmounted: `tune2fs -O ^fast_commit DEVICE`.";
 const JOURNAL_METADATA_ONLY: &str = "Mount with `data=ordered`.";
 const MOUNT_ASYNC: &str =
     "Mount without `sync` and `dirsync`: apps that need it sync by themselves.";
@@ -220,6 +225,7 @@ pub(crate) fn price(of: FindingRisk) -> &'static str {
         FindingRisk::Reformat => REFORMAT,
         FindingRisk::EachFlushWaits => EACH_FLUSH_WAITS,
         FindingRisk::CommitsCost => COMMITS_COST,
+        FindingRisk::WholeCommits => WHOLE_COMMITS,
         FindingRisk::OrderLost => ORDER_LOST,
         FindingRisk::UnsyncedLost => UNSYNCED_LOST,
         FindingRisk::NoReadTimes => NO_READ_TIMES,
@@ -241,6 +247,7 @@ const NOT_SHARED: &str = "Other apps can't read them there.";
 const REFORMAT: &str = "All data has to be written anew.";
 const EACH_FLUSH_WAITS: &str = "Each durable write waits for a flush.";
 const COMMITS_COST: &str = "Each durable write that changes a file's size or place costs a commit.";
+const WHOLE_COMMITS: &str = "An fsync of a file alone waits for what others changed, too.";
 const ORDER_LOST: &str =
     "Data that was not synced can be old or new after a crash, not in the order of its writes.";
 const UNSYNCED_LOST: &str = "What was not synced in the last 30 s is lost with the power.";

@@ -1,15 +1,16 @@
 //! The story of a run in five sentences: what was measured, how bad it is, what was waited for, the
 //! largest cause, and what to do about it.
 
-use flashlag_explain::ordered;
+use flashlag_explain::{Subjects, ordered};
 use flashlag_schema::Run;
-use flashlag_schema::finding::{Finding, FindingId, Severity};
+use flashlag_schema::finding::{EffectBasis, Finding, FindingId, Severity};
 
 use crate::format;
 use crate::headline::headline;
 use crate::layered::layered;
 use crate::listed::in_words;
 use crate::naming::device_name;
+use crate::outline::for_people;
 use crate::waits::waits;
 
 /// The story, a sentence or two each. Sentences without ground are left out.
@@ -54,6 +55,7 @@ pub fn story(run: &Run, findings: &[Finding]) -> Story {
         .and_then(|one| in_words(Some(run), std::slice::from_ref(one)).findings.into_iter().next());
     let cost = largest.as_ref().and_then(Finding::cost);
     let per = largest.as_ref().and_then(|one| one.effect.value()).map(|effect| effect.per);
+    let which = largest.as_ref().and_then(|one| elsewhere(run, one)).unwrap_or_default();
     Story {
         what: what(run),
         how_bad: headline.sentence,
@@ -64,9 +66,23 @@ pub fn story(run: &Run, findings: &[Finding]) -> Story {
         advice: words.zip(cost).map(|(words, cost)| {
             let per = per.map(crate::listed::plural).unwrap_or("operations");
             let action = words.action.trim_end_matches('.');
-            format!("{action}: up to {} less for 1,000 {per}.", format::seconds(cost))
+            format!("{action}: up to {} less for 1,000 {per}{which}.", format::seconds(cost))
         }),
     }
+}
+
+/// ` (SQLite save, WAL, beside another writer)`, of a finding whose cost is not that of the saves or writes
+/// that the sentences before are about.
+fn elsewhere(run: &Run, finding: &Finding) -> Option<String> {
+    let label = match &finding.effect.value()?.basis {
+        EffectBasis::Compared { now: phase, .. }
+        | EffectBasis::Part { phase }
+        | EffectBasis::Course { phase }
+        | EffectBasis::Promise { phase, .. } => phase,
+        EffectBasis::Forecast { .. } => return None,
+    };
+    let main = Subjects::of(run).main?.label();
+    (*label != main).then(|| format!(" ({})", for_people(run, label)))
 }
 
 fn what(run: &Run) -> String {

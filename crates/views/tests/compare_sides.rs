@@ -328,3 +328,20 @@ fn a_small_ratio_has_three_digits() {
         assert!(range.ends_with(&format!(" to {printed}")), "{range}");
     }
 }
+
+#[test]
+fn every_failed_check_is_a_reason_and_not_the_first_alone() {
+    let run = failing(sample::quick(), CheckId::ForeignIo, "Nothing else wrote", &[]);
+    let run = failing(run, CheckId::Clock, "The clock is right", &[]);
+    let said = headline(&run).sentence;
+    for reason in ["something else was using the storage", "the clock can't be trusted"] {
+        assert!(said.contains(reason), "{said}");
+    }
+    let gate =
+        flashlag_views::Gate::of(&found(&[called(run, "A"), called(sample::quick(), "B")]), 0.0);
+    let said = gate.unwrap_err().to_string();
+    assert!(
+        said.contains("failed checks cover it: Nothing else wrote; The clock is right"),
+        "{said}"
+    );
+}

@@ -132,3 +132,40 @@ fn the_story_names_the_largest_cause_with_the_gain_of_the_list() {
         "{seen:?}"
     );
 }
+
+#[test]
+fn what_a_replayed_transaction_spends_between_its_calls_is_a_pause_of_its_trace() {
+    let parts = [(StallCause::Executing, 12), (StallCause::Storage, 8)];
+    let mut phase = modelled(&parts);
+    let said = |phase: &Phase| layered(&bare_run(vec![phase.clone()])).unwrap().sentence().unwrap();
+    assert!(said(&phase).contains("12 ms pass in the application"), "{}", said(&phase));
+    phase.replay = Some(replay::Replayed {
+        trace_sha256: String::new(),
+        source: trace::TraceSourceKind::Strace,
+        level: replay::ReplayLevel::Calls,
+        pace: replay::ReplayPace::Own,
+        scheduled_ns: None,
+        traced_ns: None,
+        traced_histogram: None,
+        transactions: Some(replay::TraceTransactions { rollback: 500, log: 0 }),
+    });
+    let paused = said(&phase);
+    let wanted =
+        "Of a mean save of 20 ms, 12 ms pass in the trace's own pauses and 8.0 ms in the flash.";
+    assert_eq!(paused, wanted);
+    let run = bare_run(vec![phase]);
+    let list = findings(&run).list;
+    let journal = finding::FindingId::RollbackJournal;
+    let mut facts = list.iter().filter(|one| one.id == journal).flat_map(|one| &one.evidence);
+    assert!(facts.any(|fact| fact.value.starts_with("500 of 500")), "{list:?}");
+}
+
+#[test]
+fn the_gain_of_other_saves_than_the_story_is_about_says_of_which() {
+    let mut busy = modelled(&[(StallCause::GarbageCollection, 19), (StallCause::Storage, 1)]);
+    (busy.name, busy.background) = ("save_busy".to_owned(), Some("stream".to_owned()));
+    let run = bare_run(vec![saves(), busy]);
+    let seen = story(&run, &findings(&run).list);
+    let advice = seen.advice.unwrap();
+    assert!(advice.contains("less for 1,000 saves (") && advice.ends_with(")."), "{advice}");
+}

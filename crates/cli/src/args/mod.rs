@@ -57,6 +57,7 @@ the nearest built-in one; all forecasts together take 15 s at most.";
 const PREDICT_HELP: &str = "\
 Changes:
   fs=raw|ext4|f2fs|btrfs  nobarrier=on|off  discard=on|off  encrypt=on|off  fuse=on|off
+  fast_commit=on|off
   journal=wal|delete|truncate|persist|memory|off  sync=extra|full|normal
   full=90%  age=12mo (at --daily)  idle_maintenance=on|off  spare=512MB  buffer=1MB|none
   untrimmed=on|off (deleted, not trimmed)  worn=90% (of the rated cycles)

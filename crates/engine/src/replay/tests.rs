@@ -100,7 +100,7 @@ fn two_threads() -> ReplayStream {
     let write = |n: u64| op(n, 0, ReplayCall::Write, n as u32);
     let ops = vec![write(0), write(1), write(2), op(5000, 1, ReplayCall::Sync, 0)];
     let files = vec![ReplayFile::default(); 3];
-    let saves = vec![ReplaySave { first: 0, last: 2 }];
+    let saves = vec![ReplaySave { first: 0, last: 2, log: false }];
     ReplayStream { threads: 2, files, ops, saves, ..ReplayStream::default() }
 }
 

@@ -4,8 +4,8 @@
 use flashlag_schema::finding::{
     Counted, Effect, EffectBasis, Estimate, Finding, FindingId, Severity,
 };
-use flashlag_schema::{Change, ChangeKind, IntervalRecord, Operation, Phase, Reading};
-use flashlag_units::Nanos;
+use flashlag_schema::{Change, ChangeKind, IntervalRecord, Operation, Phase, Reading, StallCause};
+use flashlag_units::{Bytes, Nanos};
 
 use super::{felt, of_phase, per_thousand};
 use crate::candidate::Context;
@@ -29,7 +29,7 @@ pub(super) fn all(context: &Context<'_>) -> Vec<Finding> {
         let changes = phase.changes.iter().enumerate();
         let changes =
             changes.filter_map(move |(at, change)| changed(context, index, phase, at, change));
-        changes.chain(cliff(index, phase))
+        changes.chain(cliff(index, phase)).chain(used_up(context, index, phase))
     });
     found.collect()
 }
@@ -50,12 +50,12 @@ fn changed(
     let (id, effect, source) = match change.kind {
         ChangeKind::CacheExhausted if writes && !fills(phase) => (
             FindingId::WriteCacheExhausted,
-            slower(phase, change),
+            slower(phase, change.bytes_per_sec),
             "docs/measuring.md: throughput fell once and stayed low",
         ),
         ChangeKind::Throttled => (
             FindingId::Throttled,
-            slower(phase, change),
+            slower(phase, change.bytes_per_sec),
             "docs/measuring.md: throughput fell while the device was hot",
         ),
         ChangeKind::PeriodicStalls if writes => (
@@ -71,8 +71,8 @@ fn changed(
 }
 
 /// The rate before and after, as waits of one operation.
-fn slower(phase: &Phase, change: &Change) -> Option<Effect> {
-    let (before, after) = change.bytes_per_sec?;
+fn slower(phase: &Phase, rates: Option<(f64, f64)>) -> Option<Effect> {
+    let (before, after) = rates?;
     let each = |rate: f64| phase.block_bytes.0 as f64 / rate;
     let (fixed, now) = (each(before), each(after));
     let known = fixed.is_finite() && now.is_finite() && fixed > 0.0 && now > fixed;
@@ -83,6 +83,57 @@ fn slower(phase: &Phase, change: &Change) -> Option<Effect> {
         fixed_ns: Some(seconds(fixed)),
         cost_s_per_1000: Estimate { value: (now - fixed) * 1e3, interval: None },
     })
+}
+
+/// Minimum intervals on either side of the moment at which a write cache was used up.
+const INTERVALS: usize = 3;
+/// The rate after that over the rate before it, up to which it is a fall.
+const FELL: f64 = 0.7;
+
+/// Writes without flushes that outran a write cache, where a model says what they waited for: from one
+/// interval on most of the time was for room in the cache, and the rate fell.
+fn used_up(context: &Context<'_>, index: usize, phase: &Phase) -> Option<Finding> {
+    let reads = matches!(phase.operation, Operation::RandomRead | Operation::SequentialRead);
+    let known = phase.changes.iter().any(|change| change.kind == ChangeKind::CacheExhausted);
+    if reads || known || fills(phase) {
+        return None;
+    }
+    let at = phase.intervals.iter().position(waits_for_room)?;
+    let (before, after) = phase.intervals.split_at_checked(at)?;
+    let most = after.iter().filter(|interval| waits_for_room(interval)).count() * 2 > after.len();
+    if before.len() < INTERVALS || after.len() < INTERVALS || !most {
+        return None;
+    }
+    let (split, end) = (before.last()?.t_ns, after.last()?.t_ns);
+    let rate = |part: &[IntervalRecord], time: Nanos| {
+        part.iter().map(|interval| interval.bytes.0 as f64).sum::<f64>() / time.as_secs_f64()
+    };
+    let rates = (rate(before, split), rate(after, end.saturating_since(split)));
+    if !(rates.1 > 0.0 && rates.1 < FELL * rates.0) {
+        return None;
+    }
+    let said = |rate: f64| format!("{} a second", Bytes(rate as u64));
+    let value = format!(
+        "{} until {split}, then {}, most of the time waiting for room",
+        said(rates.0),
+        said(rates.1)
+    );
+    let effect = slower(phase, Some(rates)).ok_or_else(|| "its rates are not known".to_owned());
+    Some(finding(
+        FindingId::WriteCacheExhausted,
+        felt(context, Some(phase)),
+        "docs/model.md: writes past a full cache wait for the flash",
+        vec![of_phase(index, "intervals", value)],
+        effect.into(),
+    ))
+}
+
+/// Whether at least half of an interval's waits were for room in the write cache.
+fn waits_for_room(interval: &IntervalRecord) -> bool {
+    let all = interval.waited.iter().fold(Nanos::ZERO, |sum, part| sum.plus(part.ns));
+    let room = interval.waited.iter().filter(|part| part.cause == StallCause::WriteCacheFull);
+    let room = room.fold(Nanos::ZERO, |sum, part| sum.plus(part.ns));
+    all > Nanos::ZERO && room.0 >= all.0 / 2
 }
 
 /// The listed stalls of a phase, shared out over its operations.

@@ -1,19 +1,23 @@
 //! What a run shows without a side to compare it by: the kind of its saves, and its failed checks.
 
 use flashlag_schema::finding::{Effect, EffectBasis, Estimate, Fact, Finding, FindingId, Severity};
+use flashlag_schema::replay::TraceTransactions;
 use flashlag_schema::scenario::JournalMode;
 use flashlag_schema::{CheckId, CheckStatus, LayerKind, Reading};
-use flashlag_units::Nanos;
+use flashlag_units::{Nanos, ratio};
 
 use super::{felt, of_phase};
 use crate::candidate::Context;
 use crate::pairs::counted;
 use crate::remedy::finding;
+use crate::set_up;
 
 /// The findings of this kind.
 pub(super) fn all(context: &Context<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     found.extend(journal(context));
+    found.extend(replayed_journal(context));
+    found.extend(fast_commit(context));
     found.extend(databases(context));
     found.extend(no_op_sync(context));
     found.extend(other_io(context));
@@ -48,6 +52,47 @@ fn journal(context: &Context<'_>) -> Option<Finding> {
         "sqlite.org/wal.html: a rollback journal takes several syncs a save, a log one",
         vec![of_phase(index, "name", format!("{}: {mode}", main.name))],
         Reading::unavailable("this run has no such saves in WAL mode to compare with"),
+    ))
+}
+
+/// From this share of a trace's transactions on, a rollback journal is what they wait for.
+const REPLAYED: f64 = 0.05;
+
+/// Transactions of a replayed trace that go through a rollback journal.
+fn replayed_journal(context: &Context<'_>) -> Option<Finding> {
+    let (main, index) = (context.subjects.main?, place(context)?);
+    let TraceTransactions { rollback, log } = main.replay.as_ref()?.transactions?;
+    let all = rollback.saturating_add(log);
+    ratio(rollback, all).filter(|share| rollback > 0 && *share >= REPLAYED)?;
+    let seen = format!("{rollback} of {all} recognised transactions");
+    Some(finding(
+        FindingId::RollbackJournal,
+        felt(context, None),
+        "sqlite.org/wal.html: a rollback journal takes several syncs a save, a log one",
+        vec![of_phase(index, "replay.transactions.rollback", seen)],
+        Reading::unavailable("a replay does what its trace did, with the trace's journal alone"),
+    ))
+}
+
+/// Saves that sync their directory, on an ext4 with fast commits.
+fn fast_commit(context: &Context<'_>) -> Option<Finding> {
+    let main = context.subjects.main?;
+    let kind = context.plan.save(main).map(|kind| kind.journal);
+    let replayed = main.replay.as_ref().and_then(|replay| replay.transactions);
+    let deletes = kind == Some(JournalMode::Delete) || replayed.is_some_and(|all| all.rollback > 0);
+    let profile = context.run.target.profile.as_ref()?;
+    if !deletes || !profile.filesystem.split(',').skip(1).any(|word| word == "fast_commit") {
+        return None;
+    }
+    let evidence =
+        Fact { field: "target.profile.filesystem".to_owned(), value: profile.filesystem.clone() };
+    let effect = Reading::unavailable("this run did not measure without it");
+    Some(finding(
+        FindingId::FastCommit,
+        felt(context, None),
+        set_up::FAST_COMMIT,
+        vec![evidence],
+        effect,
     ))
 }
 
@@ -117,15 +162,14 @@ fn busy_cpu(context: &Context<'_>) -> Option<Finding> {
     let fact = failed(context, CheckId::CpuContention)?;
     let mut evidence = vec![fact];
     let effect = context.subjects.main.zip(place(context)).and_then(|(main, index)| {
-        let time = main.time.value().filter(|time| time.runnable_ns > Nanos::ZERO)?;
-        let each = |time: Nanos| Nanos(time.0 / main.ops.max(1));
-        let runnable = each(time.runnable_ns);
+        let time = main.time_each().filter(|time| time.runnable_ns > Nanos::ZERO)?;
+        let (whole, runnable) = (time.total(), time.runnable_ns);
         evidence.push(of_phase(index, "time.runnable_ns", format!("{runnable} a time")));
         Some(Effect {
             basis: EffectBasis::Part { phase: main.label() },
             per: counted(main),
-            now_ns: each(time.total()),
-            fixed_ns: Some(each(time.total()).saturating_since(runnable)),
+            now_ns: whole,
+            fixed_ns: Some(whole.saturating_since(runnable)),
             cost_s_per_1000: Estimate { value: runnable.as_secs_f64() * 1e3, interval: None },
         })
     });

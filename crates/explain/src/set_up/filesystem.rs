@@ -1,7 +1,8 @@
 //! What a filesystem's options and state say.
 
-use flashlag_schema::finding::{Finding, FindingId, Severity};
+use flashlag_schema::finding::{Fact, Finding, FindingId, Severity};
 use flashlag_schema::internals::{Ext4Journal, FilesystemInternals};
+use flashlag_units::Bytes;
 
 use super::{Seen, fact, found};
 
@@ -14,6 +15,10 @@ const PIECES: u64 = 32;
 const PIECE: u64 = 64 << 10;
 /// Days without a trim after which most of what was deleted is still data to the flash.
 const DAYS: u64 = 30;
+
+/// The ground of the finding on fast commits.
+pub const FAST_COMMIT: &str =
+    "docs/model.md: with fast_commit the fsync of a directory commits the whole transaction";
 
 pub(super) fn no_barrier(seen: &Seen<'_>) -> Option<Finding> {
     let by_option = seen.option(|option| {
@@ -83,6 +88,21 @@ pub(super) fn data_journal(seen: &Seen<'_>) -> Option<Finding> {
             vec![fact("filesystem.options", "data=journal")],
         )
     })
+}
+
+/// Fast commits, by the superblock's features or because some were made.
+pub(super) fn fast_commit(seen: &Seen<'_>) -> Option<Finding> {
+    let FilesystemInternals::Ext4 { fast_commits, features, .. } = seen.filesystem()? else {
+        return None;
+    };
+    let by_feature = features.value().is_some_and(|all| all.iter().any(|one| one == "fast_commit"));
+    let made = fast_commits.value().filter(|count| **count > 0);
+    let evidence = match (by_feature, made) {
+        (true, _) => fact("internals.filesystem.features", "fast_commit"),
+        (false, Some(count)) => fact("internals.filesystem.fast_commits", count.to_string()),
+        (false, None) => return None,
+    };
+    Some(found(FindingId::FastCommit, Severity::Minor, FAST_COMMIT, vec![evidence]))
 }
 
 pub(super) fn sync_mount(seen: &Seen<'_>) -> Option<Finding> {
@@ -162,17 +182,40 @@ pub(super) fn never_trimmed(seen: &Seen<'_>) -> Option<Finding> {
     }
     let trimmed = &seen.internals()?.trimmed_before_ns;
     let long = trimmed.value().map(|age| age.0 / 86_400_000_000_000);
-    let evidence = match (long, trimmed.reason()) {
+    let last = match (long, trimmed.reason()) {
         (Some(days), _) if days < DAYS => return None,
         (Some(days), _) => format!("{days} days ago"),
         (None, reason) => reason.unwrap_or("unknown").to_owned(),
     };
+    let options =
+        seen.0.filesystem.options.value().map(|_| fact("filesystem.options", "no discard"));
+    let mut evidence: Vec<Fact> = options.into_iter().collect();
+    evidence.push(fact("internals.trimmed_before_ns", last));
+    // What was never written twice holds little that was deleted: a fresh filesystem lacks no trim yet.
+    let size = seen.0.filesystem.total_bytes.value();
+    let written = seen.filesystem().and_then(written);
+    let fresh = written.zip(size).is_some_and(|(written, size)| written < *size);
+    if let Some((written, size)) = written.zip(size).filter(|_| fresh) {
+        let value = format!("{written}, less than its size of {size}");
+        evidence.push(fact("internals.filesystem.lifetime_written_bytes", value));
+    }
     Some(found(
         FindingId::NeverTrimmed,
-        Severity::Costly,
+        if fresh { Severity::Minor } else { Severity::Costly },
         "docs/lab.md: a Nexus 7 that was filled and emptied writes 0.46 MB/s after a trim",
-        vec![fact("internals.trimmed_before_ns", evidence)],
+        evidence,
     ))
+}
+
+/// What was written to the filesystem since it was made.
+fn written(filesystem: &FilesystemInternals) -> Option<Bytes> {
+    match filesystem {
+        FilesystemInternals::Ext4 { lifetime_written_bytes, .. }
+        | FilesystemInternals::F2fs { lifetime_written_bytes, .. } => {
+            lifetime_written_bytes.value().copied()
+        }
+        _ => None,
+    }
 }
 
 pub(super) fn access_times(seen: &Seen<'_>) -> Option<Finding> {

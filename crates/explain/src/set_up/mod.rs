@@ -13,15 +13,18 @@ use flashlag_schema::{Environment, Layer, LayerKind, Reading};
 
 use crate::remedy::finding;
 
+pub use filesystem::FAST_COMMIT;
+
 /// A rule: the finding, where its condition is seen to hold. What could not be read triggers nothing.
 type Rule = fn(&Seen<'_>) -> Option<Finding>;
 
-const RULES: [Rule; 24] = [
+const RULES: [Rule; 25] = [
     filesystem::no_barrier,
     filesystem::no_journal,
     filesystem::errors,
     device::worn,
     filesystem::data_journal,
+    filesystem::fast_commit,
     filesystem::sync_mount,
     filesystem::nearly_full,
     filesystem::few_free_segments,

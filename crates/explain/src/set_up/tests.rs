@@ -222,6 +222,20 @@ fn pieces(kib: u64, pieces: u64) -> Environment {
     })
 }
 
+fn fast_commits(feature: bool, made: u64) -> Environment {
+    with(laptop(), |seen| {
+        let internals = seen.internals.as_mut().unwrap();
+        let Reading::Value(FilesystemInternals::Ext4 { fast_commits, features, .. }) =
+            &mut internals.filesystem
+        else {
+            return;
+        };
+        *fast_commits = known(made);
+        let Reading::Value(all) = features else { return };
+        all.extend(feature.then(|| "fast_commit".to_owned()));
+    })
+}
+
 /// Each kind of finding: a machine on which it alone must be made, and one close to it on which nothing
 /// may be said.
 pub(crate) fn planted() -> Vec<(FindingId, Environment, Environment)> {
@@ -240,6 +254,8 @@ pub(crate) fn planted() -> Vec<(FindingId, Environment, Environment)> {
             ext4(|journal, _, _| *journal = known(Ext4Journal::Journal)),
             ext4(|journal, _, _| *journal = known(Ext4Journal::Writeback)),
         ),
+        (FastCommit, fast_commits(true, 0), fast_commits(false, 0)),
+        (FastCommit, fast_commits(false, 1), laptop()),
         (SyncMount, option(laptop(), "dirsync"), option(laptop(), "async")),
         (NearlyFull, full(20_000), full(20_001)),
         (FewFreeSegments, few_free(), phone()),
@@ -300,6 +316,26 @@ fn each_finding_names_fields_that_exist_with_what_was_seen() {
             assert!(!fact.value.is_empty(), "{id:?}");
         }
     }
+}
+
+#[test]
+fn a_filesystem_that_was_never_written_once_over_lacks_no_trim_much() {
+    let severity = |mib| {
+        let seen = with(trimmed(30), |seen| {
+            let internals = seen.internals.as_mut().unwrap();
+            let Reading::Value(FilesystemInternals::Ext4 { lifetime_written_bytes, .. }) =
+                &mut internals.filesystem
+            else {
+                return;
+            };
+            *lifetime_written_bytes = known(Bytes::from_mib(mib));
+        });
+        let found = set_up(&seen);
+        assert_eq!(found[0].evidence[0].value, "no discard");
+        (found[0].id, found[0].severity)
+    };
+    assert_eq!(severity(99_999), (FindingId::NeverTrimmed, Severity::Minor));
+    assert_eq!(severity(100_000), (FindingId::NeverTrimmed, Severity::Costly));
 }
 
 #[test]

@@ -119,6 +119,48 @@ fn a_fall_in_the_rate_costs_the_difference_of_what_an_operation_takes() {
     assert!(unknown.effect.reason().is_some(), "without rates there is no figure");
 }
 
+/// Writes in sequence by second, each with its MB and the share of its waits that was for room.
+fn by_second(seconds: &[(u64, u64)]) -> Run {
+    let mut phase = phase("soak", State::New, Operation::SequentialWrite, &all(MS, 1000));
+    phase.block_bytes = Bytes::from_mib(1);
+    let second = |(index, (mib, percent)): (u64, &(u64, u64))| {
+        let part = |cause, percent| WaitPart { cause, ns: Nanos(percent * 10 * MS) };
+        let waited = vec![
+            part(StallCause::WriteCacheFull, *percent),
+            part(StallCause::Storage, 100 - percent),
+        ];
+        IntervalRecord {
+            t_ns: Nanos::from_secs(index + 1),
+            filled_bytes: None,
+            ops: *mib,
+            bytes: Bytes::from_mib(*mib),
+            p50: None,
+            p90: None,
+            p99: None,
+            max: Nanos(MS),
+            temperature_millicelsius: None,
+            histogram: StoredHistogram::from(&all(MS, 10)),
+            waited,
+        }
+    };
+    phase.intervals = (0..).zip(seconds).map(second).collect();
+    run(vec![phase])
+}
+
+#[test]
+fn a_cache_that_writes_in_sequence_outran_is_found_where_the_rate_fell_with_it() {
+    let id = FindingId::WriteCacheExhausted;
+    let outran = by_second(&[(1000, 0), (1000, 0), (1000, 10), (250, 90), (250, 80), (250, 50)]);
+    // A MiB takes 1 ms before, and 4 ms after.
+    assert!((cost(&outran, id) - 3.0).abs() < 1e-9);
+    let even = by_second(&[(250, 0), (250, 0), (250, 0), (250, 90), (250, 90), (250, 90)]);
+    assert_eq!(found(&even, id), None, "as fast without the cache");
+    let always = by_second(&[(250, 90); 6]);
+    assert_eq!(found(&always, id), None, "never faster");
+    let other = by_second(&[(1000, 0), (1000, 0), (1000, 0), (250, 40), (250, 40), (250, 40)]);
+    assert_eq!(found(&other, id), None, "slower for something else");
+}
+
 /// A fill in ten equal steps whose writes take so long each.
 pub(super) fn fill(ms: [u64; 10]) -> Run {
     let mut phase = phase("fill_random", State::Filled, Operation::RandomWrite, &all(MS, 1000));

@@ -23,7 +23,7 @@ fn planted(id: FindingId) -> Option<(Run, Run)> {
         GrowingFiles => (with_growth("save_delete", 30), with_growth("save_delete", 10)),
         FlushPerWrite => (with_flush(200), with_flush(199)),
         OtherWriter => (beside_a_writer(30), beside_a_writer(10)),
-        CpuWait => (with_cpu(50), with_cpu(49)),
+        CpuWait => (with_cpu(51), with_cpu(49)),
         SyncIsNoOp => (sync(true), sync(false)),
         DeletedNotTrimmed => (trimmed(State::Deleted, 40), trimmed(State::Deleted, 12)),
         FullNotTrimmed => (trimmed(State::Filled, 40), trimmed(State::Filled, 12)),
@@ -43,9 +43,9 @@ fn planted(id: FindingId) -> Option<(Run, Run)> {
         OtherFilesystem => return None,
         FragmentedDatabase | Swapping | Throttled | FuseOnPath | SoftwareEncryption | Overlay
         | LoopDevice | VirtualDisk | NotOnFlash | NoBarrier | NoJournal | FilesystemErrors
-        | DataJournal | SyncMount | AccessTimes | FewFreeSegments | DiscardOnDelete
-        | NeverTrimmed | NearlyFull | Scheduler | DeviceCacheOff | WriteBoosterOff | WornFlash
-        | NoAppClass => of_set_up(id),
+        | FastCommit | DataJournal | SyncMount | AccessTimes | FewFreeSegments
+        | DiscardOnDelete | NeverTrimmed | NearlyFull | Scheduler | DeviceCacheOff
+        | WriteBoosterOff | WornFlash | NoAppClass => of_set_up(id),
     })
 }
 

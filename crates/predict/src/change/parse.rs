@@ -19,7 +19,7 @@ pub enum Change {
     Synchronous(Synchronous),
     /// Storage full to this share of its capacity.
     Full(f64),
-    /// A mount option (`nobarrier`, `fuse`, `encrypt`), on or off.
+    /// A mount option (`nobarrier`, `fuse`, `encrypt`, `fast_commit`), on or off.
     Option(TargetOption, bool),
     /// Whether a delete is followed by a discard.
     Discard(bool),
@@ -74,6 +74,7 @@ fn one(text: &str) -> Result<Change, ChangeError> {
         "nobarrier" => Change::Option(TargetOption::Barrier(false), on()?),
         "fuse" => Change::Option(TargetOption::Fuse, on()?),
         "encrypt" => Change::Option(TargetOption::Encrypt(Cipher::AesXts), on()?),
+        "fast_commit" => Change::Option(TargetOption::FastCommit, on()?),
         "discard" => Change::Discard(on()?),
         "spare" => Change::Spare(size()?),
         "buffer" if value == "none" => Change::Buffer(None),

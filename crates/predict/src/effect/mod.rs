@@ -22,6 +22,9 @@ use plan::plan_of;
 /// Another filesystem is a finding where its forecast wait is shorter by this share.
 const SHORTER: f64 = 0.1;
 
+/// What may cost or may help is a finding where its forecast wait is shorter by this share without it.
+const GAIN: f64 = 0.02;
+
 /// The findings with the effects that can be forecast on a device. A measured effect stays. Where a
 /// forecast can't be made, the reason says so.
 pub fn with_forecasts(
@@ -53,8 +56,16 @@ pub fn with_forecasts(
             finding.commands.clear();
         }
     }
+    found.retain(|finding| finding.id != FindingId::FastCommit || gains(finding));
     found.extend(other_filesystem(run, device, simulator));
     ordered(found)
+}
+
+/// Whether a forecast shows a gain, of a thing that may cost or may help; `true` where none was made.
+fn gains(finding: &Finding) -> bool {
+    let Some(effect) = finding.effect.value() else { return true };
+    let fixed = effect.fixed_ns.unwrap_or(effect.now_ns).0 as f64;
+    fixed < (1.0 - GAIN) * effect.now_ns.0 as f64
 }
 
 /// The findings without forecasts, each with the reason why there are none.

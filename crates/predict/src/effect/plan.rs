@@ -1,12 +1,13 @@
 //! Which change shows what a finding costs.
 
 use flashlag_explain::{Plan, Subjects};
-use flashlag_schema::Run;
 use flashlag_schema::finding::{Counted, FindingId};
 use flashlag_schema::internals::{DeviceInternals, FilesystemInternals};
 use flashlag_schema::profile::Profile;
+use flashlag_schema::replay::TraceTransactions;
 use flashlag_schema::scenario::JournalMode;
 use flashlag_schema::target::{Cipher, TargetOption};
+use flashlag_schema::{Phase, Run};
 use flashlag_units::ratio;
 
 use super::Forecasting;
@@ -62,11 +63,15 @@ fn on_a_new_device(id: FindingId, run: &Run, per: Counted) -> Option<(Vec<Change
     };
     match id {
         FindingId::RollbackJournal if per == Counted::Saves => {
-            Some((Vec::new(), Change::Journal(JournalMode::Wal)))
+            // A trace may have more transactions through a log, which is not what is changed here.
+            let replay = Subjects::of(run).main.is_some_and(|main| main.replay.is_some());
+            let from = replay.then_some(Change::Journal(JournalMode::Delete));
+            Some((from.into_iter().collect(), Change::Journal(JournalMode::Wal)))
         }
         FindingId::NoBarrier | FindingId::SyncIsNoOp => off(TargetOption::Barrier(false)),
         FindingId::FuseOnPath => off(TargetOption::Fuse),
         FindingId::SoftwareEncryption => off(TargetOption::Encrypt(Cipher::AesXts)),
+        FindingId::FastCommit => off(TargetOption::FastCommit),
         FindingId::DiscardOnDelete => Some((vec![Change::Discard(true)], Change::Discard(false))),
         FindingId::DeviceCacheOff => {
             let internals = run.environment.internals.as_ref()?;
@@ -123,8 +128,15 @@ fn worn(run: &Run, profile: Option<&Profile>) -> Result<Forecasting, String> {
 /// The saves that a run is about, else durable writes.
 pub(super) fn saves_of(run: &Run) -> (Vec<Change>, Counted) {
     let main = Subjects::of(run).main;
-    match main.and_then(|main| Plan::of(run).save(main)) {
-        Some(kind) => (vec![Change::Journal(kind.journal)], Counted::Saves),
+    let kind = main.and_then(|main| Plan::of(run).save(main)).map(|kind| kind.journal);
+    match kind.or_else(|| replayed(main?)) {
+        Some(journal) => (vec![Change::Journal(journal)], Counted::Saves),
         None => (Vec::new(), Counted::Writes),
     }
+}
+
+/// The journal of most transactions of a replayed trace.
+fn replayed(main: &Phase) -> Option<JournalMode> {
+    let TraceTransactions { rollback, log } = main.replay.as_ref()?.transactions?;
+    Some(if log > rollback { JournalMode::Wal } else { JournalMode::Delete })
 }

@@ -25,9 +25,9 @@ struct Found {
     per: String,
     title: String,
     effect: Option<String>,
-    fix: String,
+    fix: Markup,
     try_this: Option<String>,
-    price: Option<String>,
+    price: Option<Markup>,
     pair: Option<Pair>,
     evidence: String,
 }
@@ -83,9 +83,9 @@ fn view(axis: &LatencyAxis, one: &ListedFinding) -> Found {
         per,
         title: one.finding.trim_end_matches('.').to_owned(),
         effect: one.effect.clone(),
-        fix: one.action.to_owned(),
+        fix: Markup::with_code(one.action),
         try_this: None,
-        price: one.price.map(format::decapitalized),
+        price: one.price.map(|price| Markup::with_code(&format::decapitalized(price))),
         pair: None,
         evidence: format!("{}.", one.evidence.join("; ")),
     };
@@ -104,7 +104,7 @@ fn of_cause(axis: &LatencyAxis, cause: &Finding, base: Found) -> Found {
     Found {
         title: format!("{}: {}", cause.cause, cause.would),
         effect: None,
-        fix: cause.fix.clone(),
+        fix: Markup::with_code(&cause.fix),
         try_this: cause.try_this.clone(),
         pair: Some(Pair {
             now: draw(&cause.now),

@@ -214,6 +214,7 @@ fn replayed(
         scheduled_ns: replay.due(stream.lasts()),
         traced_ns: has_traced.then(|| LatencySummary::from(&part.traced)),
         traced_histogram: has_traced.then(|| StoredHistogram::from(&part.traced)),
+        transactions: stream.transactions().filter(|_| part.kind == ReplayKind::Save),
     };
     // What changes over time in a replay is the trace, not the device.
     let real = tail.in_real_time;

@@ -55,6 +55,8 @@ pub enum FindingAction {
     AddJournal,
     /// Copy the data elsewhere and check the filesystem.
     CheckFilesystem,
+    /// Switch ext4's fast commits off.
+    NoFastCommit,
     /// Mount with `data=ordered`.
     JournalMetadataOnly,
     /// Mount without `sync` and `dirsync`.
@@ -108,6 +110,8 @@ pub enum FindingRisk {
     EachFlushWaits,
     /// Changes of a file's size or place cost a commit.
     CommitsCost,
+    /// An fsync of a file commits what others changed, too.
+    WholeCommits,
     /// Data that was not synced can be old or new after a crash, in any order.
     OrderLost,
     /// What was not synced of late is lost with the power.

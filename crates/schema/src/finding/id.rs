@@ -51,6 +51,8 @@ pub enum FindingId {
     NoJournal,
     /// The filesystem has noted errors.
     FilesystemErrors,
+    /// ext4 with fast commits: an fsync of a directory still commits all, and finds less done before.
+    FastCommit,
     /// Data is written twice, into ext4's journal and in place.
     DataJournal,
     /// Each write is synchronous by a mount option.
@@ -96,7 +98,7 @@ pub enum FindingId {
 
 impl FindingId {
     /// Every kind.
-    pub const ALL: [FindingId; 41] = [
+    pub const ALL: [FindingId; 42] = [
         FindingId::RollbackJournal,
         FindingId::SeveralDatabases,
         FindingId::SmallTransactions,
@@ -118,6 +120,7 @@ impl FindingId {
         FindingId::SyncIsNoOp,
         FindingId::NoJournal,
         FindingId::FilesystemErrors,
+        FindingId::FastCommit,
         FindingId::DataJournal,
         FindingId::SyncMount,
         FindingId::AccessTimes,

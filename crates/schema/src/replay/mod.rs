@@ -76,9 +76,30 @@ pub struct ReplaySave {
     pub first: u32,
     /// Index of the operation with whose end the transaction is durable.
     pub last: u32,
+    /// Whether a write-ahead log holds the transaction; else a rollback journal does.
+    #[serde(default)]
+    pub log: bool,
+}
+
+/// Recognised SQLite transactions of a trace, by their journals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct TraceTransactions {
+    /// Through a rollback journal.
+    pub rollback: u64,
+    /// Through a write-ahead log (WAL).
+    pub log: u64,
 }
 
 impl ReplayStream {
+    /// The recognised transactions by their journals; `None` without any.
+    pub fn transactions(&self) -> Option<TraceTransactions> {
+        let log = self.saves.iter().filter(|save| save.log).count() as u64;
+        let all = self.saves.len() as u64;
+        (all > 0).then_some(TraceTransactions { rollback: all.saturating_sub(log), log })
+    }
+
     /// Bytes that the operations write.
     pub fn written(&self) -> Bytes {
         let writes = self.ops.iter().filter(|op| op.call.kind() == ReplayKind::Write);
@@ -150,4 +171,7 @@ pub struct Replayed {
     /// Its histogram.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traced_histogram: Option<StoredHistogram>,
+    /// Of recognised transactions: how many the trace has, by their journals.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transactions: Option<TraceTransactions>,
 }

@@ -216,9 +216,16 @@ fn basis(ratio: &Ratio) -> &'static str {
 }
 
 fn why_none(sides: [&CompareSide; 2]) -> String {
-    let failures = sides.iter().flat_map(|side| side.judgement.failures());
-    match failures.into_iter().next() {
-        Some(failure) => format!("a failed check covers it: {}", failure.claim),
-        None => "too few operations for an interval".to_owned(),
+    let mut claims: Vec<&str> = Vec::new();
+    for failure in sides.iter().flat_map(|side| side.judgement.failures()) {
+        let claim = failure.claim.trim_end_matches('.');
+        if !claims.contains(&claim) {
+            claims.push(claim);
+        }
+    }
+    match claims.as_slice() {
+        [] => "too few operations for an interval".to_owned(),
+        [one] => format!("a failed check covers it: {one}"),
+        several => format!("failed checks cover it: {}", several.join("; ")),
     }
 }

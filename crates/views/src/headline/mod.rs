@@ -44,6 +44,8 @@ pub struct NoVerdict {
     pub fix: String,
     /// The share of the waits for a CPU, if that check failed.
     pub cpu: Option<CheckCause>,
+    /// The other failed checks that cover the test.
+    pub others: Vec<CheckId>,
 }
 
 /// The headline of a run.
@@ -97,28 +99,49 @@ fn no_verdict(run: &Run, phase: &Phase) -> Option<NoVerdict> {
         cause: for_people(run, &failure.detail),
         fix: for_people(run, &failure.advice.unwrap_or_default()),
         cpu: cpu_check.map(|check| cpu_cause(check, phase)),
+        others: others(run, phase, failure.id),
     })
 }
 
-fn no_verdict_words(run: &Run, why: &NoVerdict, phase: Option<&Phase>) -> (String, String) {
-    let reason = match why.id {
-        CheckId::CacheBypass => "these writes did not reach storage".to_owned(),
-        CheckId::FlushIsReal => "these writes were not made durable".to_owned(),
-        CheckId::CpuContention if why.cpu == Some(CheckCause::CpuAdded) => {
-            "the CPU added to these waits".to_owned()
+/// The failed checks over a phase but that one, each once.
+fn others(run: &Run, phase: &Phase, but: CheckId) -> Vec<CheckId> {
+    let mut all: Vec<CheckId> = failures_of(run, phase).into_iter().map(|one| one.id).collect();
+    all.sort();
+    all.dedup();
+    all.retain(|id| *id != but);
+    all
+}
+
+/// A failed check as a reason for having no verdict.
+fn reason(run: &Run, id: CheckId, cpu: Option<CheckCause>) -> String {
+    let words = match id {
+        CheckId::CacheBypass => "these writes did not reach storage",
+        CheckId::FlushIsReal => "these writes were not made durable",
+        CheckId::CpuContention if cpu == Some(CheckCause::CpuAdded) => {
+            "the CPU added to these waits"
         }
-        CheckId::CpuContention => "the CPU was the cause of these waits, not storage".to_owned(),
-        CheckId::ForeignIo => "something else was using the storage".to_owned(),
-        CheckId::ThermalThrottling => "the device was slowed by heat".to_owned(),
-        CheckId::PayloadIncompressible => "the data could be compressed away".to_owned(),
-        CheckId::Clock => "the clock can't be trusted".to_owned(),
-        CheckId::Accounting => "the times do not add up".to_owned(),
-        CheckId::EngineOverhead => "the measuring cost too much itself".to_owned(),
-        CheckId::FreeSpace => "the storage was not as full as it had to be".to_owned(),
-        CheckId::SteadyState => "the figures had not settled".to_owned(),
-        CheckId::DataVerified => "what was read back is not what was written".to_owned(),
-        _ => format!("a check failed: {}", decapitalized(why.claim.trim_end_matches('.'))),
+        CheckId::CpuContention => "the CPU was the cause of these waits, not storage",
+        CheckId::ForeignIo => "something else was using the storage",
+        CheckId::ThermalThrottling => "the device was slowed by heat",
+        CheckId::PayloadIncompressible => "the data could be compressed away",
+        CheckId::Clock => "the clock can't be trusted",
+        CheckId::Accounting => "the times do not add up",
+        CheckId::EngineOverhead => "the measuring cost too much itself",
+        CheckId::FreeSpace => "the storage was not as full as it had to be",
+        CheckId::SteadyState => "the figures had not settled",
+        CheckId::DataVerified => "what was read back is not what was written",
+        _ => {
+            let check = run.trust.checks.iter().find(|check| check.id == id);
+            let claim = check.map(|check| check.claim.trim_end_matches('.')).unwrap_or_default();
+            return format!("a check failed: {}", decapitalized(claim));
+        }
     };
+    words.to_owned()
+}
+
+fn no_verdict_words(run: &Run, why: &NoVerdict, phase: Option<&Phase>) -> (String, String) {
+    let all = std::iter::once(why.id).chain(why.others.iter().copied());
+    let reasons: Vec<String> = all.map(|id| reason(run, id, why.cpu)).collect();
     let record = phase.map(|phase| {
         let figures = Figures::of_phase(phase);
         let known = |value: Option<_>| value.map_or_else(|| format::TOO_FEW.into(), format::time);
@@ -131,7 +154,7 @@ fn no_verdict_words(run: &Run, why: &NoVerdict, phase: Option<&Phase>) -> (Strin
         )
     });
     let parts = [Some(sentence_of(&why.cause)), record, ending(run)];
-    (format!("No verdict: {reason}."), joined(parts))
+    (format!("No verdict: {}.", format::list(&reasons)), joined(parts))
 }
 
 fn verdict_words(run: &Run, subjects: &Subjects<'_>) -> (String, String) {

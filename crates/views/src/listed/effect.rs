@@ -50,13 +50,16 @@ pub(super) fn sentence(run: Option<&Run>, effect: &Effect) -> String {
                 ProfileOf::Named => "as you named it",
                 ProfileOf::Nearest => "the nearest of the built-in profiles",
             };
-            let would = match fixed == now {
-                true => format!("as long, {now}"),
-                false => format!("{fixed} instead of {now}"),
+            let less = effect.cost_s_per_1000.value > 0.0;
+            let would = match (fixed == now, less) {
+                (true, true) => format!("{part} less than {now}"),
+                (true, false) => format!("as long, {now}"),
+                (false, _) => format!("{fixed} instead of {now}"),
             };
             let smaller = size_bytes.map(|size| {
                 format!(" It is simulated as a device of {}, equally full.", format::size(size))
             });
+            let one = forecast_one(run, effect.per);
             format!(
                 "A mean {one} would take {would}, by a forecast of {change} on \
                  {profile}, {of}.{}",
@@ -70,5 +73,17 @@ pub(super) fn sentence(run: Option<&Run>, effect: &Effect) -> String {
         (EffectBasis::Forecast { profile, .. }, None) => {
             format!("It is {part} of the {now} of a mean {one}, by a forecast on {profile}.")
         }
+    }
+}
+
+/// What a forecast is of, which is not always what the run did.
+fn forecast_one(run: Option<&Run>, per: Counted) -> &'static str {
+    let replay = run.is_some_and(|run| run.phases.iter().any(|phase| phase.replay.is_some()));
+    match (per, replay) {
+        (Counted::Saves, true) => "save of one row, not one of this replay,",
+        (Counted::Saves, false) => "save of one row",
+        (Counted::Writes, true) => "durable write of 4 KiB, not one of this replay,",
+        (Counted::Writes, false) => "durable write of 4 KiB",
+        (Counted::Reads, _) => "random read of 4 KiB",
     }
 }

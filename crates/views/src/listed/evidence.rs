@@ -51,6 +51,7 @@ fn of_phase(field: &str) -> &str {
         "intervals" => "of all waits",
         "stalls" => "of the stalls listed",
         "bytes_per_sec" => "rate",
+        "replay.transactions.rollback" => "through a rollback journal",
         "name" => "",
         other => other,
     }

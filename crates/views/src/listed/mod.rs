@@ -3,19 +3,20 @@
 
 mod effect;
 mod evidence;
+mod heading;
 
-use flashlag_explain::findings_of;
+use flashlag_explain::{Calm, findings_of};
 use flashlag_schema::finding::{CauseId, Finding, FindingId, Severity};
 use flashlag_schema::{Environment, Run};
 
-use crate::{format, sentences};
+use crate::sentences;
 
 pub(crate) use effect::plural;
 
 /// What to change or to know.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FindingList {
-    /// `Two things to change, and one to know` or `Nothing to change`.
+    /// `Two things to change, and one to know`, or `Nothing to change` of a run that shows that.
     pub heading: String,
     /// Data in danger first, then by cost.
     pub findings: Vec<ListedFinding>,
@@ -98,7 +99,7 @@ pub fn in_words(run: Option<&Run>, findings: &[Finding]) -> FindingList {
         count(&[Severity::Misleading]),
     ];
     FindingList {
-        heading: heading(counts),
+        heading: heading::heading(counts, run.map(Calm::of)),
         findings: findings.iter().map(|finding| one(run, finding)).collect(),
     }
 }
@@ -126,28 +127,5 @@ fn one(run: Option<&Run>, finding: &Finding) -> ListedFinding {
         evidence: finding.evidence.iter().map(|fact| evidence::in_words(run, fact)).collect(),
         source: finding.source.clone(),
         cause: None,
-    }
-}
-
-fn heading([changes, small, notes]: [usize; 3]) -> String {
-    let mut parts = vec![match changes {
-        0 => "Nothing to change".to_owned(),
-        1 => "One thing to change".to_owned(),
-        many => format!("{} things to change", format::counted(many)),
-    }];
-    let counted = |n: usize| match n {
-        1 => "one".to_owned(),
-        many => format::counted(many).to_lowercase(),
-    };
-    if small > 0 {
-        parts.push(format!("{} that may help a little", counted(small)));
-    }
-    if notes > 0 {
-        parts.push(format!("{} to know", counted(notes)));
-    }
-    match parts.as_slice() {
-        [one] => one.clone(),
-        [one, two] => format!("{one}, and {two}"),
-        _ => format!("{}, {}, and {}", parts[0], parts[1], parts[2]),
     }
 }

@@ -62,7 +62,7 @@ pub(super) fn saves(stream: &ReplayStream) -> Vec<ReplaySave> {
         };
         if ends {
             if let Some(first) = of.first {
-                saves.push(ReplaySave { first, last: index });
+                saves.push(ReplaySave { first, last: index, log: of.wrote_log });
             }
             *of = Open::default();
         }

@@ -1,4 +1,6 @@
-use flashlag_schema::replay::{LARGEST_REQUEST, ReplayCall, ReplayKind, ReplayLevel, ReplaySave};
+use flashlag_schema::replay::{
+    LARGEST_REQUEST, ReplayCall, ReplayKind, ReplayLevel, ReplaySave, TraceTransactions,
+};
 use flashlag_schema::scenario::{Replay, Scenario, Test};
 use flashlag_schema::trace::{
     BlockFlags, BlockOperation, Trace, TraceAction, TraceDevice, TraceEvent, TraceFile,
@@ -179,8 +181,13 @@ fn a_rollback_transaction_ends_with_the_sync_of_its_database_and_one_of_a_log_wi
     ];
     let kinds = [TraceFileKind::Database, TraceFileKind::Journal, TraceFileKind::Wal];
     let events = (0..).zip(actions).map(|(t, action)| event(t, 1, action)).collect();
-    let saves = of(&trace(&kinds, events), "").saves;
-    assert_eq!(saves, [ReplaySave { first: 0, last: 4 }, ReplaySave { first: 9, last: 11 }]);
+    let stream = of(&trace(&kinds, events), "");
+    let (rollback, log) = (false, true);
+    let wanted =
+        [ReplaySave { first: 0, last: 4, log: rollback }, ReplaySave { first: 9, last: 11, log }];
+    assert_eq!(stream.saves, wanted);
+    let counted = TraceTransactions { rollback: 1, log: 1 };
+    assert_eq!(stream.transactions(), Some(counted));
 }
 
 #[test]

@@ -1,0 +1,66 @@
+//! The heading of a list of findings: how many, and whether there is nothing to change.
+
+use flashlag_explain::Calm;
+use flashlag_schema::Operation;
+
+use crate::format;
+
+/// Of the numbers of things to change, that may help a little and to know; `calm` is that of the run,
+/// absent where nothing was measured.
+pub(super) fn heading([changes, small, notes]: [usize; 3], calm: Option<Calm>) -> String {
+    let lead = match changes {
+        0 => nothing(calm),
+        1 => "One thing to change".to_owned(),
+        many => format!("{} things to change", format::counted(many)),
+    };
+    let counted = |n: usize| match n {
+        1 => "one".to_owned(),
+        many => format::counted(many).to_lowercase(),
+    };
+    let small = (small > 0).then(|| format!("{} that may help a little", counted(small)));
+    let notes = (notes > 0).then(|| format!("{} to know", counted(notes)));
+    match (small, notes) {
+        (None, None) => lead,
+        (Some(one), None) | (None, Some(one)) => format!("{lead}, and {one}"),
+        (Some(one), Some(other)) => format!("{lead}, {one}, and {other}"),
+    }
+}
+
+/// What is said where nothing to change was found: that there is nothing only where the run shows that.
+fn nothing(calm: Option<Calm>) -> String {
+    let why = match calm {
+        None => return "Nothing to change in the set-up".to_owned(),
+        Some(Calm::Calm) => return "Nothing to change".to_owned(),
+        Some(Calm::Late(Operation::Save)) => "some saves are late",
+        Some(Calm::Late(_)) => "some durable writes are late",
+        Some(Calm::Doubted) => "a failed check covers saves or writes",
+        Some(Calm::Incomplete) => "the run ended early",
+        Some(Calm::Unmeasured) => "no save and no durable write was measured",
+    };
+    format!("Nothing found to change ({why})")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_nothing_to_change_only_where_a_run_shows_that() {
+        let every = [
+            None,
+            Some(Calm::Late(Operation::Save)),
+            Some(Calm::Late(Operation::RandomWrite)),
+            Some(Calm::Doubted),
+            Some(Calm::Incomplete),
+            Some(Calm::Unmeasured),
+        ];
+        for calm in every {
+            let said = heading([0, 0, 0], calm);
+            assert!(said != "Nothing to change", "{calm:?}: {said}");
+        }
+        assert_eq!(heading([0, 0, 0], Some(Calm::Calm)), "Nothing to change");
+        let with = heading([0, 2, 1], Some(Calm::Calm));
+        assert_eq!(with, "Nothing to change, two that may help a little, and one to know");
+        assert_eq!(heading([1, 0, 1], None), "One thing to change, and one to know");
+    }
+}
