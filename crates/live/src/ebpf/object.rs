@@ -20,7 +20,7 @@ impl Object {
         let mut file = Vec::new();
         // The build script packed it: a test holds that it is the file.
         let _ = DeflateDecoder::new(PACKED).read_to_end(&mut file);
-        let mut bytes = Vec::with_capacity(file.len() + ALIGNMENT);
+        let mut bytes: Vec<u8> = Vec::with_capacity(file.len() + ALIGNMENT);
         let begin = bytes.as_ptr().align_offset(ALIGNMENT);
         bytes.resize(begin, 0);
         bytes.append(&mut file);
