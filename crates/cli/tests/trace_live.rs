@@ -166,58 +166,6 @@ fn bytes_of_a_loop_device_count_once_and_each_device_has_what_the_kernel_counts(
     totals_are_of_the_counted(&ledger);
 }
 
-/// A mapped device above a loop device, removed when dropped.
-struct Mapped(String);
-
-impl Drop for Mapped {
-    fn drop(&mut self) {
-        let _ = Command::new("dmsetup").args(["remove", "--retry", &self.0]).output();
-    }
-}
-
-#[test]
-fn bytes_of_a_mapped_device_count_once_and_as_the_kernel_counts_below() {
-    if !can_trace() || flashlag_need::program("dmsetup", "dmsetup").is_none() {
-        return;
-    }
-    let folder = tempfile::TempDir::new().unwrap();
-    let image = folder.path().join("image");
-    fs::File::create(&image).unwrap().set_len(16 << 20).unwrap();
-    let attached = loop_mount::run(Command::new("losetup").args(["--find", "--show"]).arg(&image));
-    let device_below = match attached {
-        Ok(output) => text(&output.stdout).trim().to_owned(),
-        Err(reason) => return flashlag_need::skip(reason),
-    };
-    let detach = || Command::new("losetup").args(["--detach", &device_below]).output();
-    let name = format!("flashlag-test-{}", std::process::id());
-    let table = format!("0 32768 linear {device_below} 0");
-    if let Err(reason) =
-        loop_mount::run(Command::new("dmsetup").args(["create", &name, "--table", &table]))
-    {
-        let _ = detach();
-        return flashlag_need::skip(format!("no mapped device: {reason}"));
-    }
-    let mapped = Mapped(name);
-    let lower = device_below.trim_start_matches("/dev/").to_owned();
-    let before = counted(&lower);
-    let of = format!("of=/dev/mapper/{}", mapped.0);
-    let ledger = traced_everywhere(&[
-        "dd",
-        "if=/dev/zero",
-        &of,
-        "bs=64k",
-        "count=32",
-        "oflag=direct",
-        "status=none",
-    ]);
-    let after = counted(&lower);
-    drop(mapped);
-    let _ = detach();
-    let writes = device(&ledger, &lower)["writes"]["bytes"].as_u64().unwrap();
-    assert_eq!((writes, writes), (after.0 - before.0, 32 << 16), "{:#}", ledger["devices"]);
-    totals_are_of_the_counted(&ledger);
-}
-
 #[test]
 fn a_commands_streams_and_exit_status_are_its_own() {
     if !can_trace() {

@@ -194,6 +194,22 @@ fn a_flush_after_queued_discards_and_a_command_after_an_immediate_one_wait_for_t
 }
 
 #[test]
+fn a_read_after_a_large_discard_through_a_cached_map_waits_for_the_discard() {
+    let profile = Profile::parse(builtin_profile("ufs40-phone").unwrap()).unwrap();
+    // Its map of 16 GiB is four times what the cache of the map holds.
+    let model = model_of_size(&profile, Some(Bytes::from_mib(16_384))).unwrap();
+    let (mut flash, at) = filled(&model, 0.5);
+    let length = Bytes(flash.capacity().0 * 2 / 5 / (1 << 20) * (1 << 20));
+    let discard = Command::Discard { offset: Bytes::ZERO, length };
+    let at = flash.submit(at, discard).unwrap().ended;
+    let read = Command::Read { offset: length, length: Bytes(PAGE) };
+    let took = flash.submit(at, read).unwrap().ended.since(at);
+    let waited = flash.waited().unwrap();
+    assert!(took > Nanos::from_millis(10), "{took:?}");
+    assert_eq!(largest(&waited), Wait::Discard, "{waited:?}");
+}
+
+#[test]
 fn a_command_that_finds_another_waits_for_it() {
     let (mut flash, at) = filled(&small("nexus7-2012"), 0.2);
     let write =

@@ -1,4 +1,5 @@
 use flashlag_schema::profile::Model;
+use flashlag_stats::Wait;
 use flashlag_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
@@ -165,7 +166,13 @@ impl<S: Store> Store for CachedMap<S> {
     }
 
     fn discard(&mut self, at: Nanos, unit: Unit, count: u32) {
+        // What comes after waits for the map's own reads and programs, too: a large discard touches many pages of
+        // the map.
+        let before = self.inner.trace().map(|trace| trace.reason(Wait::Discard));
         let found = self.find_range(at, unit, count, true);
+        if let (Some(trace), Some(before)) = (self.inner.trace(), before) {
+            trace.reason(before);
+        }
         if let Some(host) = &mut self.host {
             host.change(unit, count);
         }

@@ -29,7 +29,7 @@ pub(super) struct Rights {
     has_types: bool,
     /// Major and minor number of the kernel.
     kernel: Option<(u32, u32)>,
-    /// The limit of locked memory; absent where there is none.
+    /// The limit of locked memory; absent without one.
     locked_memory: Option<u64>,
 }
 

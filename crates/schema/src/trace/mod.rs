@@ -201,7 +201,7 @@ pub struct TraceDevice {
     /// The name, as `mmcblk0p28` or `253,5`.
     pub name: String,
     /// The devices that this one passes its requests on to, by name: of a partition its disk, of a loop
-    /// device the disk with its file, of dm and md what they are made of. Empty where there is none;
+    /// device the disk with its file, of dm and md what they are made of. Empty for a disk itself;
     /// absent where the source does not know.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub below: Option<Vec<String>>,

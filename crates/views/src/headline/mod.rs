@@ -139,9 +139,23 @@ fn reason(run: &Run, id: CheckId, cpu: Option<CheckCause>) -> String {
     words.to_owned()
 }
 
+/// Leaves "these writes" out of a reason that follows another of them.
+fn say_writes_once(reasons: &mut [String]) {
+    const WRITES: &str = "these writes ";
+    let mut of_writes = false;
+    for reason in reasons {
+        let predicate = reason.strip_prefix(WRITES).map(str::to_owned);
+        match predicate {
+            Some(predicate) if of_writes => *reason = predicate,
+            other => of_writes = other.is_some(),
+        }
+    }
+}
+
 fn no_verdict_words(run: &Run, why: &NoVerdict, phase: Option<&Phase>) -> (String, String) {
     let all = std::iter::once(why.id).chain(why.others.iter().copied());
-    let reasons: Vec<String> = all.map(|id| reason(run, id, why.cpu)).collect();
+    let mut reasons: Vec<String> = all.map(|id| reason(run, id, why.cpu)).collect();
+    say_writes_once(&mut reasons);
     let record = phase.map(|phase| {
         let figures = Figures::of_phase(phase);
         let known = |value: Option<_>| value.map_or_else(|| format::TOO_FEW.into(), format::time);
