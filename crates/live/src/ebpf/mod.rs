@@ -104,7 +104,8 @@ impl Programs {
         let own = std::process::id();
         let table = calls::table();
         let disks = places.disks();
-        let request_argument = u32::from(has_two_arguments(&btf));
+        let object = Object::unpack();
+        let request_argument = u32::from(has_two_arguments(&btf, &object));
         let mut kernel = EbpfLoader::new()
             .btf(Some(&btf))
             .override_global("calls", table.as_slice(), true)
@@ -115,7 +116,7 @@ impl Programs {
             .override_global("compat", &u32::from(cfg!(target_arch = "x86_64")), true)
             .override_global("reads", &u32::from(scope.reads), true)
             .override_global("all_disks", &u32::from(disks.is_none()), true)
-            .load(Object::unpack().bytes())
+            .load(object.bytes())
             .map_err(|error| unusable(in_words(&error)))?;
         let watched = places.filesystems();
         let mut filesystems = map::<u8>(&mut kernel, "filesystems")?;
@@ -277,8 +278,8 @@ fn limits_of(scope: &Scope) -> Vec<String> {
 
 /// Whether the tracepoint has the request as its second argument: a program that reads a second argument
 /// does not load without one.
-fn has_two_arguments(btf: &Btf) -> bool {
-    let Ok(mut kernel) = EbpfLoader::new().btf(Some(btf)).load(Object::unpack().bytes()) else {
+fn has_two_arguments(btf: &Btf, object: &Object) -> bool {
+    let Ok(mut kernel) = EbpfLoader::new().btf(Some(btf)).load(object.bytes()) else {
         return false;
     };
     let program = kernel.program_mut("two_arguments");

@@ -81,13 +81,12 @@ impl<'a> Same<'a> {
         };
         let on_one_profile = |one_name: &String, two_name: &String| {
             let texts = &self.texts.profiles;
-            let mounts = self.mounts(two, two_name);
+            if texts.get(one_name) != texts.get(two_name) {
+                return false;
+            }
+            let (mine, its) = (self.mounts(one, one_name), self.mounts(two, two_name));
             let size = |size: &String| self.size(one_name, size);
-            texts.get(one_name) == texts.get(two_name)
-                && self
-                    .mounts(one, one_name)
-                    .iter()
-                    .any(|(_, mount)| mounts.iter().any(|(_, other)| other == mount))
+            mine.iter().any(|(_, mount)| its.iter().any(|(_, other)| other == mount))
                 && one.size.iter().any(|mine| two.size.iter().any(|its| size(mine) == size(its)))
         };
         means(&self.texts.scenarios, &one.scenario, &two.scenario)

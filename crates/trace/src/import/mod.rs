@@ -102,28 +102,23 @@ fn plain(
     format: Option<InputFormat>,
     most_events: usize,
 ) -> Result<Imported, ImportError> {
-    let mut head = Vec::new();
-    Read::take(&mut from, HEAD).read_to_end(&mut head).map_err(ImportError::Read)?;
+    let head = head_of(&mut from)?;
     if head.is_empty() {
         return Err(ImportError::Empty);
     }
     let is_text = !perfetto::is_trace(&head) && format != Some(InputFormat::Perfetto);
     if is_text && has_returns_only(&head) {
-        let whole = std::io::Cursor::new(head).chain(from);
-        return of_lines(BufReader::with_capacity(1 << 16, Returns(whole)), format, most_events);
+        let whole = Returns(std::io::Cursor::new(head).chain(from));
+        let mut lines = BufReader::with_capacity(1 << 16, whole);
+        return of_head((head_of(&mut lines)?, lines), format, most_events);
     }
     of_head((head, from), format, most_events)
 }
 
-/// Reads a text whose lines end with carriage returns alone.
-fn of_lines(
-    mut from: impl BufRead,
-    format: Option<InputFormat>,
-    most_events: usize,
-) -> Result<Imported, ImportError> {
+fn head_of(from: &mut impl BufRead) -> Result<Vec<u8>, ImportError> {
     let mut head = Vec::new();
-    Read::take(&mut from, HEAD).read_to_end(&mut head).map_err(ImportError::Read)?;
-    of_head((head, from), format, most_events)
+    from.take(HEAD).read_to_end(&mut head).map_err(ImportError::Read)?;
+    Ok(head)
 }
 
 fn of_head(
