@@ -17,6 +17,9 @@ use support::{can_boot, command, costs, finished};
 
 /// How far a cell of a model may be from what a kernel does.
 const WITHIN: f64 = 0.10;
+/// What a kernel writes by the clock, whoever saves, falls into saves that a busy machine stretches: a run
+/// that is apart from its model is taken again, and a difference that is the model's is in each of the takes.
+const TAKES: usize = 4;
 const FILESYSTEMS: [&str; 5] = ["ext4", "f2fs", "btrfs", "xfs", "nilfs2"];
 const MODELLED: [&str; 3] = ["ext4", "f2fs", "btrfs"];
 /// Filesystems of phones.
@@ -61,6 +64,37 @@ fn apart(stack: &str, model: &Costs, real: &Costs) -> Vec<String> {
     apart.map(|(cell, model, real)| format!("{cell}: {model:.2} for {real:.2}")).collect()
 }
 
+/// Costs with the cells alone that are to be compared: writes, KiB, flushes.
+fn keeping(costs: &Costs, kept: [bool; 3]) -> Costs {
+    let keep =
+        |cells: &[f64; 3]| std::array::from_fn(|cell| if kept[cell] { cells[cell] } else { 0.0 });
+    costs.iter().map(|(name, cells)| (name.clone(), keep(cells))).collect()
+}
+
+/// Cells of a stack on a real kernel that are apart from a model's in each of the takes, with the
+/// costs of the last. What is `compared` is made of both.
+fn taken(
+    stack: &str,
+    on: &str,
+    model: &Costs,
+    compared: &dyn Fn(&Costs) -> Costs,
+) -> (Vec<String>, Costs) {
+    let take = || {
+        let real = saved(on);
+        println!("{stack}: writes, KiB and flushes of a commit: {real:.2?}, modelled {model:.2?}");
+        (apart(stack, &compared(model), &compared(&real)), real)
+    };
+    let mut last = take();
+    for _ in 1..TAKES {
+        if last.0.is_empty() {
+            break;
+        }
+        println!("{stack}: once more, since {:?}", last.0);
+        last = take();
+    }
+    last
+}
+
 #[test]
 fn a_commit_costs_on_a_real_kernel_what_the_models_say() {
     if !FILESYSTEMS.into_iter().all(|filesystem| can_boot(&format!("mkfs.{filesystem}"))) {
@@ -69,22 +103,17 @@ fn a_commit_costs_on_a_real_kernel_what_the_models_say() {
     let mut off = Vec::new();
     for filesystem in FILESYSTEMS {
         let on = format!("lab:zero+{filesystem},size=1GiB");
-        let real = saved(&on);
-        println!("{filesystem}: writes, KiB and flushes of a commit: {real:.2?}");
+        let real = if MODELLED.contains(&filesystem) {
+            let model = saved(&format!("sim:{DEVICE}+{filesystem}"));
+            let (cells, real) = taken(filesystem, &on, &model, &Costs::clone);
+            off.extend(cells);
+            real
+        } else {
+            saved(&on)
+        };
         for (name, [writes, kib, flushes]) in &real {
             assert!(*writes >= 1.0 && *kib >= 4.0, "{filesystem} {name}: {writes} {kib}");
             assert!(*flushes >= 1.0, "{filesystem} {name}: a save that no flush makes durable");
-        }
-        if MODELLED.contains(&filesystem) {
-            let model = saved(&format!("sim:{DEVICE}+{filesystem}"));
-            let mut cells = apart(filesystem, &model, &real);
-            if !cells.is_empty() {
-                // What a kernel writes by the clock, whoever saves, falls into saves that a busy machine
-                // stretches: the same once more.
-                println!("{filesystem}: once more, since {cells:?}");
-                cells = apart(filesystem, &model, &saved(&on));
-            }
-            off.extend(cells);
         }
     }
     assert!(off.is_empty(), "{off:#?}");
@@ -96,27 +125,21 @@ fn barriers_and_encryption_change_on_a_real_kernel_what_the_models_say() {
         return;
     }
     for stack in ["ext4,nobarrier", "f2fs,nobarrier"] {
-        let real = saved(&format!("lab:{DEVICE}+{stack},size=1GiB"));
         let model = saved(&format!("sim:{DEVICE}+{stack}"));
-        println!("{stack}: {real:.2?}, modelled {model:.2?}");
+        let on = format!("lab:{DEVICE}+{stack},size=1GiB");
+        let (off, real) = taken(stack, &on, &model, &|costs| keeping(costs, [true, true, false]));
+        assert!(off.is_empty(), "{off:#?}");
         for (name, [_, _, flushes]) in real.iter().chain(&model) {
             assert!(*flushes < 0.1, "{stack} {name}: {flushes} flushes a save");
         }
-        let without_flushes = |costs: &Costs| -> Costs {
-            costs
-                .iter()
-                .map(|(name, [writes, kib, _])| (name.clone(), [*writes, *kib, 0.0]))
-                .collect()
-        };
-        let off = apart(stack, &without_flushes(&model), &without_flushes(&real));
-        assert!(off.is_empty(), "{off:#?}");
     }
     // What is encrypted below a filesystem is as many bytes, and no fewer flushes.
     let plain = saved(&format!("sim:{DEVICE}+f2fs"));
-    let encrypted = saved(&format!("lab:{DEVICE}+f2fs,encrypt,size=1GiB"));
-    println!("f2fs,encrypt: {encrypted:.2?}, modelled without: {plain:.2?}");
-    for ((name, [_, kib, flushes]), (_, plain)) in encrypted.iter().zip(&plain) {
-        assert!((kib - plain[1]).abs() < WITHIN * plain[1], "{name}: {kib} KiB for {}", plain[1]);
+    let on = format!("lab:{DEVICE}+f2fs,encrypt,size=1GiB");
+    let bytes = |costs: &Costs| keeping(costs, [false, true, false]);
+    let (off, encrypted) = taken("f2fs,encrypt", &on, &plain, &bytes);
+    assert!(off.is_empty(), "{off:#?}");
+    for ((name, [_, _, flushes]), (_, plain)) in encrypted.iter().zip(&plain) {
         assert!(*flushes > plain[2] * 0.9, "{name}: {flushes} flushes for {}", plain[2]);
     }
 }
