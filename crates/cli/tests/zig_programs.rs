@@ -121,35 +121,63 @@ fn traced(text: &str) -> BTreeSet<String> {
     text.lines().filter_map(of_line).collect()
 }
 
-#[test]
-fn the_program_for_aarch64_makes_no_call_that_kills_an_app() {
-    if flashlag_need::slow("a run on an emulated processor") {
-        return;
-    }
-    let Some(emulator) = flashlag_need::program("qemu-aarch64-static", "qemu-user-static") else {
-        return;
-    };
-    let program = flashlag_need::or_skip!(programs()).join("flashlag-aarch64");
+/// The calls that the program for one machine makes in all tests of `quick`, shortened.
+fn calls_of_quick(name: &str, emulator: &Path, programs: &Path) -> BTreeSet<String> {
     let home = TempDir::new().unwrap();
     std::fs::write(home.path().join("short.toml"), short_quick()).unwrap();
     let mut run = Command::new(emulator);
-    run.current_dir(home.path()).args(["-strace", "-D", "calls"]).arg(program);
+    run.current_dir(home.path()).args(["-strace", "-D", "calls"]);
+    run.arg(programs.join(format!("flashlag-{name}")));
     run.args(["run", "short.toml", "-q", "--set", "span=2MB", "--on", ".", "-o", "run.json"]);
     let output = run.output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(matches!(output.status.code(), Some(0 | 3)), "{:?}: {said}", output.status);
-
     let made = traced(&std::fs::read_to_string(home.path().join("calls")).unwrap());
     for call in ["openat", "pwrite64", "fdatasync", "clone", "exit_group"] {
         assert!(made.contains(call), "{call} was not traced: {made:?}");
     }
-    // Neither allows all that the other does.
-    for android in [8, 10] {
-        let allowed = seccomp::allowed(android, Processor::Aarch64);
-        let numbers: BTreeSet<String> = allowed.values().map(i64::to_string).collect();
-        let is_refused = |call: &&String| !allowed.contains_key(*call) && !numbers.contains(*call);
-        let refused: Vec<&String> = made.iter().filter(is_refused).collect();
-        // The handler says that the kernel lacks it; the standard library then asks by `newfstatat`.
-        assert_eq!(refused, ["statx"], "Android {android}");
+    made
+}
+
+/// Those of `made` that an Android refuses an app, by name where any list has one.
+fn refused(made: &BTreeSet<String>, android: u32, processor: Processor) -> Vec<String> {
+    let newest = seccomp::allowed(15, processor);
+    let named = |call: &String| {
+        let same = |(_, number): &(&String, &i64)| number.to_string() == *call;
+        newest.iter().find(same).map_or_else(|| call.clone(), |(name, _)| name.clone())
+    };
+    let allowed = seccomp::allowed(android, processor);
+    let made: BTreeSet<String> = made.iter().map(named).collect();
+    made.into_iter().filter(|call| !allowed.contains_key(call)).collect()
+}
+
+/// What each Android refuses of the calls that the program for one machine makes in a `quick`.
+fn refuses(name: &str, emulator: &str, processor: Processor, expected: [(u32, &[&str]); 3]) {
+    if flashlag_need::slow("a run on an emulated processor") {
+        return;
     }
+    let Some(emulator) = flashlag_need::program(emulator, "qemu-user-static") else { return };
+    let programs = flashlag_need::or_skip!(programs());
+    let made = calls_of_quick(name, &emulator, &programs);
+    // None of the lists allows all that another does.
+    for (android, expected) in expected {
+        assert_eq!(refused(&made, android, processor), expected, "Android {android}");
+    }
+}
+
+#[test]
+fn of_the_calls_of_the_program_for_aarch64_an_old_android_refuses_statx_alone() {
+    // The handler says that the kernel lacks it; the standard library then asks by `newfstatat`.
+    let old = &["statx"][..];
+    let expected = [(8, old), (10, old), (15, &[])];
+    refuses("aarch64", "qemu-aarch64-static", Processor::Aarch64, expected);
+}
+
+#[test]
+fn of_the_calls_of_the_program_for_armv7_an_old_android_refuses_those_newer_than_itself() {
+    // As in a kernel without them the standard library goes on by `fstatat64`, and the C library, whose time has
+    // 64 bits, by the calls with 32.
+    let old = &["clock_getres_time64", "clock_gettime64", "statx"][..];
+    let expected = [(8, old), (10, old), (15, &[])];
+    refuses("armv7", "qemu-arm-static", Processor::Armv7, expected);
 }

@@ -1,4 +1,4 @@
-//! Runs a program under Android's filter of system calls for apps (x86_64):
+//! Runs a program under Android's filter of system calls for apps (of x86_64, or of ARM with 64 and 32 bits):
 //! `cargo run -p flashlag-seccomp --example under -- 8 dist/flashlag-x86_64 run quick --on DIRECTORY`.
 #[path = "../tests/common/mod.rs"]
 mod common;

@@ -1,5 +1,4 @@
-//! Under Android's filter for apps, an old call has its modern equivalent's effect, and a missing one is
-//! answered as by a kernel without it.
+//! Under Android's filter for apps, an old call has its modern equivalent's effect.
 #![cfg(target_arch = "x86_64")]
 #![allow(clippy::unwrap_used, reason = "a test that can't go on fails")]
 
@@ -15,21 +14,7 @@ use std::time::Instant;
 // What is not imported is not linked: this brings the handler.
 use flashlag_seccomp as _;
 
-use common::{ANDROIDS, Processor, allowed, filter};
-use tempfile::TempDir;
-
-/// Makes a call as a C library does; what the kernel, or the handler, returned.
-fn call<const N: usize>(number: i64, given: [i64; N]) -> i64 {
-    let mut all = [0_i64; 6];
-    all[..N].copy_from_slice(&given);
-    let [a, b, c, d, e, f] = all;
-    // SAFETY: each caller passes the arguments that its call takes, with addresses of what outlives the call.
-    let result = unsafe { libc::syscall(number, a, b, c, d, e, f) };
-    match result {
-        -1 => -i64::from(std::io::Error::last_os_error().raw_os_error().unwrap()),
-        _ => result,
-    }
-}
+use common::{ANDROIDS, Processor, allowed, call, under_each};
 
 fn name(path: &Path) -> CString {
     CString::new(path.as_os_str().as_bytes()).unwrap()
@@ -37,22 +22,6 @@ fn name(path: &Path) -> CString {
 
 fn at(name: &CString) -> i64 {
     name.as_ptr() as i64
-}
-
-/// Runs `then` on a thread under the filter of each Android.
-fn under_each(then: impl Fn(u32, &Path) + Sync) {
-    for android in ANDROIDS {
-        let folder = TempDir::new().unwrap();
-        let program = filter(android, &[]);
-        std::thread::scope(|scope| {
-            let run = || {
-                seccompiler::apply_filter(&program).unwrap();
-                then(android, folder.path());
-            };
-            // A refused call that nobody answers ends this whole program.
-            scope.spawn(run).join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        });
-    }
 }
 
 const ABSENT: i64 = -(libc::ENOENT as i64);
@@ -163,67 +132,6 @@ fn pipes_descriptors_and_waits_work_by_old_calls() {
             assert_eq!(call(libc::SYS_close, [descriptor]), 0);
         }
     });
-}
-
-#[test]
-fn a_call_that_android_does_not_know_is_answered_as_by_an_old_kernel() {
-    let missing = -i64::from(libc::ENOSYS);
-    under_each(|android, folder| {
-        let known = allowed(android, Processor::X86_64);
-        let numbers = [libc::SYS_statx, libc::SYS_clone3, libc::SYS_faccessat2, libc::SYS_openat2];
-        let numbers = numbers.into_iter().chain([libc::SYS_io_uring_setup, libc::SYS_mount]);
-        let refused = numbers.filter(|number| !known.values().any(|allowed| allowed == number));
-        let refused: Vec<_> = refused.collect();
-        assert_eq!(refused.contains(&libc::SYS_statx), android < 11);
-        // Android 8 lets an app try to mount, 15 lets one make threads by `clone3`.
-        assert!(refused.len() >= 4, "{refused:?}");
-        for number in refused {
-            assert_eq!(call(number, [0, 0, 0, 0]), missing, "{number}");
-        }
-        // The standard library asks by `statx` first.
-        fs::write(folder.join("file"), "four").unwrap();
-        assert_eq!(fs::metadata(folder.join("file")).unwrap().len(), 4);
-    });
-}
-
-/// The signal that ends a process which does `what`, without memory of its own; zero if none does.
-fn ended_by(what: impl FnOnce()) -> i32 {
-    // SAFETY: the child makes system calls alone until it ends, so that no lock of another thread matters.
-    let child = unsafe { libc::fork() };
-    if child == 0 {
-        what();
-        // SAFETY: it ends here, without anything that is to be done at an end.
-        unsafe { libc::_exit(0) };
-    }
-    let mut status = 0;
-    // SAFETY: `status` is valid for writing.
-    assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
-    if libc::WIFSIGNALED(status) { libc::WTERMSIG(status) } else { 0 }
-}
-
-#[test]
-fn without_the_handler_a_refused_call_kills() {
-    for android in ANDROIDS {
-        let program = filter(android, &[]);
-        let poll = || {
-            seccompiler::apply_filter(&program).unwrap();
-            call(libc::SYS_poll, [0, 0, 0]);
-        };
-        assert_eq!(ended_by(poll), 0, "with it, none does");
-        let by_default = || {
-            // SAFETY: no handler of ours runs here.
-            unsafe { libc::signal(libc::SIGSYS, libc::SIG_DFL) };
-            poll();
-        };
-        assert_eq!(ended_by(by_default), libc::SIGSYS, "Android {android}");
-    }
-}
-
-#[test]
-fn the_signal_ends_a_program_if_somebody_sends_it() {
-    // SAFETY: no memory is handed over.
-    let send = || assert_eq!(unsafe { libc::raise(libc::SIGSYS) }, 0);
-    assert_eq!(ended_by(send), libc::SIGSYS);
 }
 
 #[test]
