@@ -4,8 +4,8 @@
 //! C library makes. Any other call raises `SIGSYS`, of which the process dies. Rust's standard library and musl
 //! make such calls: `statx` before Android 11, on x86_64 `poll`, `open` and `stat` in any Android, the first
 //! of them before `main`. A program that imports this crate has a handler for that signal before `main`: an old
-//! call is made by its modern equivalent, any other fails with `ENOSYS`, as in a kernel that lacks the call. For
-//! that, standard library and musl have another way.
+//! call is made by its modern equivalent, on 32-bit ARM a clock is read by the older call, and any other fails with
+//! `ENOSYS`, as in a kernel that lacks the call. For that, standard library and musl have another way.
 //!
 //! Nothing can be answered while `SIGSYS` is blocked. C libraries block all signals while they start a program:
 //! see [`programs_can_start`].
