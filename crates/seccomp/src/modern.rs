@@ -19,7 +19,7 @@ pub(crate) fn modern(_: &Call, _: &mut libc::timespec) -> Option<Call> {
     None
 }
 
-/// The call with the same effect, of those that every Android lets an app make. None where there is none. `wait`
+/// The call with the same effect, of those that every Android lets an app make; `None` if no such call exists. `wait`
 /// must live until the call has been made.
 ///
 /// `fork` is not here: where a C library makes that call, all signals are blocked.
