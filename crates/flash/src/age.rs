@@ -91,11 +91,17 @@ fn cycles(
     }
     let amplification = flash.stats().write_amplification().unwrap_or(1.0).max(1.0);
     let days = age.as_secs_f64() / DAY as f64;
-    let programmed = days * daily.0 as f64 * amplification;
-    let cycles = programmed / (model.map.capacity.0.0 + model.map.spare.0.0) as f64;
-    let cycles = cycles.min(f64::from(u32::MAX)) as u32;
+    let whole = (model.map.capacity.0.0 + model.map.spare.0.0) as f64;
+    let each_day = daily.0 as f64 * amplification / whole;
+    let cycles = (days * each_day).min(f64::from(u32::MAX)) as u32;
     match model.wear.endurance {
-        Some(rated) if cycles >= rated => Err(FlashError::WornOut { cycles: u64::from(cycles) }),
+        Some(rated) if cycles >= rated => Err(FlashError::TooOld {
+            days: days as u64,
+            daily,
+            cycles: u64::from(cycles),
+            rated: u64::from(rated),
+            last_days: ((f64::from(rated) / each_day).ceil() - 1.0).max(0.0) as u64,
+        }),
         _ => Ok(cycles),
     }
 }

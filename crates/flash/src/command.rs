@@ -70,11 +70,30 @@ pub enum FlashError {
         /// Mean program/erase cycles of a block.
         cycles: u64,
     },
+    /// An age that the device does not reach.
+    #[error(
+        "{days} days of {daily} a day are {cycles} program/erase cycles a block, and this flash has {rated}: \
+         name at most {last_days} days, as state=aged:{last_days}d"
+    )]
+    TooOld {
+        /// The age, in whole days.
+        days: u64,
+        /// What a day of use writes.
+        daily: Bytes,
+        /// Mean program/erase cycles of a block by then.
+        cycles: u64,
+        /// Program/erase cycles for which a block is rated.
+        rated: u64,
+        /// The last whole day at which a block has cycles left.
+        last_days: u64,
+    },
     /// A past can only be given to a new device.
     #[error("the device was written to: only a new one can be given a past")]
     NotNew,
     /// No past can be computed for this kind of map.
-    #[error("only page maps can be given a past: write to a map of log blocks instead")]
+    #[error(
+        "a map of log blocks has no aged state, only new and full: run a scenario that writes to it instead"
+    )]
     NoPast,
     /// Garbage collection has no block to reclaim.
     #[error("no block can be reclaimed: more is mapped than the spare area allows")]

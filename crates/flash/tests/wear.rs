@@ -5,6 +5,7 @@
 mod common;
 
 use flashlag_flash::{Command, Flash, FlashError};
+use flashlag_schema::target::Age;
 use flashlag_units::Nanos;
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
@@ -62,6 +63,23 @@ fn a_device_whose_wear_is_levelled_lives_longer() {
     let (long, used) = life(&[("wear.leveling", "4")]);
     assert!(long > 2 * short, "{long} against {short} writes");
     assert!(wasted < 0.5 && (0.9..=1.0).contains(&used), "{wasted} {used}");
+}
+
+#[test]
+fn an_age_that_a_device_does_not_reach_is_refused_with_the_last_that_it_does() {
+    let text = flashlag_schema::profile::builtin_profile("nexus7-2012").unwrap();
+    let model = flashlag_schema::profile::Profile::parse(text).unwrap().model().unwrap().clone();
+    let of =
+        |days: u64| flashlag_flash::aged(&model, 1, Age::Aged(Nanos::from_secs(days * 86_400)));
+    let Err(error @ FlashError::TooOld { last_days, rated, .. }) = of(3650) else {
+        panic!("ten years of a small device")
+    };
+    let said = error.to_string();
+    assert!(said.contains(&format!("state=aged:{last_days}d")), "{said}");
+    assert_eq!(Some(rated), model.wear.endurance.map(u64::from));
+    let old = |flash: Result<(Flash, Nanos), FlashError>| flash.map(|(flash, _)| flash.stats());
+    assert!(old(of(last_days)).unwrap().life_used.unwrap() > 0.98);
+    assert!(matches!(old(of(last_days + 1)), Err(FlashError::TooOld { .. })));
 }
 
 #[test]

@@ -167,12 +167,12 @@ fn piece(page: &mut Page, finding: &ListedFinding, full: bool) {
         (_, Some(cost)) => format::seconds(cost),
     };
     head.right(role, &mark, 8);
-    page.hanging(&head, 10, Role::Ink, finding.finding);
+    page.hanging(&head, 10, Role::Ink, &finding.finding);
     let indent = Line::new(page.style());
     if let Some(effect) = &finding.effect {
         page.hanging(&indent, 10, Role::Ink, effect);
     }
-    page.hanging(&indent, 10, Role::Strong, finding.action);
+    page.hanging(&indent, 10, Role::Strong, &finding.action);
     if let Some(price) = finding.price {
         page.hanging(
             &indent,

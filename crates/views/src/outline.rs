@@ -307,7 +307,13 @@ pub fn changes_heading(run: &Run) -> String {
             let mut name = first.name.chars();
             let name: String =
                 name.next().into_iter().flat_map(char::to_uppercase).chain(name).collect();
-            format!("{name} after {written} in {}{others}", lower_first(&first.title))
+            let title = lower_first(&first.title);
+            match first.change.period_ns {
+                Some(period) => {
+                    format!("{name} in {title}, one every {}{others}", format::time(period))
+                }
+                None => format!("{name} after {written} in {title}{others}"),
+            }
         }
     }
 }

@@ -74,7 +74,7 @@ impl Model {
         Some(match standing.filter(|_| built_in.as_ref() == Some(&profile)) {
             Some(standing) => match is_as_published(run, &profile) {
                 true => Model::Checked(standing),
-                false => Model::CheckedElsewhere(standing, profile.filesystem),
+                false => Model::CheckedElsewhere(standing, published_on(&profile)),
             },
             None => Model::NotChecked(profile.name),
         })
@@ -125,18 +125,55 @@ fn is_as_published(run: &Run, profile: &Profile) -> bool {
     checks.any(|check| on == Some(check.filesystem.as_deref().unwrap_or(&profile.filesystem)))
 }
 
+/// `ext4 and raw`: the filesystems on which the profile's published rows were measured.
+fn published_on(profile: &Profile) -> String {
+    let on = |check: &flashlag_schema::profile::ProfileCheck| {
+        check.filesystem.clone().unwrap_or_else(|| profile.filesystem.clone())
+    };
+    let all: std::collections::BTreeSet<String> = profile.checks.iter().map(on).collect();
+    crate::format::list(&all.into_iter().collect::<Vec<_>>())
+}
+
 /// `Nexus 7 (2012)`: the device of a simulated run, as its profile begins to describe it.
 pub(crate) fn simulated_device(run: &Run) -> Option<String> {
     let profile = run.target.profile.as_ref()?;
     if run.target.kind != flashlag_schema::TargetKind::Simulated {
         return None;
     }
-    let about = profile.about.split([',', ':', '.']).next().unwrap_or_default().trim();
-    let short = !about.is_empty() && about.chars().count() <= LONGEST_NAME;
-    let name = if short { about } else { profile.name.as_str() };
+    Some(short_name(&profile.name, &profile.about))
+}
+
+/// The first words of what a profile is about, or its name where those are a sentence.
+fn short_name(name: &str, about: &str) -> String {
+    let begin = about.split([',', ':']).next().unwrap_or_default();
+    // A full stop within a word is none: `eMMC 5.1`.
+    let begin = begin.split(". ").next().unwrap_or_default().trim_end_matches('.').trim();
+    let short = !begin.is_empty() && begin.chars().count() <= LONGEST_NAME;
+    let name = if short { begin } else { name };
     let bare = name.strip_prefix("A ").or_else(|| name.strip_prefix("An "));
-    Some(bare.map_or_else(|| name.to_owned(), format::decapitalized))
+    bare.map_or_else(|| name.to_owned(), format::decapitalized)
 }
 
 /// A device's name that is longer than this is a sentence.
 const LONGEST_NAME: usize = 40;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_is_named_as_its_profile_begins_and_no_word_or_number_of_it_is_cut() {
+        for name in flashlag_schema::profile::names() {
+            let text = builtin_profile(name).unwrap_or_default();
+            let about = Profile::parse(text).map(|profile| profile.about).unwrap_or_default();
+            let short = short_name(name, &about);
+            let bare = about.strip_prefix("A ").unwrap_or(&about).to_lowercase();
+            let rest = bare.strip_prefix(&short.to_lowercase());
+            let ends = |rest: &str| rest == "." || rest.starts_with([',', ':']);
+            assert!(short == name || rest.is_some_and(ends), "{name}: {short}, of {about}");
+        }
+        assert_eq!(short_name("x", "A phone of 2023 with UFS 4.0."), "phone of 2023 with UFS 4.0");
+        assert_eq!(short_name("x", "A card. The rest says more."), "card");
+        assert_eq!(short_name("x", ""), "x");
+    }
+}

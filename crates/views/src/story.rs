@@ -62,7 +62,7 @@ pub fn story(run: &Run, findings: &[Finding]) -> Story {
         waited: waited.filter(|_| believed),
         cause: words
             .as_ref()
-            .map(|words| format!("The largest cause: {}", format::decapitalized(words.finding))),
+            .map(|words| format!("The largest cause: {}", format::decapitalized(&words.finding))),
         advice: words.zip(cost).map(|(words, cost)| {
             let per = per.map(crate::listed::plural).unwrap_or("operations");
             let action = words.action.trim_end_matches('.');

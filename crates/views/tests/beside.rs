@@ -180,3 +180,36 @@ fn a_model_is_held_against_rows_of_the_filesystem_they_were_measured_on() {
         "{elsewhere}"
     );
 }
+
+#[test]
+fn the_filesystems_named_as_published_on_are_those_of_the_profiles_rows_and_never_the_runs_own() {
+    for name in flashlag_schema::profile::names() {
+        let text = builtin_profile(name).unwrap();
+        let checks = text.split("[[check]]").skip(1).map(|check| {
+            let own = check.split("\n[").next().unwrap();
+            let word = |text: &str| {
+                let line = text.lines().find(|line| line.starts_with("filesystem = "));
+                line.map(|line| line.split('"').nth(1).unwrap().to_owned())
+            };
+            word(own).unwrap_or_else(|| word(text).unwrap())
+        });
+        let mut on: Vec<String> = checks.collect();
+        on.sort();
+        on.dedup();
+        for filesystem in ["raw", "ext4", "f2fs", "f2fs,nobarrier", "btrfs"] {
+            let mut run = simulated(name);
+            run.target.profile.as_mut().unwrap().filesystem = filesystem.to_owned();
+            let said = explain::headline(&run).believe.sentence;
+            let published = on.iter().any(|one| one == filesystem);
+            assert_eq!(
+                said.contains("no published rows of this filesystem"),
+                !published && !on.is_empty(),
+                "{name} on {filesystem}: {said}"
+            );
+            if let Some((_, named)) = said.split_once("within 20%, on ") {
+                let named = named.split(';').next().unwrap().replace(" and ", ", ");
+                assert_eq!(named, on.join(", "), "{name} on {filesystem}: {said}");
+            }
+        }
+    }
+}

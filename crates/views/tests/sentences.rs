@@ -52,6 +52,23 @@ fn a_paced_test_is_not_said_to_have_reached_steady_state() {
     assert_eq!(explain::changes_heading(&run), "It reached steady state");
 }
 
+#[test]
+fn periodic_stalls_have_a_period_and_begin_after_no_bytes() {
+    let mut run = sample::overloaded();
+    run.phases.truncate(1);
+    run.phases[0].changes = vec![flashlag_schema::Change {
+        kind: flashlag_schema::ChangeKind::PeriodicStalls,
+        t_ns: flashlag_units::Nanos::ZERO,
+        written_bytes: flashlag_units::Bytes::ZERO,
+        bytes_per_sec: None,
+        period_ns: Some(flashlag_units::Nanos::from_secs(2)),
+        detail: "7 stalls, one every 2.0 s".to_owned(),
+    }];
+    let heading = explain::changes_heading(&run);
+    assert!(heading.starts_with("Periodic stalls in "), "{heading}");
+    assert!(heading.ends_with("one every 2.0 s") && !heading.contains("0 B"), "{heading}");
+}
+
 /// Everything that is said of a run.
 fn all(run: &Run) -> String {
     let mut lines = vec![said(run), explain::headline(run).believe.statement];

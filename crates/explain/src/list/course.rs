@@ -50,12 +50,12 @@ fn changed(
     let (id, effect, source) = match change.kind {
         ChangeKind::CacheExhausted if writes && !fills(phase) => (
             FindingId::WriteCacheExhausted,
-            slower(phase, change.bytes_per_sec),
+            slower(phase, change.t_ns),
             "docs/measuring.md: throughput fell once and stayed low",
         ),
         ChangeKind::Throttled => (
             FindingId::Throttled,
-            slower(phase, change.bytes_per_sec),
+            slower(phase, change.t_ns),
             "docs/measuring.md: throughput fell while the device was hot",
         ),
         ChangeKind::PeriodicStalls if writes => (
@@ -65,24 +65,34 @@ fn changed(
         ),
         _ => return None,
     };
-    let effect = effect.ok_or_else(|| "its rate before and after is not known".to_owned());
+    let effect = effect.ok_or_else(|| "its waits before and after are not known".to_owned());
     let evidence = vec![of_phase(index, &format!("changes[{at}]"), change.detail.clone())];
     Some(finding(id, felt(context, Some(phase)), source, evidence, effect.into()))
 }
 
-/// The rate before and after, as waits of one operation.
-fn slower(phase: &Phase, rates: Option<(f64, f64)>) -> Option<Effect> {
-    let (before, after) = rates?;
-    let each = |rate: f64| phase.block_bytes.0 as f64 / rate;
-    let (fixed, now) = (each(before), each(after));
-    let known = fixed.is_finite() && now.is_finite() && fixed > 0.0 && now > fixed;
-    known.then(|| Effect {
+/// The mean wait of one operation before and after a moment, from the intervals' own histograms: the bytes
+/// of a save are not those that its storage is asked for, and several may be in flight.
+fn slower(phase: &Phase, at: Nanos) -> Option<Effect> {
+    let split = phase.intervals.partition_point(|interval| interval.t_ns <= at);
+    let (before, after) = phase.intervals.split_at_checked(split)?;
+    let (fixed, now) = (mean_wait(before)?, mean_wait(after)?);
+    (fixed > 0.0 && now > fixed).then(|| Effect {
         basis: EffectBasis::Course { phase: phase.label() },
         per: counted(phase),
         now_ns: seconds(now),
         fixed_ns: Some(seconds(fixed)),
         cost_s_per_1000: Estimate { value: (now - fixed) * 1e3, interval: None },
     })
+}
+
+/// The mean wait of the operations of intervals, in seconds.
+fn mean_wait(intervals: &[IntervalRecord]) -> Option<f64> {
+    let (mut count, mut sum) = (0u64, 0u128);
+    for waits in intervals.iter().filter_map(|interval| restored(&interval.histogram)) {
+        count = count.saturating_add(waits.count());
+        sum = sum.saturating_add(u128::from(waits.sum().0));
+    }
+    (count > 0).then(|| sum as f64 / count as f64 / 1e9)
 }
 
 /// Minimum intervals on either side of the moment at which a write cache was used up.
@@ -105,20 +115,30 @@ fn used_up(context: &Context<'_>, index: usize, phase: &Phase) -> Option<Finding
         return None;
     }
     let (split, end) = (before.last()?.t_ns, after.last()?.t_ns);
+    // Of saves the number is what is seen, of writes the bytes.
+    let saves = counted(phase) == Counted::Saves;
+    let amount = |interval: &IntervalRecord| match saves {
+        true => interval.ops as f64,
+        false => interval.bytes.0 as f64,
+    };
     let rate = |part: &[IntervalRecord], time: Nanos| {
-        part.iter().map(|interval| interval.bytes.0 as f64).sum::<f64>() / time.as_secs_f64()
+        part.iter().map(amount).sum::<f64>() / time.as_secs_f64()
     };
     let rates = (rate(before, split), rate(after, end.saturating_since(split)));
     if !(rates.1 > 0.0 && rates.1 < FELL * rates.0) {
         return None;
     }
-    let said = |rate: f64| format!("{} a second", Bytes(rate as u64));
+    let said = |rate: f64| match saves {
+        true => format!("{rate:.0} saves a second"),
+        false => format!("{} a second", Bytes(rate as u64)),
+    };
     let value = format!(
         "{} until {split}, then {}, most of the time waiting for room",
         said(rates.0),
         said(rates.1)
     );
-    let effect = slower(phase, Some(rates)).ok_or_else(|| "its rates are not known".to_owned());
+    let effect = slower(phase, split)
+        .ok_or_else(|| "a mean operation did not wait longer after it".to_owned());
     Some(finding(
         FindingId::WriteCacheExhausted,
         felt(context, Some(phase)),

@@ -51,7 +51,8 @@ fn new_facts(one: &Finding, other: &Finding) -> Vec<flashlag_schema::finding::Fa
     other.evidence.iter().filter(|fact| !one.evidence.contains(fact)).cloned().collect()
 }
 
-/// Data in danger first, then by cost, then what has no figure by how much it matters.
+/// Data in danger first, then what is felt, then what may help a little, then what to know; each by cost,
+/// and last what has no figure. The heading of a list counts them in that order.
 pub fn ordered(mut found: Vec<Finding>) -> Vec<Finding> {
     found.sort_by(|a, b| {
         let cost = |one: &Finding| one.cost().unwrap_or_default();
@@ -63,9 +64,54 @@ pub fn ordered(mut found: Vec<Finding>) -> Vec<Finding> {
 fn rank(finding: &Finding) -> u8 {
     match (finding.severity, finding.cost()) {
         (Severity::Danger, _) => 0,
-        (Severity::Misleading, _) => 4,
-        (_, Some(_)) => 1,
+        (Severity::Costly, Some(_)) => 1,
         (Severity::Costly, None) => 2,
-        (Severity::Minor, None) => 3,
+        (Severity::Minor, Some(_)) => 3,
+        (Severity::Minor, None) => 4,
+        (Severity::Misleading, _) => 5,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flashlag_schema::Reading;
+    use flashlag_schema::finding::{Counted, Effect, EffectBasis, Estimate};
+    use flashlag_units::Nanos;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn of(severity: Severity, cost: Option<f64>) -> Finding {
+        let effect = cost.map(|value| Effect {
+            basis: EffectBasis::Part { phase: "save_wal".to_owned() },
+            per: Counted::Saves,
+            now_ns: Nanos::from_secs(1),
+            fixed_ns: None,
+            cost_s_per_1000: Estimate { value, interval: None },
+        });
+        let effect = effect.ok_or_else(|| "not known".to_owned());
+        let effect: Reading<Effect> = effect.into();
+        Finding {
+            severity,
+            ..crate::finding(FindingId::NearlyFull, severity, "", Vec::new(), effect)
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_a_heading_counts_first_is_listed_first_and_the_dearest_of_each_kind_leads(
+            all in prop::collection::vec((0usize..4, prop::option::of(0.1..1e4)), 0..12),
+        ) {
+            const KINDS: [Severity; 4] =
+                [Severity::Danger, Severity::Costly, Severity::Minor, Severity::Misleading];
+            let list = ordered(all.iter().map(|(kind, cost)| of(KINDS[*kind], *cost)).collect());
+            let kind = |one: &Finding| KINDS.iter().position(|kind| *kind == one.severity);
+            for pair in list.windows(2) {
+                prop_assert!(kind(&pair[0]) <= kind(&pair[1]));
+                if kind(&pair[0]) == kind(&pair[1]) {
+                    prop_assert!(pair[0].cost().unwrap_or(0.0) >= pair[1].cost().unwrap_or(0.0));
+                }
+            }
+        }
     }
 }

@@ -86,7 +86,9 @@ fn a_stall_of_an_inferred_cause_is_a_part_of_all_waits() {
     assert_eq!(found(&stalled(StallCause::Unknown), FindingId::IdleWakeUp), None);
 }
 
-fn changed(kind: ChangeKind, rates: Option<(f64, f64)>) -> Run {
+/// Writes in sequence of which each takes the first number of milliseconds in the first second, and the
+/// second one after it.
+fn changed(kind: ChangeKind, ms: [u64; 2]) -> Run {
     let mut phase =
         phase("seq_write_1m", State::New, Operation::SequentialWrite, &all(6 * MS, 500));
     phase.block_bytes = Bytes::from_mib(1);
@@ -94,29 +96,45 @@ fn changed(kind: ChangeKind, rates: Option<(f64, f64)>) -> Run {
         kind,
         t_ns: Nanos::from_secs(1),
         written_bytes: Bytes::from_mib(100),
-        bytes_per_sec: rates,
+        bytes_per_sec: None,
         period_ns: None,
         detail: "throughput fell".to_owned(),
     }];
+    let second = |(index, ms): (u64, u64)| IntervalRecord {
+        t_ns: Nanos::from_secs(index + 1),
+        filled_bytes: None,
+        ops: 1000 / ms,
+        bytes: Bytes::from_mib(1000 / ms),
+        p50: None,
+        p90: None,
+        p99: None,
+        max: Nanos(ms * MS),
+        temperature_millicelsius: None,
+        histogram: StoredHistogram::from(&all(ms * MS, 1000 / ms)),
+        waited: Vec::new(),
+    };
+    phase.intervals = (0..).zip([ms[0], ms[1], ms[1]]).map(second).collect();
     run(vec![phase])
 }
 
 #[test]
 fn a_fall_in_the_rate_costs_the_difference_of_what_an_operation_takes() {
-    let mib = f64::from(1 << 20);
-    let fell = changed(ChangeKind::CacheExhausted, Some((100.0 * mib, 10.0 * mib)));
+    let fell = changed(ChangeKind::CacheExhausted, [10, 100]);
     let found_ = found(&fell, FindingId::WriteCacheExhausted).unwrap();
     // From 10 to 100 ms.
     assert!((found_.cost().unwrap() - 90.0).abs() < 1e-9);
     assert!(matches!(found_.effect.value().unwrap().basis, EffectBasis::Course { .. }));
-    let hot = changed(ChangeKind::Throttled, Some((100.0 * mib, 50.0 * mib)));
+    let hot = changed(ChangeKind::Throttled, [10, 20]);
     assert!((cost(&hot, FindingId::Throttled) - 10.0).abs() < 1e-9);
     assert_eq!(found(&hot, FindingId::WriteCacheExhausted), None);
-    let steady = changed(ChangeKind::SteadyState, Some((100.0 * mib, 10.0 * mib)));
+    let steady = changed(ChangeKind::SteadyState, [10, 100]);
     assert!(findings(&steady).list.is_empty());
-    let odd = changed(ChangeKind::CacheExhausted, Some((0.0, f64::NAN)));
+    let mut odd = fell.clone();
+    odd.phases[0].intervals.clear();
     let unknown = found(&odd, FindingId::WriteCacheExhausted).unwrap();
-    assert!(unknown.effect.reason().is_some(), "without rates there is no figure");
+    assert!(unknown.effect.reason().is_some(), "without a series there is no figure");
+    let no_slower = found(&changed(ChangeKind::Throttled, [10, 10]), FindingId::Throttled).unwrap();
+    assert!(no_slower.effect.reason().is_some(), "a wait no longer than before costs nothing");
 }
 
 /// Writes in sequence by second, each with its MB and the share of its waits that was for room.
@@ -139,12 +157,30 @@ fn by_second(seconds: &[(u64, u64)]) -> Run {
             p99: None,
             max: Nanos(MS),
             temperature_millicelsius: None,
-            histogram: StoredHistogram::from(&all(MS, 10)),
+            histogram: StoredHistogram::from(&all(1000 * MS / mib, *mib)),
             waited,
         }
     };
     phase.intervals = (0..).zip(seconds).map(second).collect();
     run(vec![phase])
+}
+
+#[test]
+fn what_a_save_took_before_and_after_is_what_its_own_waits_say_whatever_bytes_it_has() {
+    let mut outran = by_second(&[(100, 0), (100, 0), (100, 10), (25, 90), (25, 80), (25, 50)]);
+    let phase = &mut outran.phases[0];
+    phase.operation = Operation::Save;
+    // A row has a hundred bytes, a page of the database four thousand.
+    phase.block_bytes = Bytes(4096);
+    phase.intervals.iter_mut().for_each(|interval| interval.bytes = Bytes(100 * interval.ops));
+    let found = found(&outran, FindingId::WriteCacheExhausted).unwrap();
+    let effect = found.effect.value().unwrap();
+    assert_eq!((effect.fixed_ns.unwrap().0 / MS, effect.now_ns.0 / MS), (10, 40));
+    let evidence = serde_json::to_string(&found.evidence).unwrap();
+    assert!(
+        evidence.contains("100 saves a second until 3.0 s, then 25 saves a second"),
+        "{evidence}"
+    );
 }
 
 #[test]
@@ -399,7 +435,7 @@ fn the_list_is_by_cost_and_every_field_of_its_evidence_is_in_the_run_file() {
         waited(StallCause::WakeUp, 5),
         fill([10, 10, 10, 10, 10, 10, 10, 10, 10, 40]),
         reads(1000.0, card(1)),
-        changed(ChangeKind::CacheExhausted, Some((2e6, 1e6))),
+        changed(ChangeKind::CacheExhausted, [10, 20]),
     ] {
         let list = findings(&run).list;
         let costs: Vec<f64> = list.iter().filter_map(Finding::cost).collect();

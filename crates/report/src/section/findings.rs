@@ -83,7 +83,7 @@ fn view(axis: &LatencyAxis, one: &ListedFinding) -> Found {
         per,
         title: one.finding.trim_end_matches('.').to_owned(),
         effect: one.effect.clone(),
-        fix: Markup::with_code(one.action),
+        fix: Markup::with_code(&one.action),
         try_this: None,
         price: one.price.map(|price| Markup::with_code(&format::decapitalized(price))),
         pair: None,

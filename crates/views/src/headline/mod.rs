@@ -120,7 +120,7 @@ fn reason(run: &Run, id: CheckId, cpu: Option<CheckCause>) -> String {
         CheckId::CpuContention if cpu == Some(CheckCause::CpuAdded) => {
             "the CPU added to these waits"
         }
-        CheckId::CpuContention => "the CPU was the cause of these waits, not storage",
+        CheckId::CpuContention => "the CPU, not storage, was the cause of these waits",
         CheckId::ForeignIo => "something else was using the storage",
         CheckId::ThermalThrottling => "the device was slowed by heat",
         CheckId::PayloadIncompressible => "the data could be compressed away",

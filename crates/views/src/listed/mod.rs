@@ -5,8 +5,10 @@ mod effect;
 mod evidence;
 mod heading;
 
+use std::borrow::Cow;
+
 use flashlag_explain::{Calm, findings_of};
-use flashlag_schema::finding::{CauseId, Finding, FindingId, Severity};
+use flashlag_schema::finding::{CauseId, EffectBasis, Finding, FindingId, Severity};
 use flashlag_schema::{Environment, Run};
 
 use crate::sentences;
@@ -36,13 +38,13 @@ pub struct ListedFinding {
     /// What the cost is counted by: `saves`; absent without a figure.
     pub per: Option<&'static str>,
     /// What was found, and what that does: a sentence.
-    pub finding: &'static str,
+    pub finding: Cow<'static, str>,
     /// What the change is worth, and how that is known: a sentence. Absent without a figure.
     pub effect: Option<String>,
     /// Why there is no figure, in words.
     pub unknown: Option<String>,
     /// What to do: a sentence.
-    pub action: &'static str,
+    pub action: Cow<'static, str>,
     /// What the action costs; `None` where it costs nothing.
     pub price: Option<&'static str>,
     /// Commands that give a missing figure.
@@ -104,8 +106,16 @@ pub fn in_words(run: Option<&Run>, findings: &[Finding]) -> FindingList {
     }
 }
 
+/// The filesystem that a forecast says to be the faster one.
+fn other_filesystem(finding: &Finding) -> Option<&str> {
+    let EffectBasis::Forecast { change, .. } = &finding.effect.value()?.basis else { return None };
+    let other = change.strip_prefix("fs=")?.split(',').next();
+    other.filter(|_| finding.id == FindingId::OtherFilesystem)
+}
+
 fn one(run: Option<&Run>, finding: &Finding) -> ListedFinding {
     let known = finding.effect.value();
+    let other = other_filesystem(finding);
     ListedFinding {
         id: finding.id,
         severity: finding.severity,
@@ -117,11 +127,15 @@ fn one(run: Option<&Run>, finding: &Finding) -> ListedFinding {
         },
         cost_s_per_1000: finding.cost(),
         per: known.map(|effect| effect::plural(effect.per)),
-        finding: sentences::finding(finding.id),
+        finding: other.as_ref().map_or(sentences::finding(finding.id).into(), |other| {
+            format!("On this device {other} would wait less.").into()
+        }),
         effect: known.map(|effect| effect::sentence(run, effect)),
         // Of a set-up alone nothing has a figure.
         unknown: run.and(finding.effect.reason()).map(str::to_owned),
-        action: sentences::action(finding.action),
+        action: other.map_or(sentences::action(finding.action).into(), |other| {
+            format!("Format with {other}, after a test on a device of the same kind.").into()
+        }),
         price: finding.risk.map(sentences::price),
         commands: finding.commands.clone(),
         evidence: finding.evidence.iter().map(|fact| evidence::in_words(run, fact)).collect(),
