@@ -118,7 +118,7 @@ fn one(run: Option<&Run>, finding: &Finding) -> ListedFinding {
         cost_s_per_1000: finding.cost(),
         per: known.map(|effect| effect::plural(effect.per)),
         finding: sentences::finding(finding.id),
-        effect: known.map(|effect| effect::sentence(run, effect)),
+        effect: known.map(|effect| effect::sentence(run, finding.id, effect)),
         // Of a set-up alone nothing has a figure.
         unknown: run.and(finding.effect.reason()).map(str::to_owned),
         action: sentences::action(finding.action),
