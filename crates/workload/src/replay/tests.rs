@@ -41,6 +41,7 @@ fn trace(kinds: &[TraceFileKind], events: Vec<TraceEvent>) -> Trace {
         ..TraceFile::default()
     };
     let devices = vec![TraceDevice { name: "8,0".to_owned(), below: None }; 2];
+    let events = events.into();
     Trace { files: kinds.iter().map(file).collect(), devices, events, ..Trace::default() }
 }
 
