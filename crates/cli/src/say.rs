@@ -5,7 +5,7 @@
 //! through only what the text's own layout needs. A closed standard output is an error, which ends
 //! the program quietly; standard error never fails.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 
 use anyhow::Result;
 use flashlag_term::{Style, wrapped};
@@ -33,6 +33,22 @@ pub fn data(text: &str) -> Result<()> {
         true => write(&kept(text, Keeps { colors: false, tabs: true })),
         false => write(text),
     }
+}
+
+/// As [`data`], of text that is written piece by piece.
+pub fn data_by(contents: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    let stdout = io::stdout().lock();
+    if stdout.is_terminal() {
+        // What a person looks at is not large.
+        let mut text = Vec::new();
+        contents(&mut text)?;
+        drop(stdout);
+        return data(&String::from_utf8_lossy(&text));
+    }
+    let mut to = BufWriter::with_capacity(1 << 16, stdout);
+    contents(&mut to)?;
+    to.flush()?;
+    Ok(())
 }
 
 /// Standard output for messages between processes of flashlag, which are no text.

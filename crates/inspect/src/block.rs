@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::below::{Below, whole};
 use crate::mount::{Mount, mount_of};
 use crate::root::Root;
 
@@ -109,12 +110,11 @@ fn descend(root: &Root, node: &Path, stack: &mut Stack, depth: usize) {
     if depth >= DEEPEST || stack.disks.contains(&node) || stack.mapped.contains(&node) {
         return;
     }
-    let slaves = root.names(node.join("slaves"));
-    let slaves = slaves.iter().filter_map(|slave| root.resolve(node.join("slaves").join(slave)));
-    let mut below: Vec<PathBuf> = slaves.collect();
-    if let Ok(file) = root.line(node.join("loop/backing_file")) {
-        below.extend(below_file(root, &file, stack));
-    }
+    let below = match Below::of(root, &node) {
+        Below::Devices(devices) => devices,
+        Below::File(file) => below_file(root, &file, stack).into_iter().collect(),
+        Below::Disk(disk) => vec![disk],
+    };
     if below.is_empty() {
         stack.disks.push(node);
         return;
@@ -127,20 +127,12 @@ fn descend(root: &Root, node: &Path, stack: &mut Stack, depth: usize) {
 }
 
 /// The block device below the file that a loop device shows.
-fn below_file(root: &Root, file: &str, stack: &mut Stack) -> Option<PathBuf> {
-    let file = Path::new(file.strip_suffix(" (deleted)").unwrap_or(file));
+fn below_file(root: &Root, file: &Path, stack: &mut Stack) -> Option<PathBuf> {
+    // A removed file was in the same directory.
     let mount = mount_of(root, file.parent()?).ok()?;
     let node = node_of(root, &mount).ok();
     stack.filesystems.push(mount);
     node
-}
-
-/// The whole disk of a partition; anything else is whole.
-pub(crate) fn whole(root: &Root, node: &Path) -> PathBuf {
-    match node.parent() {
-        Some(parent) if root.has(node.join("partition")) => parent.to_owned(),
-        _ => node.to_owned(),
-    }
 }
 
 /// `dm-0 (crypt)`, `md0 (raid1)`, `loop0`.

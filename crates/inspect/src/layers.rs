@@ -1,9 +1,10 @@
 //! What a write passes through, as one list from the path down to the disk.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use flashlag_schema::{Layer, LayerKind};
 
+use crate::below::Below;
 use crate::block::{Stack, mapped_target, name};
 use crate::disk;
 use crate::encryption::{mapped, per_file};
@@ -39,7 +40,7 @@ pub(crate) fn layers(
         {
             layers.push(filesystem(mount, LayerKind::Filesystem));
         }
-        for slave in slaves(root, node) {
+        for slave in Below::of(root, node).devices() {
             partition(root, &slave, &mut layers);
         }
     }
@@ -83,11 +84,6 @@ fn kind_of(mount: &Mount, is_on_a_device: bool) -> LayerKind {
         kind if kind.starts_with("fuse") => LayerKind::Fuse,
         _ => LayerKind::Filesystem,
     }
-}
-
-fn slaves(root: &Root, node: &Path) -> Vec<PathBuf> {
-    let all = node.join("slaves");
-    root.names(&all).iter().filter_map(|slave| root.resolve(all.join(slave))).collect()
 }
 
 fn partition(root: &Root, node: &Path, layers: &mut Vec<Layer>) {

@@ -8,6 +8,7 @@
 #![deny(unsafe_code)]
 
 pub mod android;
+mod below;
 mod block;
 mod by_inode;
 mod cipher;
@@ -30,6 +31,7 @@ mod thermal;
 mod ufs;
 mod watch;
 
+pub use below::Below;
 pub use by_inode::path_of_inode;
 pub use conditions::conditions;
 pub use mount::{Mount, mount_of, mounts};

@@ -1,7 +1,7 @@
 use std::time::{Duration, Instant};
 
 use flashlag_schema::trace::{Trace, TraceSource, TraceSourceKind};
-use flashlag_trace::{Builder, recognize};
+use flashlag_trace::{Builder, MOST_EVENTS, recognize};
 use flashlag_units::Nanos;
 
 use crate::disks::Disks;
@@ -10,9 +10,6 @@ use crate::places::Places;
 use crate::source::{KernelCost, Scope, Source};
 use crate::tally::Tally;
 use crate::tracefs::Tracefs;
-
-/// The events that are kept: about half a gigabyte of memory.
-const MOST_EVENTS: usize = 4_000_000;
 
 /// The sources, in the order in which they are tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

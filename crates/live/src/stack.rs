@@ -1,44 +1,31 @@
 //! Which block device passes its requests on to which, from `/sys`.
 
-use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use flashlag_inspect::{Root, mount_of};
+use flashlag_inspect::{Below, Root, mount_of};
 
 use crate::places::{block_device_of, device_name, is_storage, kernel_number};
 
 /// The devices directly below a block device, by name; `None` where `/sys` does not say.
 pub fn below(name: &str) -> Option<Vec<String>> {
-    below_in(Path::new("/sys"), name)
+    below_in(&Root::system(), name)
 }
 
-/// [`below`] of what a folder says that looks as `/sys` does.
-fn below_in(sys: &Path, name: &str) -> Option<Vec<String>> {
-    let folder = sys.join("class/block").join(name);
-    // Names in `/sys` have no slash: the numbers of a filesystem without a device do not exist there.
-    let real = folder.canonicalize().ok().filter(|_| !name.contains('/'))?;
-    if real.join("partition").exists() {
-        return Some(vec![real.parent()?.file_name()?.to_string_lossy().into_owned()]);
+/// [`below`] of a tree that looks as `/sys` does.
+fn below_in(root: &Root, name: &str) -> Option<Vec<String>> {
+    let last = |node: &PathBuf| Some(node.file_name()?.to_string_lossy().into_owned());
+    match Below::named(root, name)? {
+        Below::Disk(disk) => Some(vec![last(&disk)?]),
+        Below::File(file) => below_file(&file),
+        Below::Devices(devices) => devices.iter().map(last).collect(),
     }
-    if let Ok(file) = fs::read_to_string(real.join("loop/backing_file")) {
-        return below_file(Path::new(file.trim_end_matches('\n')));
-    }
-    let slaves = match fs::read_dir(real.join("slaves")) {
-        Ok(slaves) => slaves,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Some(Vec::new()),
-        Err(_) => return None,
-    };
-    let names = slaves.flatten().map(|slave| slave.file_name().to_string_lossy().into_owned());
-    let mut names: Vec<String> = names.collect();
-    names.sort();
-    Some(names)
 }
 
 /// The device that a loop device's file is on. The kernel's path may be of another namespace, or of a
 /// file that was removed: then nobody knows.
 fn below_file(file: &Path) -> Option<Vec<String>> {
-    let status = fs::metadata(file).ok()?;
+    let status = std::fs::metadata(file).ok()?;
     if let Some(device) = block_device_of(file) {
         return Some(vec![device_name(kernel_number(device))]);
     }
@@ -56,6 +43,7 @@ fn below_file(file: &Path) -> Option<Vec<String>> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::symlink;
 
     use super::*;
@@ -64,7 +52,7 @@ mod tests {
     /// a second disk, and a mapped device over both.
     fn made_up() -> tempfile::TempDir {
         let sys = tempfile::tempdir().unwrap();
-        let at = |path: &str| sys.path().join(path);
+        let at = |path: &str| sys.path().join("sys").join(path);
         fs::create_dir_all(at("class/block")).unwrap();
         for (name, folder) in [
             ("sda", "devices/pci/block/sda"),
@@ -102,7 +90,7 @@ mod tests {
             ("md0", &["sda2", "sdb"]),
             ("dm-1", &["dm-0", "md0"]),
         ] {
-            assert_eq!(below_in(sys.path(), name).unwrap(), expected, "{name}");
+            assert_eq!(below_in(&Root::captured(sys.path()), name).unwrap(), expected, "{name}");
         }
     }
 
@@ -110,21 +98,21 @@ mod tests {
     fn of_a_device_that_is_gone_or_a_name_that_is_a_path_nothing_is_said() {
         let sys = made_up();
         for name in ["sdz", "../block/sda", "8:1", ""] {
-            let said = below_in(sys.path(), name);
-            assert!(said.is_none_or(|said| said.is_empty()), "{name}");
+            assert_eq!(below_in(&Root::captured(sys.path()), name), None, "{name}");
         }
     }
 
     #[test]
     fn a_loop_device_lies_on_the_device_of_its_file_and_on_nothing_known_once_that_is_removed() {
         let sys = made_up();
-        let folder = sys.path().join("class/block/loop0/loop");
+        let root = Root::captured(sys.path());
+        let folder = sys.path().join("sys/class/block/loop0/loop");
         fs::create_dir(&folder).unwrap();
         let file = sys.path().join("image with spaces");
         fs::write(&file, "").unwrap();
         fs::write(folder.join("backing_file"), format!("{}\n", file.display())).unwrap();
-        assert_eq!(below_in(sys.path(), "loop0"), below_file(&file));
+        assert_eq!(below_in(&root, "loop0"), below_file(&file));
         fs::write(folder.join("backing_file"), format!("{} (deleted)\n", file.display())).unwrap();
-        assert_eq!(below_in(sys.path(), "loop0"), None);
+        assert_eq!(below_in(&root, "loop0"), None);
     }
 }

@@ -131,7 +131,7 @@ fn stored(folder: &Path, kinds: &[TraceFileKind], events: Vec<TraceEvent>) -> Pa
     };
     let source = TraceSource { kind: TraceSourceKind::Strace, ..TraceSource::default() };
     let files = kinds.iter().map(file).collect();
-    let tasks = vec![Default::default(); 2];
+    let (tasks, events) = (vec![Default::default(); 2], events.into());
     let trace = Trace { source, files, tasks, events, ..Trace::default() };
     let path = folder.join("t.trace");
     let made = flashlag_trace::write_trace(Vec::new(), &trace).unwrap();

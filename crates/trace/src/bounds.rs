@@ -1,15 +1,15 @@
 //! The length of a trace, and what is said where a trace is too long.
 
-use flashlag_schema::trace::TraceEvent;
+use flashlag_schema::trace::{TraceEvent, TraceEvents};
 use flashlag_units::{Nanos, count};
 
-/// The most events that are kept of a file: memory is bounded whatever the file is. One takes 100 to
-/// 150 bytes.
+/// The most events that are kept of a file or of a running machine: memory is bounded whatever comes. One
+/// takes about 25 bytes.
 pub const MOST_EVENTS: usize = 10_000_000;
 
 /// The time from zero to the end of the last event.
-pub(crate) fn lasted(events: &[TraceEvent]) -> Nanos {
-    let end = |event: &TraceEvent| event.t_ns.plus(event.took_ns.unwrap_or_default());
+pub(crate) fn lasted(events: &TraceEvents) -> Nanos {
+    let end = |event: TraceEvent| event.t_ns.plus(event.took_ns.unwrap_or_default());
     events.iter().map(end).max().unwrap_or_default()
 }
 

@@ -104,12 +104,7 @@ impl Builder {
         task: Option<u32>,
         action: TraceAction,
     ) {
-        self.trace.events.push(TraceEvent { t_ns, took_ns, task, action });
-    }
-
-    /// Makes room for that many more events.
-    pub fn expect(&mut self, events: usize) {
-        self.trace.events.reserve_exact(events);
+        self.trace.events.push(&TraceEvent { t_ns, took_ns, task, action });
     }
 
     /// What the trace says of its source.
@@ -131,15 +126,8 @@ impl Builder {
 
     /// The trace, its events by time.
     pub fn finish(mut self) -> Trace {
-        sort(&mut self.trace.events);
+        self.trace.events.sort();
         self.trace
-    }
-}
-
-/// Sorts events by time. Sorting takes half of their memory once more, also of those that are in order.
-pub(crate) fn sort(events: &mut [TraceEvent]) {
-    if !events.is_sorted_by_key(|event| event.t_ns) {
-        events.sort_by_key(|event| event.t_ns);
     }
 }
 

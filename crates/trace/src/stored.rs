@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, Write};
 
 use flashlag_schema::trace::{
-    TRACE_SCHEMA, Trace, TraceAction, TraceEvent, TraceHead, TraceLine, TraceSource,
+    TRACE_SCHEMA, Trace, TraceAction, TraceEvent, TraceEvents, TraceHead, TraceLine, TraceSource,
 };
 
 /// The longest line of a stored trace, in bytes: a path has at most 4,096.
@@ -35,7 +35,7 @@ impl<W: Write> TraceWriter<W> {
     ///
     /// # Errors
     /// `to` can't be written.
-    pub fn write(&mut self, trace: &Trace, events: &[TraceEvent]) -> io::Result<()> {
+    pub fn write(&mut self, trace: &Trace, events: &TraceEvents) -> io::Result<()> {
         for task in trace.tasks.iter().skip(self.tasks) {
             self.line(&TraceLine::Task(task.clone()))?;
         }
@@ -49,7 +49,7 @@ impl<W: Write> TraceWriter<W> {
         }
         self.devices = self.devices.max(trace.devices.len());
         for event in events {
-            self.line(&TraceLine::Event(event.clone()))?;
+            self.line(&TraceLine::Event(event))?;
         }
         Ok(())
     }
@@ -135,7 +135,7 @@ pub fn read_trace(from: impl BufRead, most_events: usize) -> Result<Trace, Store
             Some(TraceLine::Device(device)) => trace.devices.push(device),
             Some(TraceLine::Event(event)) if trace.events.len() < most_events => {
                 reading.check(&trace, &event)?;
-                trace.events.push(event);
+                trace.events.push(&event);
             }
             Some(TraceLine::Event(_)) => left_out += 1,
             Some(TraceLine::Trace(_)) => return Err(reading.error("a second head")),
@@ -154,7 +154,7 @@ pub fn read_trace(from: impl BufRead, most_events: usize) -> Result<Trace, Store
     if left_out > 0 {
         trace.source.limits.push(crate::bounds::left_out(left_out, most_events));
     }
-    crate::builder::sort(&mut trace.events);
+    trace.events.sort();
     Ok(trace)
 }
 

@@ -22,7 +22,7 @@ const RAW: &str = "\
 #[test]
 fn numbers_of_raw_syscalls_are_read_as_those_of_the_machine_that_they_are_frequent_on() {
     let trace = import(RAW.as_bytes(), None).unwrap().trace;
-    let actions: Vec<&TraceAction> = trace.events.iter().map(|event| &event.action).collect();
+    let actions: Vec<TraceAction> = trace.events.iter().map(|event| event.action).collect();
     let file = 0;
     let expected = [
         TraceAction::Write { file, offset: Some(0x1000), bytes: Bytes(512) },
@@ -30,8 +30,8 @@ fn numbers_of_raw_syscalls_are_read_as_those_of_the_machine_that_they_are_freque
         TraceAction::Truncate { file, bytes: Bytes(0) },
     ];
     // The write that failed for want of room wrote nothing.
-    assert_eq!(actions, expected.iter().collect::<Vec<_>>());
-    assert_eq!(trace.events[1].took_ns, Some(Nanos(2_000_000)));
+    assert_eq!(actions, expected);
+    assert_eq!(trace.events.iter().nth(1).unwrap().took_ns, Some(Nanos(2_000_000)));
 }
 
 #[test]
@@ -57,10 +57,10 @@ fn pieces_of_one_write_in_large_folios_count_once() {
         dd-7 [001] ..... 1.000005: ext4_unlink_enter: dev 8,0 ino 9 size 10000 parent 2
     ";
     let trace = import(lines.as_bytes(), Some(InputFormat::Ftrace)).unwrap().trace;
-    let bytes = |event: &flashlag_schema::trace::TraceEvent| match event.action {
+    let bytes = |event: flashlag_schema::trace::TraceEvent| match event.action {
         TraceAction::Write { bytes, .. } => Some(bytes.0),
         _ => None,
     };
     assert_eq!(trace.events.iter().filter_map(bytes).collect::<Vec<_>>(), [10_000, 4096, 4096]);
-    assert!(matches!(trace.events.last().unwrap().action, TraceAction::Unlink { file: 0 }));
+    assert!(matches!(trace.events.iter().last().unwrap().action, TraceAction::Unlink { file: 0 }));
 }

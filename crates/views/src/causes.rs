@@ -1,10 +1,10 @@
 //! Causes of stalls in words, and how they are known.
 
-use flashlag_schema::{CauseBasis, Phase, StallCause, StallRecord};
+use flashlag_schema::{CauseBasis, Operation, Phase, StallCause, StallRecord};
 
 use crate::format;
 
-/// The name of a cause: `storage`, `waiting for a CPU`, …
+/// The name of a cause, whatever it is of: `storage`, `waiting for a CPU`, …
 pub fn cause_name(cause: StallCause) -> &'static str {
     match cause {
         StallCause::Storage => "storage",
@@ -24,6 +24,19 @@ pub fn cause_name(cause: StallCause) -> &'static str {
         StallCause::WakeUp => "waking up",
         StallCause::Throttling => "throttling",
         StallCause::DevicePeriod => "the device's own period",
+    }
+}
+
+/// What a replayed transaction spends between its calls, as its trace does.
+pub(crate) const PAUSES: &str = "the trace's own pauses";
+
+/// The name of a cause within a phase. Between the calls of a replayed transaction the app of the trace did
+/// something else, which the replay only waits for.
+pub fn cause_name_in(phase: &Phase, cause: StallCause) -> &'static str {
+    let is_transaction = phase.replay.is_some() && phase.operation == Operation::Save;
+    match cause {
+        StallCause::Executing if is_transaction => PAUSES,
+        _ => cause_name(cause),
     }
 }
 

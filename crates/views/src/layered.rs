@@ -1,10 +1,11 @@
 //! One save or write, layer by layer: how many bytes each layer passes on, and how long is waited in it.
 
 use flashlag_explain::Subjects;
+use flashlag_schema::target::FilesystemKind;
 use flashlag_schema::{Operation, Phase, Reading, Run, StallCause};
 use flashlag_units::{Bytes, Nanos};
 
-use crate::causes::cause_name;
+use crate::causes::{PAUSES, cause_name_in};
 use crate::format;
 use crate::outline::phase_title;
 
@@ -36,9 +37,6 @@ pub struct LayerShare {
     /// What that time is: `on the CPU`, `garbage collection 2.1 ms`; may be empty.
     pub what: String,
 }
-
-/// What a replayed transaction spends between its calls, as its trace does.
-const PAUSES: &str = "the trace's own pauses";
 
 impl Layered {
     /// The largest number of bytes of a layer.
@@ -78,7 +76,7 @@ impl Layered {
 pub fn layered(run: &Run) -> Option<Layered> {
     let main = Subjects::of(run).main?;
     let mean = main.latency_ns.mean.filter(|mean| mean.0 > 0)?;
-    let rows = rows(main);
+    let rows = rows(run, main);
     let known = rows.iter().filter(|row| row.bytes.is_some() || row.time.is_some()).count();
     (known >= 2).then(|| Layered {
         one: if main.operation == Operation::Save { "save" } else { "write" },
@@ -92,7 +90,13 @@ fn each(reading: &Reading<Bytes>, phase: &Phase) -> Option<f64> {
     reading.value().map(|bytes| bytes.0 as f64 / phase.ops.max(1) as f64)
 }
 
-fn rows(phase: &Phase) -> Vec<LayerShare> {
+/// Whether there is no filesystem: files of a simulation are ranges of its device.
+fn is_raw(run: &Run) -> bool {
+    let mount = run.target.profile.as_ref().map(|profile| profile.filesystem.split(',').next());
+    mount.flatten() == Some(FilesystemKind::Raw.name())
+}
+
+fn rows(run: &Run, phase: &Phase) -> Vec<LayerShare> {
     let ledger = &phase.ledger;
     let times = times(phase);
     let plain = String::new;
@@ -110,7 +114,7 @@ fn rows(phase: &Phase) -> Vec<LayerShare> {
         layer("application", each(&ledger.app_bytes, phase), plain(), Place::Application),
         layer(calls, each(&ledger.syscall_bytes, phase), plain(), Place::None),
     ];
-    if times.known == Known::ByCause {
+    if times.known == Known::ByCause && !is_raw(run) {
         rows.push(layer("filesystem", None, own(phase), Place::Filesystem));
     }
     rows.push(layer("queue", each(&ledger.block_bytes, phase), requests(phase), Place::Queue));
@@ -190,11 +194,7 @@ fn times(phase: &Phase) -> Times {
     let waited = phase.intervals.iter().flat_map(|interval| &interval.waited);
     let mut parts: Vec<(Place, Nanos, String)> = Vec::new();
     for part in waited {
-        let (place, what) = match (part.cause, phase.replay.is_some()) {
-            // Between the calls of a transaction the app of the trace did something else.
-            (StallCause::Executing, true) => (Place::Application, PAUSES),
-            (cause, _) => place_of(cause),
-        };
+        let (place, what) = place_of(phase, part.cause);
         match parts.iter_mut().find(|(at, _, name)| (*at, name.as_str()) == (place, what)) {
             Some((_, time, _)) => *time = time.plus(part.ns),
             None => parts.push((place, part.ns, what.to_owned())),
@@ -224,7 +224,7 @@ fn times(phase: &Phase) -> Times {
     }
 }
 
-fn place_of(cause: StallCause) -> (Place, &'static str) {
+fn place_of(phase: &Phase, cause: StallCause) -> (Place, &'static str) {
     let place = match cause {
         StallCause::Cpu | StallCause::Executing | StallCause::Stopped => Place::Application,
         StallCause::FilesystemCommit
@@ -236,5 +236,5 @@ fn place_of(cause: StallCause) -> (Place, &'static str) {
         StallCause::Storage => return (Place::Device, "the writes and flushes themselves"),
         _ => Place::Device,
     };
-    (place, cause_name(cause))
+    (place, cause_name_in(phase, cause))
 }

@@ -39,7 +39,7 @@ mod verdict;
 mod waits;
 mod worst;
 
-pub use causes::{basis_in_words, cause_name};
+pub use causes::{basis_in_words, cause_name, cause_name_in};
 pub use compare::{
     CheckDifference, CompareError, CompareOptions, CompareRow, CompareSide, Comparison, Difference,
     Gate, GateCase, GateError, GateOutcome, Group, Ratio, RatioKind, Subject, compare,
@@ -61,8 +61,8 @@ pub use naming::{
     test_title,
 };
 pub use outline::{
-    LAG_IS_A_BUDGET, PhaseChange, PhaseStalls, Stalls, causes_known, change_name, changes,
-    changes_heading, distribution_heading, environment_heading, for_people, phase_title,
+    LAG_IS_A_BUDGET, PhaseChange, PhaseStalls, Stalls, StallsOfCause, causes_known, change_name,
+    changes, changes_heading, distribution_heading, environment_heading, for_people, phase_title,
     saves_heading, stalls, test_name, tests_heading, trust_heading, wait_layers,
 };
 pub use overload::{OVERLOAD_RULE, Overload, Overloads, overload};

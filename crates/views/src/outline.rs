@@ -46,11 +46,22 @@ pub struct PhaseStalls {
     /// Whether the median wait is over the limit, so that those over it are no stalls.
     pub usual: bool,
     /// Listed stalls by cause, most first.
-    pub causes: Vec<(StallCause, usize)>,
+    pub causes: Vec<StallsOfCause>,
     /// Listed stalls with a known cause, by how it is known.
     pub bases: Vec<(CauseBasis, usize)>,
     /// Failed checks that cover it.
     pub failures: Vec<Failure>,
+}
+
+/// The listed stalls of one cause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StallsOfCause {
+    /// The cause.
+    pub cause: StallCause,
+    /// Its name in that phase.
+    pub name: &'static str,
+    /// How many.
+    pub stalls: usize,
 }
 
 /// A change over time, with its phase.
@@ -216,7 +227,15 @@ fn phase_stalls(run: &Run, found: &[StallFinding], index: usize, phase: &Phase) 
         longest_at: phase.stalls.iter().max_by_key(|stall| stall.ns).map(|stall| stall.t_ns),
         total: found.total_ns,
         usual: found.usual,
-        causes: found.causes.iter().map(|count| (count.cause, count.stalls as usize)).collect(),
+        causes: found
+            .causes
+            .iter()
+            .map(|count| StallsOfCause {
+                cause: count.cause,
+                name: causes::cause_name_in(phase, count.cause),
+                stalls: count.stalls as usize,
+            })
+            .collect(),
         bases: causes::bases(phase),
         failures: failures_of(run, phase),
     }

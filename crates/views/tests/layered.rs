@@ -6,7 +6,7 @@ use flashlag_schema::*;
 use flashlag_stats::Histogram;
 use flashlag_testing::{bare_run, closed_loop_phase};
 use flashlag_units::{Bytes, Nanos};
-use flashlag_views::{layered, story};
+use flashlag_views::{Cell, in_words, layered, stalls, stalls_table, story};
 
 const MS: u64 = 1_000_000;
 
@@ -133,13 +133,8 @@ fn the_story_names_the_largest_cause_with_the_gain_of_the_list() {
     );
 }
 
-#[test]
-fn what_a_replayed_transaction_spends_between_its_calls_is_a_pause_of_its_trace() {
-    let parts = [(StallCause::Executing, 12), (StallCause::Storage, 8)];
-    let mut phase = modelled(&parts);
-    let said = |phase: &Phase| layered(&bare_run(vec![phase.clone()])).unwrap().sentence().unwrap();
-    assert!(said(&phase).contains("12 ms pass in the application"), "{}", said(&phase));
-    phase.replay = Some(replay::Replayed {
+fn replayed() -> replay::Replayed {
+    replay::Replayed {
         trace_sha256: String::new(),
         source: trace::TraceSourceKind::Strace,
         level: replay::ReplayLevel::Calls,
@@ -148,7 +143,110 @@ fn what_a_replayed_transaction_spends_between_its_calls_is_a_pause_of_its_trace(
         traced_ns: None,
         traced_histogram: None,
         transactions: Some(replay::TraceTransactions { rollback: 500, log: 0 }),
-    });
+    }
+}
+
+/// A stall whose cause follows from what it waited for, as in a simulation.
+fn stalled(at: u64, parts: &[(StallCause, u64)]) -> StallRecord {
+    let waited: Vec<WaitPart> =
+        parts.iter().map(|(cause, ms)| WaitPart { cause: *cause, ns: Nanos(ms * MS) }).collect();
+    StallRecord {
+        t_ns: Nanos(at),
+        ns: Nanos(parts.iter().map(|(_, ms)| ms * MS).sum()),
+        cause: StallCause::known(&waited, None),
+        cause_basis: CauseBasis::Modelled,
+        time: None,
+        waited,
+        around: None,
+    }
+}
+
+#[test]
+fn stalls_of_a_replayed_transaction_are_its_trace_s_pauses_where_most_of_it_is() {
+    let mut phase = modelled(&[(StallCause::Executing, 12), (StallCause::Storage, 8)]);
+    phase.stalls = vec![
+        stalled(1, &[(StallCause::Executing, 300), (StallCause::Storage, 100)]),
+        stalled(2, &[(StallCause::Executing, 250), (StallCause::GarbageCollection, 90)]),
+        stalled(3, &[(StallCause::Executing, 100), (StallCause::GarbageCollection, 200)]),
+    ];
+    phase.stalls_seen = 3;
+    let named = |phase: &Phase| {
+        let phases = stalls(&bare_run(vec![phase.clone()])).unwrap().phases;
+        let causes = phases[0].causes.iter().map(|of| (of.name, of.stalls));
+        (causes.collect::<Vec<_>>(), stalls_table(&phases).groups[0].rows[0].cells.clone())
+    };
+    let cell = |cells: &[Cell], wanted: &str| cells.iter().any(|cell| cell.text() == wanted);
+    let (causes, cells) = named(&phase);
+    assert_eq!(causes, [("on the CPU", 2), ("garbage collection", 1)]);
+    assert!(cell(&cells, "on the CPU"), "{cells:?}");
+
+    phase.replay = Some(replayed());
+    let (causes, cells) = named(&phase);
+    assert_eq!(causes, [("the trace's own pauses", 2), ("garbage collection", 1)]);
+    assert!(cell(&cells, "the trace's own pauses"), "{cells:?}");
+
+    // A single call of a trace has no pauses: its work is its own.
+    phase.operation = Operation::ReplaySync;
+    assert_eq!(named(&phase).0[0], ("on the CPU", 2));
+}
+
+#[test]
+fn a_simulation_without_a_filesystem_has_no_row_for_one() {
+    let mut run = bare_run(vec![modelled(&[(StallCause::Storage, 12), (StallCause::Cpu, 8)])]);
+    let mut names = |filesystem: &str| {
+        run.target.profile = Some(ProfileRecord {
+            name: "x".to_owned(),
+            about: String::new(),
+            filesystem: filesystem.to_owned(),
+            text: String::new(),
+            device_options: Vec::new(),
+        });
+        layered(&run).unwrap().rows.iter().map(|row| row.name).collect::<Vec<_>>()
+    };
+    assert_eq!(names("raw"), ["application", "SQLite", "queue", "flash"]);
+    assert_eq!(names("ext4,nobarrier"), ["application", "SQLite", "filesystem", "queue", "flash"]);
+}
+
+#[test]
+fn a_forecast_of_another_filesystem_says_that_both_are_new() {
+    let finding = |id: finding::FindingId| finding::Finding {
+        id,
+        severity: finding::Severity::Minor,
+        evidence: Vec::new(),
+        effect: Reading::Value(finding::Effect {
+            basis: finding::EffectBasis::Forecast {
+                profile: "x".to_owned(),
+                of: finding::ProfileOf::Nearest,
+                change: "fs=f2fs".to_owned(),
+                size_bytes: None,
+            },
+            per: finding::Counted::Saves,
+            now_ns: Nanos(20 * MS),
+            fixed_ns: Some(Nanos(9 * MS)),
+            cost_s_per_1000: finding::Estimate { value: 11.0, interval: None },
+        }),
+        action: finding::FindingAction::ChangeFilesystem,
+        risk: None,
+        commands: Vec::new(),
+        source: String::new(),
+    };
+    let said = |id| in_words(None, &[finding(id)]).findings.remove(0).effect.unwrap();
+    let other = said(finding::FindingId::OtherFilesystem);
+    assert!(
+        other.contains("9.0 ms instead of 20 ms") && other.contains("new and empty"),
+        "{other}"
+    );
+    let barriers = said(finding::FindingId::NoBarrier);
+    assert!(!barriers.contains("new and empty"), "{barriers}");
+}
+
+#[test]
+fn what_a_replayed_transaction_spends_between_its_calls_is_a_pause_of_its_trace() {
+    let parts = [(StallCause::Executing, 12), (StallCause::Storage, 8)];
+    let mut phase = modelled(&parts);
+    let said = |phase: &Phase| layered(&bare_run(vec![phase.clone()])).unwrap().sentence().unwrap();
+    assert!(said(&phase).contains("12 ms pass in the application"), "{}", said(&phase));
+    phase.replay = Some(replayed());
     let paused = said(&phase);
     let wanted =
         "Of a mean save of 20 ms, 12 ms pass in the trace's own pauses and 8.0 ms in the flash.";

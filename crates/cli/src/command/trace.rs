@@ -1,10 +1,10 @@
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use flashlag_runner::OutputKind;
-use flashlag_schema::trace::Trace;
+use flashlag_schema::trace::{Trace, TraceLedger};
 use flashlag_term::Style;
 use flashlag_trace::{add_up, import, write_trace};
 
@@ -30,18 +30,14 @@ pub fn trace(args: &TraceArgs, terminal: &Terminal) -> Result<Exit> {
         None => live::record(args, terminal)?,
     };
     let Recorded { trace: Some(trace), ended } = recorded else { return Ok(recorded.ended) };
-    let text = match args.output.is_some() {
-        true => Some(written(&trace, args.format)?),
-        false => None,
-    };
-    match (place, text) {
-        (Some(place), Some(text)) => place.write(&text)?,
-        (None, Some(text)) => {
-            return say::data(&String::from_utf8_lossy(&text)).map(|()| ended);
-        }
-        (_, None) => {}
+    let ledger = add_up(&trace);
+    let contents = |to: &mut dyn Write| written(to, (&trace, &ledger), args.format);
+    match place {
+        Some(place) => place.write_by(contents)?,
+        None if args.output.is_some() => return say::data_by(contents).map(|()| ended),
+        None => {}
     }
-    shown(&trace, args, terminal)?;
+    shown(&ledger, args, terminal)?;
     Ok(ended)
 }
 
@@ -57,29 +53,28 @@ fn imported(from: &Path, args: &TraceArgs) -> Result<Trace> {
     Ok(imported.with_context(|| format!("no trace can be made of {name}"))?.trace)
 }
 
-/// The trace in a format of files.
-fn written(trace: &Trace, format: TraceFormat) -> Result<Vec<u8>> {
-    Ok(match format {
-        TraceFormat::Jsonl => write_trace(Vec::new(), trace)?,
-        TraceFormat::Perfetto => {
-            let mut text = Vec::new();
-            flashlag_export::perfetto::write(&mut text, trace, &add_up(trace))?;
-            text
-        }
-    })
+/// Writes the trace in a format of files.
+fn written(
+    to: &mut dyn Write,
+    (trace, ledger): (&Trace, &TraceLedger),
+    format: TraceFormat,
+) -> io::Result<()> {
+    match format {
+        TraceFormat::Jsonl => write_trace(to, trace).map(drop),
+        TraceFormat::Perfetto => flashlag_export::perfetto::write(to, trace, ledger),
+    }
 }
 
 /// Prints the table.
-fn shown(trace: &Trace, args: &TraceArgs, terminal: &Terminal) -> Result<()> {
-    let ledger = add_up(trace);
+fn shown(ledger: &TraceLedger, args: &TraceArgs, terminal: &Terminal) -> Result<()> {
     if args.json {
-        return say::json(&format!("{}\n", serde_json::to_string_pretty(&ledger)?));
+        return say::json(&format!("{}\n", serde_json::to_string_pretty(ledger)?));
     }
     // Standard output is the command's, as with strace and perf.
     if !args.command.is_empty() {
         let style = Style::of_stderr();
-        say::view_beside(&flashlag_term::trace(&ledger, style, terminal.verbose));
+        say::view_beside(&flashlag_term::trace(ledger, style, terminal.verbose));
         return Ok(());
     }
-    say::view(&flashlag_term::trace(&ledger, terminal.stdout, terminal.verbose))
+    say::view(&flashlag_term::trace(ledger, terminal.stdout, terminal.verbose))
 }

@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io::Write;
+use std::io::{self, BufWriter, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
@@ -18,6 +18,9 @@ use super::name::{TEMPORARY_ENDING, is_temporary, new_id, temporary_name};
 
 /// How often a temporary is made anew where a clean-up beside us was faster.
 const ATTEMPTS: u32 = 16;
+
+/// Bytes that are written at once.
+const BUFFER: usize = 1 << 16;
 
 /// The file that a published file may replace.
 #[derive(Clone, Copy, Debug)]
@@ -126,24 +129,40 @@ impl Publisher {
         contents: &[u8],
         replaces: Replaces<'_>,
     ) -> Result<Stat, PublishError> {
+        self.publish_written(name, |to| to.write_all(contents), replaces)
+    }
+
+    /// As [`Publisher::publish`], of contents that are written piece by piece, and again where a
+    /// clean-up was faster: what is larger than memory should be is never whole in it.
+    ///
+    /// # Errors
+    /// As [`Publisher::publish`].
+    pub fn publish_written(
+        &self,
+        name: &OsStr,
+        contents: impl Fn(&mut dyn Write) -> io::Result<()>,
+        replaces: Replaces<'_>,
+    ) -> Result<Stat, PublishError> {
         for _ in 1..ATTEMPTS {
-            match self.publish_once(name, contents, replaces) {
+            match self.publish_once(name, &contents, replaces) {
                 // A clean-up removed it before its lock was there, or the directory was removed.
                 Err(PublishError::Os(Errno::NOENT)) => {}
                 done => return done,
             }
         }
-        self.publish_once(name, contents, replaces)
+        self.publish_once(name, &contents, replaces)
     }
 
     fn publish_once(
         &self,
         name: &OsStr,
-        contents: &[u8],
+        contents: &impl Fn(&mut dyn Write) -> io::Result<()>,
         replaces: Replaces<'_>,
     ) -> Result<Stat, PublishError> {
-        let mut file = self.create()?;
-        let written = file.write_all(contents).and_then(|()| file.sync_all());
+        let file = self.create()?;
+        let mut to = BufWriter::with_capacity(BUFFER, &file);
+        let written = contents(&mut to).and_then(|()| to.flush()).and_then(|()| file.sync_all());
+        drop(to);
         let placed = match written {
             Ok(()) => self.place(name, replaces),
             Err(error) => Err(PublishError::Os(Errno::from_io_error(&error).unwrap_or(Errno::IO))),

@@ -36,10 +36,10 @@ pub fn write(mut to: impl Write, trace: &Trace, ledger: &TraceLedger) -> io::Res
     }
     let mut lanes = vec![Vec::new(); trace.devices.len()];
     for (event, number) in trace.events.iter().zip(0_u64..) {
-        let Some(value) = slice(trace, event, &mut lanes) else { continue };
+        let Some(value) = slice(trace, &event, &mut lanes) else { continue };
         line(value)?;
         if stalls.contains(&number) {
-            line(stall(trace, event))?;
+            line(stall(trace, &event))?;
         }
     }
     to.write_all(b"\n]}\n")

@@ -41,7 +41,8 @@ fn sample() -> Trace {
             request(1_100, 300),
             request(1_200, 300),
             request(1_400, 100),
-        ],
+        ]
+        .into(),
         ..Trace::default()
     }
 }

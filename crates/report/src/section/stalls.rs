@@ -7,8 +7,8 @@ use askama::Template;
 use flashlag_schema::{Phase, Run, StallCause, StallRecord};
 use flashlag_units::Nanos;
 use flashlag_views::{
-    Column, PhaseStalls, basis_in_words, cause_name, causes_known, failures_of, format, stalls,
-    stalls_table, wait_layers,
+    Column, PhaseStalls, basis_in_words, cause_name, cause_name_in, causes_known, failures_of,
+    format, stalls, stalls_table, wait_layers,
 };
 
 use super::figures::{Frame, table};
@@ -54,11 +54,12 @@ pub(super) fn section(run: &Run) -> Option<Section> {
         .into_iter()
         .filter_map(|phase| chart(run, phase, run.phases.get(phase.phase)?))
         .collect();
-    let causes: Vec<StallCause> =
-        phases.iter().flat_map(|phase| &phase.causes).map(|(cause, _)| *cause).collect();
-    let kinds =
-        Kind::ALL.into_iter().filter(|kind| causes.iter().any(|cause| Kind::of(*cause) == *kind));
-    let explained = causes.iter().any(|cause| *cause != StallCause::Unknown);
+    let causes: Vec<Named> =
+        phases.iter().flat_map(|phase| &phase.causes).map(|of| (of.cause, of.name)).collect();
+    let kinds = Kind::ALL
+        .into_iter()
+        .filter(|kind| causes.iter().any(|(cause, _)| Kind::of(*cause) == *kind));
+    let explained = causes.iter().any(|(cause, _)| *cause != StallCause::Unknown);
     let (rows, more) = longest_rows(&phases);
     let body = Body {
         more,
@@ -133,21 +134,31 @@ fn usual_in_words(run: &Run, usual: &[PhaseStalls]) -> Option<String> {
 /// Maximum number of named tests; of more only the number is printed.
 const NAMED: usize = 6;
 
+/// A cause with its name in its phase.
+type Named = (StallCause, &'static str);
+
 /// The causes of a kind, of those that there are.
-fn kind_in_words(kind: Kind, causes: &[StallCause]) -> String {
+fn kind_in_words(kind: Kind, causes: &[Named]) -> String {
     match kind {
         Kind::Storage => return "blocked on storage".to_owned(),
         Kind::Cpu => return "waiting for a CPU".to_owned(),
-        Kind::Executing => return "executing".to_owned(),
-        Kind::Unknown if causes.contains(&StallCause::Stopped) => {
+        Kind::Unknown if causes.iter().any(|(cause, _)| *cause == StallCause::Stopped) => {
             return "the program itself was stopped, several things, or unknown".to_owned();
         }
         Kind::Unknown => return "several things, or unknown".to_owned(),
-        Kind::Filesystem | Kind::OtherIo | Kind::WakeUp | Kind::WriteCache | Kind::Flash => {}
+        Kind::Executing
+        | Kind::Filesystem
+        | Kind::OtherIo
+        | Kind::WakeUp
+        | Kind::WriteCache
+        | Kind::Flash => {}
     }
     let mut names: Vec<String> = Vec::new();
-    for cause in causes.iter().filter(|cause| Kind::of(**cause) == kind) {
-        let name = cause_name(*cause).to_owned();
+    for (_, name) in causes.iter().filter(|(cause, _)| Kind::of(*cause) == kind) {
+        let name = match *name == cause_name(StallCause::Executing) {
+            true => "executing".to_owned(),
+            false => (*name).to_owned(),
+        };
         if !names.contains(&name) {
             names.push(name);
         }
@@ -159,8 +170,9 @@ fn kind_in_words(kind: Kind, causes: &[StallCause]) -> String {
 fn layers(run: &Run, phase: &Phase) -> Option<(Markup, Vec<(Markup, String)>)> {
     const HEIGHT: u32 = 56;
     let parts = wait_layers(phase);
-    let causes: Vec<StallCause> =
-        parts.iter().flat_map(|(_, parts)| parts).map(|part| part.cause).collect();
+    let named = |cause: StallCause| (cause, cause_name_in(phase, cause));
+    let causes: Vec<Named> =
+        parts.iter().flat_map(|(_, parts)| parts).map(|part| named(part.cause)).collect();
     let layers = Layers::of(&parts)?;
     let named: Vec<(Kind, String)> = layers
         .key()
@@ -205,7 +217,7 @@ fn chart(run: &Run, stalls: &PhaseStalls, phase: &Phase) -> Option<Chart> {
         title: stalls.title.clone(),
         flag: Flag::of(run, &stalls.failures),
         svg: drawing.named(HEIGHT, &label),
-        longest: longest_in_words(&phase.stalls),
+        longest: longest_in_words(phase),
         layers: layers(run, phase),
     })
 }
@@ -255,8 +267,8 @@ pub(crate) fn drawing(run: &Run, index: usize) -> Option<(Svg, String)> {
     Some((plot.drawing(), label))
 }
 
-fn longest_in_words(stalls: &[StallRecord]) -> Vec<String> {
-    let mut order: Vec<&StallRecord> = stalls.iter().collect();
+fn longest_in_words(phase: &Phase) -> Vec<String> {
+    let mut order: Vec<&StallRecord> = phase.stalls.iter().collect();
     order.sort_by_key(|stall| Reverse(stall.ns));
     let words = |stall: &&StallRecord| {
         let length = format::time(stall.ns);
@@ -266,7 +278,7 @@ fn longest_in_words(stalls: &[StallRecord]) -> Vec<String> {
         };
         match stall.cause {
             StallCause::Unknown => format!("{length} {at}"),
-            cause => format!("{length} {at} ({})", cause_name(cause)),
+            cause => format!("{length} {at} ({})", cause_name_in(phase, cause)),
         }
     };
     order.iter().take(NAMED_STALLS).map(words).collect()

@@ -1,4 +1,5 @@
 use std::ffi::OsString;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use flashlag_engine::guard::{PublishError, Publisher, Replaces};
@@ -56,15 +57,27 @@ impl Destination {
     /// # Errors
     /// The file can't be written, or something that must not be replaced has the name by now.
     pub fn write(&self, contents: &[u8]) -> Result<(), RunError> {
+        self.write_by(|to| to.write_all(contents))
+    }
+
+    /// As [`Destination::write`], of contents that are written piece by piece: they may be asked for
+    /// again where another process was faster.
+    ///
+    /// # Errors
+    /// As [`Destination::write`].
+    pub fn write_by(
+        &self,
+        contents: impl Fn(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), RunError> {
         let path = self.path();
-        match self.publisher.publish(&self.name, contents, replaces(self.found.as_ref())) {
+        let put = |found| self.publisher.publish_written(&self.name, &contents, found);
+        match put(replaces(self.found.as_ref())) {
             Ok(_) => Ok(()),
             Err(PublishError::Os(errno)) => Err(refused(&path, errno)),
             Err(PublishError::Taken) => {
                 // Made meanwhile, perhaps by another run: the same rules apply.
                 let again = Destination::look(&path, self.kind, self.force)?;
-                let found = replaces(again.found.as_ref());
-                let written = self.publisher.publish(&self.name, contents, found);
+                let written = put(replaces(again.found.as_ref()));
                 written.map(drop).map_err(|error| match error {
                     PublishError::Os(errno) => refused(&path, errno),
                     PublishError::Taken => refused(&path, Errno::EXIST),

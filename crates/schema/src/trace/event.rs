@@ -4,7 +4,7 @@ use flashlag_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
 /// One event.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TraceEvent {
     /// When the event began, from the beginning of the trace.
@@ -20,7 +20,7 @@ pub struct TraceEvent {
 }
 
 /// What was done. Files and devices are indices into a trace's lists.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
 pub enum TraceAction {
     /// A file was opened.

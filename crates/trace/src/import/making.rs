@@ -118,11 +118,6 @@ impl Making {
         }
     }
 
-    /// Makes room for that many more events.
-    pub(super) fn expect(&mut self, events: usize) {
-        self.builder.expect(events.min(self.most_events.saturating_sub(self.events)));
-    }
-
     /// The most events that are kept.
     pub(super) fn most_events(&self) -> usize {
         self.most_events
@@ -165,9 +160,7 @@ impl Making {
         }
         let mut trace = self.builder.finish();
         let first = trace.events.first().map_or(Nanos::ZERO, |event| event.t_ns);
-        for event in &mut trace.events {
-            event.t_ns = event.t_ns.saturating_since(first);
-        }
+        trace.events.make_earlier(first.0);
         trace.source.lasted_ns = lasted(&trace.events);
         trace
     }

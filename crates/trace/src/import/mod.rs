@@ -11,7 +11,6 @@ mod lines;
 mod making;
 mod pair;
 mod perfetto;
-mod pile;
 mod processes;
 mod rwbs;
 mod strace;

@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
-use flashlag_schema::trace::{BlockFlags, BlockOperation, TraceAction, TraceLayer};
+use flashlag_schema::trace::{
+    BlockFlags, BlockOperation, Pack, PackedFlags, PackedList, TraceAction, TraceLayer,
+};
 use flashlag_units::{Bytes, Nanos, count};
+use serde::{Deserialize, Serialize};
 
 use super::making::Making;
-use super::pile::Pile;
 use super::text::SECTOR;
 use crate::bounds::MOST_EVENTS;
 
@@ -101,7 +103,7 @@ pub(super) struct Requests {
     issued: Waiting,
     /// Completions that came without a beginning.
     early: Waiting,
-    done: Pile<Done>,
+    done: PackedList<Done>,
     /// Requests beyond the bound of events.
     beyond: u64,
 }
@@ -202,13 +204,14 @@ impl Requests {
 
     /// Adds the requests that have ended, of a running machine with one clock.
     pub(super) fn add_ended(&mut self, making: &mut Making) {
-        let done = std::mem::take(&mut self.done);
+        let mut done = std::mem::take(&mut self.done);
         if done.is_empty() {
             return;
         }
         making.sees(TraceLayer::Block);
         let clock = Clock { first: Nanos::ZERO, last: Nanos(u64::MAX) };
-        for request in done.nearly_sorted(Done::begun) {
+        done.sort();
+        for request in done {
             request.add(request.times(), clock, making);
         }
     }
@@ -222,8 +225,10 @@ impl Requests {
     pub(super) fn finish_without(&mut self, devices: &HashSet<u32>, making: &mut Making) {
         let waiting = self.queued.drain().chain(self.issued.drain()).chain(self.early.drain());
         let mut done = std::mem::take(&mut self.done);
-        done.extend(waiting.map(Done::of));
-        done.retain(|request| !devices.contains(&request.device));
+        waiting.for_each(|request| done.push(&Done::of(request)));
+        if !devices.is_empty() {
+            done = done.into_iter().filter(|done| !devices.contains(&done.device)).collect();
+        }
         if done.is_empty() {
             return;
         }
@@ -231,8 +236,8 @@ impl Requests {
         making.sees(TraceLayer::Block);
         let clock = Clock::of(done.iter());
         let mut strange = 0_u64;
-        making.expect(done.len());
-        for request in done.nearly_sorted(Done::begun) {
+        done.sort();
+        for request in done {
             let all = request.times();
             let [queued, issued, completed] = all;
             let has_begun = queued.is_some() || issued.is_some();
@@ -255,7 +260,7 @@ impl Requests {
     /// Keeps a request with all of its ends.
     fn ended(&mut self, request: Request) {
         match self.done.len() < MOST_EVENTS {
-            true => self.done.push(Done::of(request)),
+            true => self.done.push(&Done::of(request)),
             false => self.beyond += 1,
         }
     }
@@ -264,7 +269,7 @@ impl Requests {
     fn bound(&mut self) {
         for waiting in [&mut self.queued, &mut self.issued, &mut self.early] {
             if waiting.length > MOST_WAITING {
-                self.done.extend(waiting.drain().map(Done::of));
+                waiting.drain().for_each(|request| self.done.push(&Done::of(request)));
             }
         }
     }
@@ -293,53 +298,72 @@ impl Request {
     }
 }
 
-/// A request with all of its ends, as small as can be: there may be ten million of them.
+/// A request with all of its ends.
 #[derive(Clone, Copy, Debug)]
 struct Done {
-    /// Queued, issued, completed: [`NEVER`] where the source does not say.
-    times: [u64; 3],
+    /// Queued, issued, completed.
+    times: [Option<u64>; 3],
     sector: u64,
     sectors: u64,
     device: u32,
-    /// [`NOBODY`] where the source does not say.
-    task: u32,
-    file: u32,
+    task: Option<u32>,
+    file: Option<u32>,
     operation: BlockOperation,
     flags: BlockFlags,
 }
 
-const NEVER: u64 = u64::MAX;
-const NOBODY: u32 = u32::MAX;
+/// How a request waits for the others: there may be ten million.
+#[derive(Serialize, Deserialize)]
+struct PackedDone {
+    /// From the time of the request on.
+    times: [Option<i64>; 3],
+    sector: u64,
+    sectors: u64,
+    device: u32,
+    task: Option<u32>,
+    file: Option<u32>,
+    operation: BlockOperation,
+    flags: PackedFlags,
+}
+
+impl Pack for Done {
+    type Packed = PackedDone;
+
+    /// When the request is in the trace, if all times are of one clock.
+    fn time(&self) -> u64 {
+        let [queued, issued, completed] = self.times;
+        issued.or(queued).or(completed).unwrap_or(0)
+    }
+
+    fn pack(&self) -> PackedDone {
+        let Done { times, sector, sectors, device, task, file, operation, flags } = *self;
+        let since = |time: u64| time.wrapping_sub(self.time()).cast_signed();
+        let (times, flags) = (times.map(|time| time.map(since)), flags.into());
+        PackedDone { times, sector, sectors, device, task, file, operation, flags }
+    }
+
+    fn unpack(begun: u64, packed: PackedDone) -> Done {
+        let PackedDone { times, sector, sectors, device, task, file, operation, flags } = packed;
+        let at = |since: i64| begun.wrapping_add(since.cast_unsigned());
+        let (times, flags) = (times.map(|time| time.map(at)), flags.into());
+        Done { times, sector, sectors, device, task, file, operation, flags }
+    }
+}
 
 impl Done {
     fn of(request: Request) -> Done {
         let End { device, operation, sector, sectors, flags, task, file, .. } = request.end;
         let times = [request.queued, request.issued, request.completed];
-        Done {
-            times: times.map(|time| time.map_or(NEVER, |time| time.0)),
-            sector,
-            sectors,
-            device,
-            task: task.unwrap_or(NOBODY),
-            file: file.unwrap_or(NOBODY),
-            operation,
-            flags,
-        }
-    }
-
-    /// When the request is in the trace, if all times are of one clock.
-    fn begun(&self) -> u64 {
-        let [queued, issued, completed] = self.times;
-        [issued, queued, completed].into_iter().find(|t| *t != NEVER).unwrap_or(0)
+        let times = times.map(|time| time.map(|time| time.0));
+        Done { times, sector, sectors, device, task, file, operation, flags }
     }
 
     fn times(&self) -> [Option<Nanos>; 3] {
-        self.times.map(|time| Some(Nanos(time)).filter(|time| time.0 != NEVER))
+        self.times.map(|time| time.map(Nanos))
     }
 
     fn add(self, times: [Option<Nanos>; 3], clock: Clock, making: &mut Making) {
         let [queued, issued, completed] = times;
-        let known = |index: u32| Some(index).filter(|index| *index != NOBODY);
         let begun = issued.or(queued);
         let t = begun.or(completed).unwrap_or(clock.first);
         let took = begun.zip(completed).map(|(begun, completed)| completed.saturating_since(begun));
@@ -351,9 +375,9 @@ impl Done {
             bytes: Bytes(self.sectors.saturating_mul(SECTOR)),
             flags: self.flags,
             queued_ns: waited,
-            file: known(self.file),
+            file: self.file,
         };
-        making.event(t, took, known(self.task), block);
+        making.event(t, took, self.task, block);
     }
 }
 
@@ -366,9 +390,9 @@ struct Clock {
 
 impl Clock {
     /// Times in the order of hours: those of one hour, and of hours that follow closely, are one group.
-    fn of<'a>(requests: impl Iterator<Item = &'a Done>) -> Clock {
+    fn of(requests: impl Iterator<Item = Done>) -> Clock {
         let mut hours: BTreeMap<u64, (Clock, u64)> = BTreeMap::new();
-        for t in requests.flat_map(Done::times).flatten() {
+        for t in requests.flat_map(|request| request.times()).flatten() {
             let hour = hours.entry(t.0 / APART.0);
             let (clock, count) = hour.or_insert((Clock { first: t, last: t }, 0));
             *clock = Clock { first: clock.first.min(t), last: clock.last.max(t) };
@@ -398,10 +422,10 @@ fn apart(one: Nanos, other: Nanos) -> bool {
 mod tests {
     use super::*;
 
-    fn done(times: [u64; 3]) -> Done {
-        let flags = BlockFlags::default();
-        let operation = BlockOperation::Write;
-        Done { times, sector: 0, sectors: 8, device: 0, task: 0, file: NOBODY, operation, flags }
+    fn done(times: [Option<u64>; 3]) -> Done {
+        let (operation, flags) = (BlockOperation::Write, BlockFlags::default());
+        let (task, file) = (Some(0), None);
+        Done { times, sector: 0, sectors: 8, device: 0, task, file, operation, flags }
     }
 
     /// The group with most times by sorting all of them.
@@ -424,19 +448,31 @@ mod tests {
         for round in 0..200 {
             let apart = 1 + round % 8;
             let time = |draw: u64| match draw.is_multiple_of(5) {
-                true => NEVER,
-                false => draw % 40 * apart * hour / 4,
+                true => None,
+                false => Some(draw % 40 * apart * hour / 4),
             };
-            let mut times = || [time(next(1 << 30)), time(next(1 << 30)), next(40 * hour)];
+            let mut times = || [time(next(1 << 30)), time(next(1 << 30)), Some(next(40 * hour))];
             let requests: Vec<Done> = (0..30).map(|_| done(times())).collect();
-            let clock = Clock::of(requests.iter());
+            let clock = Clock::of(requests.iter().copied());
             assert_eq!((clock.first, clock.last), by_sorting(&requests), "round {round}");
         }
     }
 
     #[test]
-    fn an_ended_request_takes_half_of_what_one_under_way_does() {
-        assert!(size_of::<Done>() <= 64, "{}", size_of::<Done>());
-        assert!(size_of::<Request>() > 100, "{}", size_of::<Request>());
+    fn an_ended_request_waits_for_the_others_as_it_is_whatever_its_times() {
+        let any = [None, Some(0), Some(7), Some(1 << 40), Some(u64::MAX - 1), Some(u64::MAX)];
+        let mut all: Vec<Done> = Vec::new();
+        for (queued, issued, completed) in any
+            .into_iter()
+            .flat_map(|one| any.map(|two| (one, two)))
+            .flat_map(|(one, two)| any.map(|three| (one, two, three)))
+        {
+            all.push(done([queued, issued, completed]));
+        }
+        let packed: PackedList<Done> = all.iter().copied().collect();
+        let times = |list: &mut dyn Iterator<Item = Done>| list.map(|done| done.times).collect();
+        let (kept, expected): (Vec<_>, Vec<_>) =
+            (times(&mut packed.into_iter()), times(&mut all.into_iter()));
+        assert_eq!(kept, expected);
     }
 }

@@ -20,7 +20,7 @@ pub(super) fn databases(
     seen: Seen,
     stack: &Stack,
 ) -> Vec<TraceDatabase> {
-    let blocks = seen.block.then(|| Blocks::of(trace));
+    let blocks = seen.block.then(|| Blocks::of(trace, databases));
     let of = |database: &Database| one(trace, database, blocks.as_ref(), stack);
     databases.iter().map(of).collect()
 }
@@ -75,10 +75,10 @@ fn plus(one: TraceWrites, other: TraceWrites) -> TraceWrites {
     TraceWrites { count: one.count + other.count, bytes: one.bytes.plus(other.bytes) }
 }
 
-/// The block writes of each thread, and of the filesystem's journal, to each device, as sums up to each
-/// time.
+/// The block writes of each thread with commits, and of the filesystem's journal, to each device, as sums
+/// up to each time.
 struct Blocks {
-    threads: HashMap<Option<u32>, BTreeMap<u32, Sums>>,
+    threads: HashMap<u32, BTreeMap<u32, Sums>>,
     journal: BTreeMap<u32, Sums>,
 }
 
@@ -86,8 +86,14 @@ struct Blocks {
 struct Sums(Vec<(Nanos, TraceWrites)>);
 
 impl Blocks {
-    fn of(trace: &Trace) -> Blocks {
+    fn of(trace: &Trace, databases: &[Database]) -> Blocks {
         let mut blocks = Blocks { threads: HashMap::new(), journal: BTreeMap::new() };
+        if databases.iter().all(|database| database.commits.is_empty()) {
+            return blocks;
+        }
+        let commits = databases.iter().flat_map(|database| &database.commits);
+        let tasks = commits.filter_map(|commit| commit.task);
+        blocks.threads.extend(tasks.map(|task| (task, BTreeMap::new())));
         for event in &trace.events {
             let TraceAction::Block { device, operation, bytes, flags, file, .. } = event.action
             else {
@@ -98,7 +104,10 @@ impl Blocks {
             }
             let devices = match kind_of_blocks(trace, operation, flags, (event.task, file)) {
                 TraceWrittenKind::FilesystemJournal => &mut blocks.journal,
-                _ => blocks.threads.entry(event.task).or_default(),
+                _ => match event.task.and_then(|task| blocks.threads.get_mut(&task)) {
+                    Some(devices) => devices,
+                    None => continue,
+                },
             };
             devices.entry(device).or_default().add(event.t_ns, bytes);
         }
@@ -108,7 +117,7 @@ impl Blocks {
     /// What the commit's thread and the journal wrote to some devices, or to all, from the commit's first
     /// write to its end.
     fn during(&self, commit: &Commit, devices: Option<&BTreeSet<u32>>) -> TraceWrites {
-        let threads = commit.task.and_then(|task| self.threads.get(&Some(task)));
+        let threads = commit.task.and_then(|task| self.threads.get(&task));
         let sums = threads.into_iter().chain([&self.journal]).flatten();
         let sums = sums.filter(|(device, _)| devices.is_none_or(|own| own.contains(device)));
         sums.map(|(_, sums)| sums.between(commit)).fold(TraceWrites::default(), plus)

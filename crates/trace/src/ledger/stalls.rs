@@ -16,17 +16,17 @@ const LISTED: usize = 1000;
 
 /// The stalls of a trace: over 100 ms and over ten times the median of the events of their kind.
 pub(super) fn stalls(trace: &Trace) -> TraceStalls {
-    let mut kinds: BTreeMap<TraceStalled, Vec<Nanos>> = BTreeMap::new();
+    let mut kinds: BTreeMap<TraceStalled, Lengths> = BTreeMap::new();
     for event in &trace.events {
-        if let (Some(kind), Some(took)) = (kind_of(event), event.took_ns) {
-            kinds.entry(kind).or_default().push(took);
+        if let (Some(kind), Some(took)) = (kind_of(&event), event.took_ns) {
+            kinds.entry(kind).or_default().add(took);
         }
     }
     let limits: BTreeMap<TraceStalled, Nanos> =
-        kinds.iter_mut().map(|(kind, lengths)| (*kind, limit(lengths))).collect();
+        kinds.into_iter().map(|(kind, lengths)| (kind, lengths.limit())).collect();
     let mut listed = Vec::new();
     for (event, number) in trace.events.iter().zip(0_u64..) {
-        let (Some(what), Some(took_ns)) = (kind_of(event), event.took_ns) else { continue };
+        let (Some(what), Some(took_ns)) = (kind_of(&event), event.took_ns) else { continue };
         if limits.get(&what).is_none_or(|limit| took_ns <= *limit) {
             continue;
         }
@@ -41,11 +41,33 @@ pub(super) fn stalls(trace: &Trace) -> TraceStalls {
     TraceStalls { count, listed }
 }
 
-/// A stall takes longer than this. The lengths are sorted on the way; there is one at least.
-fn limit(lengths: &mut [Nanos]) -> Nanos {
-    lengths.sort_unstable();
-    let median = lengths.get((lengths.len().saturating_sub(1)) / 2).copied().unwrap_or_default();
-    Stalls::LEAST.max(Nanos(median.0.saturating_mul(Stalls::TIMES)))
+/// The lengths of the events of one kind, as far as the limit of a stall depends on them: below a median
+/// of 10 ms the limit is 100 ms whatever the median is, and a trace has millions of short events.
+#[derive(Debug, Default)]
+struct Lengths {
+    short: usize,
+    long: Vec<Nanos>,
+}
+
+impl Lengths {
+    /// The longest median that leaves the limit as it is.
+    const SHORT: Nanos = Nanos(Stalls::LEAST.0 / Stalls::TIMES);
+
+    fn add(&mut self, took: Nanos) {
+        match took <= Lengths::SHORT {
+            true => self.short += 1,
+            false => self.long.push(took),
+        }
+    }
+
+    /// A stall takes longer than this.
+    fn limit(mut self) -> Nanos {
+        let middle = (self.short + self.long.len()).saturating_sub(1) / 2;
+        let Some(at) = middle.checked_sub(self.short) else { return Stalls::LEAST };
+        self.long.sort_unstable();
+        let median = self.long.get(at).copied().unwrap_or_default();
+        Stalls::LEAST.max(Nanos(median.0.saturating_mul(Stalls::TIMES)))
+    }
 }
 
 fn kind_of(event: &TraceEvent) -> Option<TraceStalled> {
@@ -64,4 +86,33 @@ fn kind_of(event: &TraceEvent) -> Option<TraceStalled> {
         },
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_is_ten_times_the_lower_median_of_all_lengths_and_100_ms_at_least() {
+        let limit_of = |lengths: &[u64]| {
+            let mut kept = Lengths::default();
+            lengths.iter().for_each(|length| kept.add(Nanos(*length)));
+            kept.limit()
+        };
+        let mut random = 3_u64;
+        for round in 1..300_usize {
+            let mut lengths: Vec<u64> = (0..round % 12 + 1)
+                .map(|_| {
+                    random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                    9_000_000 + (random >> 33) % 2_500_000
+                })
+                .collect();
+            lengths.extend((0..round % 5).map(|_| 10_000_000));
+            let limit = limit_of(&lengths);
+            lengths.sort_unstable();
+            let median = lengths[(lengths.len() - 1) / 2];
+            assert_eq!(limit.0, (median * 10).max(100_000_000), "{lengths:?}");
+        }
+        assert_eq!(limit_of(&[]), Nanos::from_millis(100));
+    }
 }

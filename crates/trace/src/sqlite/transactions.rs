@@ -15,7 +15,7 @@ use super::wal::Log;
 pub(crate) fn databases(trace: &Trace) -> Vec<Database> {
     let mut following = Following::of(trace);
     for event in &trace.events {
-        following.event(event);
+        following.event(&event);
     }
     following.finish(trace)
 }

@@ -1,7 +1,7 @@
 //! The figure of a finding: a sentence.
 
 use flashlag_schema::Run;
-use flashlag_schema::finding::{Counted, Effect, EffectBasis, ProfileOf};
+use flashlag_schema::finding::{Counted, Effect, EffectBasis, FindingId, ProfileOf};
 
 use crate::format;
 use crate::outline::for_people;
@@ -16,7 +16,7 @@ pub(crate) fn plural(per: Counted) -> &'static str {
 }
 
 /// `A save takes 24 ms, and 9.1 ms without (compared in this run: …).`
-pub(super) fn sentence(run: Option<&Run>, effect: &Effect) -> String {
+pub(super) fn sentence(run: Option<&Run>, id: FindingId, effect: &Effect) -> String {
     let one = match effect.per {
         Counted::Saves => "save",
         Counted::Writes => "write",
@@ -59,10 +59,18 @@ pub(super) fn sentence(run: Option<&Run>, effect: &Effect) -> String {
             let smaller = size_bytes.map(|size| {
                 format!(" It is simulated as a device of {}, equally full.", format::size(size))
             });
+            // A filesystem that has been in use for a year has lost what a new one has not.
+            let new = match id {
+                FindingId::OtherFilesystem => {
+                    " Both filesystems are simulated new and empty, whatever this one has been \
+                     through: a part of the gain may come from formatting alone."
+                }
+                _ => "",
+            };
             let one = forecast_one(run, effect.per);
             format!(
                 "A mean {one} would take {would}, by a forecast of {change} on \
-                 {profile}, {of}.{}",
+                 {profile}, {of}.{}{new}",
                 smaller.unwrap_or_default()
             )
         }

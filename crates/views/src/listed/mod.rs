@@ -130,7 +130,7 @@ fn one(run: Option<&Run>, finding: &Finding) -> ListedFinding {
         finding: other.as_ref().map_or(sentences::finding(finding.id).into(), |other| {
             format!("On this device {other} would wait less.").into()
         }),
-        effect: known.map(|effect| effect::sentence(run, effect)),
+        effect: known.map(|effect| effect::sentence(run, finding.id, effect)),
         // Of a set-up alone nothing has a figure.
         unknown: run.and(finding.effect.reason()).map(str::to_owned),
         action: other.map_or(sentences::action(finding.action).into(), |other| {

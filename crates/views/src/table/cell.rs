@@ -1,8 +1,7 @@
 use flashlag_explain::Figures;
-use flashlag_schema::{Lag, StallCause};
+use flashlag_schema::Lag;
 use flashlag_units::Nanos;
 
-use crate::causes::cause_name;
 use crate::compare::Ratio;
 use crate::format;
 use crate::repeats::Spread;
@@ -27,8 +26,8 @@ pub enum Cell {
     MeanRate(Spread),
     /// A ratio with its interval.
     Ratio(Box<Ratio>),
-    /// Causes of stalls, with the number of stalls of each where it is shown.
-    Causes(Vec<(StallCause, Option<u64>)>),
+    /// Names of causes of stalls, with the number of stalls of each where it is shown.
+    Causes(Vec<(&'static str, Option<u64>)>),
     /// A share, 0 to 1.
     Percentage(f64),
     /// A number.
@@ -83,8 +82,8 @@ impl Cell {
             Cell::Ratio(ratio) => format!("{}{}", ratio.brief, ratio.doubt()),
             Cell::Causes(causes) => {
                 let causes = causes.iter().map(|(cause, stalls)| match stalls {
-                    Some(stalls) => format!("{} {}", cause_name(*cause), format::count(*stalls)),
-                    None => cause_name(*cause).to_owned(),
+                    Some(stalls) => format!("{cause} {}", format::count(*stalls)),
+                    None => (*cause).to_owned(),
                 });
                 causes.collect::<Vec<_>>().join(", ")
             }

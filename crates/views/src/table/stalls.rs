@@ -26,8 +26,8 @@ pub fn stalls_table<'a>(phases: impl IntoIterator<Item = &'a PhaseStalls>) -> Ta
 
 fn row(phase: &PhaseStalls) -> TableRow {
     let none = || Cell::Text(String::new());
-    let first = phase.causes.iter().take(1).map(|(cause, _)| (*cause, None));
-    let all = phase.causes.iter().map(|(cause, stalls)| (*cause, Some(*stalls as u64)));
+    let first = phase.causes.iter().take(1).map(|of| (of.name, None));
+    let all = phase.causes.iter().map(|of| (of.name, Some(of.stalls as u64)));
     let cell = |column: &Column| match column {
         Column::Limit => Cell::Limit(phase.over),
         Column::Stalls => Cell::Count(phase.seen),

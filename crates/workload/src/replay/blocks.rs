@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use flashlag_schema::replay::{LARGEST_REQUEST, ReplayCall, ReplayOp, ReplayStream};
 use flashlag_schema::scenario::Replay;
-use flashlag_schema::trace::{BlockOperation, TraceAction, TraceEvent};
+use flashlag_schema::trace::{BlockOperation, TraceAction};
 use flashlag_units::{Bytes, Nanos};
 
-use super::{MOST_OPERATIONS, note};
+use super::{Events, MOST_OPERATIONS, note};
 
 /// Addresses are kept in pieces of this size: neighbours within one, and from one to the next where both
 /// are touched, stay neighbours.
@@ -26,10 +26,10 @@ enum Places {
 
 impl Places {
     /// All that the requests touch, if that fits into `span`.
-    fn of(events: &[(Nanos, &TraceEvent)], span: u64) -> Places {
+    fn of(events: &Events<'_>, span: u64) -> Places {
         let most = usize::try_from(span / PIECE).unwrap_or(usize::MAX);
         let mut touched: BTreeSet<(u32, u64)> = BTreeSet::new();
-        for (_, event) in events {
+        for (_, event) in events.iter() {
             let TraceAction::Block { device, operation, offset, bytes, .. } = event.action else {
                 continue;
             };
@@ -67,25 +67,25 @@ impl Places {
     }
 }
 
-pub(super) fn stream(events: &[(Nanos, &TraceEvent)], asked: &Replay) -> ReplayStream {
+pub(super) fn stream(events: &Events<'_>, asked: &Replay) -> ReplayStream {
     let places = Places::of(events, asked.span.0.0);
     let span = places.span(asked.span.0.0);
     let mut stream = ReplayStream { threads: 1, span: Bytes(span), ..ReplayStream::default() };
     let (mut cut, mut split, mut empty) = (0, 0, 0);
     let mut in_flight: BinaryHeap<Reverse<Nanos>> = BinaryHeap::new();
-    for (at, event) in events {
+    for (at, event) in events.iter() {
         let TraceAction::Block { device, operation, offset, bytes, flags, .. } = event.action
         else {
             continue;
         };
-        while in_flight.peek().is_some_and(|Reverse(ends)| ends <= at) {
+        while in_flight.peek().is_some_and(|Reverse(ends)| *ends <= at) {
             in_flight.pop();
         }
         if let Some(took) = event.took_ns {
             in_flight.push(Reverse(Nanos(at.0.saturating_add(took.0))));
         }
         let depth = u32::try_from(in_flight.len()).unwrap_or(u32::MAX).max(1);
-        let op = ReplayOp { at: *at, took: event.took_ns, depth, ..ReplayOp::default() };
+        let op = ReplayOp { at, took: event.took_ns, depth, ..ReplayOp::default() };
         let flush = ReplayOp { call: ReplayCall::BlockFlush, took: None, ..op };
         let call = match operation {
             BlockOperation::Read => ReplayCall::BlockRead,

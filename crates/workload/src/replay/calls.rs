@@ -7,7 +7,7 @@ use flashlag_schema::scenario::Replay;
 use flashlag_schema::trace::{Trace, TraceAction, TraceEvent, TraceFileKind};
 use flashlag_units::{Bytes, Nanos};
 
-use super::{MOST_OPERATIONS, MOST_THREADS, note, saves};
+use super::{Events, MOST_OPERATIONS, MOST_THREADS, note, saves};
 
 /// A file, as far as the trace has come.
 #[derive(Clone, Copy, Debug, Default)]
@@ -42,11 +42,7 @@ struct Calls {
     changed: Changed,
 }
 
-pub(super) fn stream(
-    trace: &Trace,
-    events: &[(Nanos, &TraceEvent)],
-    asked: &Replay,
-) -> ReplayStream {
+pub(super) fn stream(trace: &Trace, events: &Events<'_>, asked: &Replay) -> ReplayStream {
     let mut calls = Calls {
         known: vec![Known::default(); trace.files.len()],
         kinds: trace.files.iter().map(|file| file.kind).collect(),
@@ -55,8 +51,8 @@ pub(super) fn stream(
         stream: ReplayStream::default(),
         changed: Changed::default(),
     };
-    for (at, event) in events {
-        calls.add(*at, event);
+    for (at, event) in events.iter() {
+        calls.add(at, &event);
     }
     let Calls { mut stream, threads, changed, known, .. } = calls;
     let sizes = known.iter().map(|file| file.largest);

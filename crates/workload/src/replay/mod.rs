@@ -10,9 +10,11 @@ mod saves;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
+
 use flashlag_schema::replay::{ReplayLevel, ReplayStream};
 use flashlag_schema::scenario::Replay;
-use flashlag_schema::trace::{Trace, TraceAction, TraceEvent};
+use flashlag_schema::trace::{Trace, TraceAction, TraceEvent, TraceEvents};
 use flashlag_units::Nanos;
 use thiserror::Error;
 
@@ -45,7 +47,7 @@ pub fn replay_stream(
     asked: &Replay,
 ) -> Result<ReplayStream, ReplayError> {
     let level = asked.level.level().unwrap_or_else(|| level_of(trace));
-    let events = ordered(trace, level, asked);
+    let events = Events::of(trace, level, asked);
     let mut stream = match level {
         ReplayLevel::Calls => calls::stream(trace, &events, asked),
         ReplayLevel::Blocks => blocks::stream(&events, asked),
@@ -84,24 +86,38 @@ fn is_call(action: &TraceAction) -> bool {
 }
 
 /// The events of a layer by time, from the first one on, as far as the scenario asks for them.
-fn ordered<'a>(
-    trace: &'a Trace,
+struct Events<'a> {
+    all: Cow<'a, TraceEvents>,
     level: ReplayLevel,
-    asked: &Replay,
-) -> Vec<(Nanos, &'a TraceEvent)> {
-    let of_level = |event: &&TraceEvent| match level {
-        ReplayLevel::Calls => is_call(&event.action),
-        ReplayLevel::Blocks => matches!(event.action, TraceAction::Block { .. }),
-    };
-    let mut events: Vec<&TraceEvent> = trace.events.iter().filter(of_level).collect();
-    // A trace from elsewhere may be in any order; at equal times the order of the source stays.
-    events.sort_by_key(|event| event.t_ns);
-    let begin = events.first().map(|event| event.t_ns).unwrap_or_default();
-    let timed = events.into_iter().map(|event| (event.t_ns.saturating_since(begin), event));
-    let most = asked.ops.map_or(usize::MAX, |ops| usize::try_from(ops).unwrap_or(usize::MAX));
-    let within = |time: Nanos| asked.time.is_none_or(|limit| time < limit.0);
-    // One more than is allowed, so that it is seen that there are too many.
-    timed.take_while(|(time, _)| within(*time)).take(most.min(MOST_OPERATIONS + 1)).collect()
+    most: usize,
+    limit: Option<Nanos>,
+}
+
+impl<'a> Events<'a> {
+    fn of(trace: &'a Trace, level: ReplayLevel, asked: &Replay) -> Events<'a> {
+        let mut all = Cow::Borrowed(&trace.events);
+        // A trace from elsewhere may be in any order; at equal times the order of the source stays.
+        if !all.is_sorted() {
+            all.to_mut().sort();
+        }
+        let most = asked.ops.map_or(usize::MAX, |ops| usize::try_from(ops).unwrap_or(usize::MAX));
+        // One more than is allowed, so that it is seen that there are too many.
+        let most = most.min(MOST_OPERATIONS + 1);
+        Events { all, level, most, limit: asked.time.map(|limit| limit.0) }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (Nanos, TraceEvent)> {
+        let of_level = |event: &TraceEvent| match self.level {
+            ReplayLevel::Calls => is_call(&event.action),
+            ReplayLevel::Blocks => matches!(event.action, TraceAction::Block { .. }),
+        };
+        let mut begin = None;
+        let timed = self.all.iter().filter(of_level).map(move |event| {
+            (event.t_ns.saturating_since(*begin.get_or_insert(event.t_ns)), event)
+        });
+        let within = |time: Nanos| self.limit.is_none_or(|limit| time < limit);
+        timed.take_while(move |(time, _)| within(*time)).take(self.most)
+    }
 }
 
 /// `4,012 writes to pipes were left out`, where there were any.

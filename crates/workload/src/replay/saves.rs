@@ -14,14 +14,18 @@ struct Open {
     wrote_database: bool,
     /// Whether the log was written since.
     wrote_log: bool,
+    /// A transaction through a log, until it is known that its sync was no checkpoint's.
+    synced: Option<ReplaySave>,
 }
 
 /// The transactions of each thread, by their first operations.
 ///
 /// With a rollback journal, one begins with the first operation on the journal and ends with the sync of
 /// the database after its last write; the journal's end comes after it. With a log, one begins with the
-/// first write to the log and ends with its sync. A thread that works on several databases at once is read
-/// as if they were one.
+/// first write to the log and ends with its sync, unless a write to the database follows: that is a
+/// checkpoint of transactions that were not synced. The table of a trace counts by the same signs, but for
+/// each database; here it is for each thread, whose operations follow one another, and one that works on
+/// several databases at once is read as if they were one.
 pub(super) fn saves(stream: &ReplayStream) -> Vec<ReplaySave> {
     let mut open: BTreeMap<u32, Open> = BTreeMap::new();
     let mut saves = Vec::new();
@@ -35,7 +39,7 @@ pub(super) fn saves(stream: &ReplayStream) -> Vec<ReplaySave> {
             (_, ReplayCall::SyncDirectory | ReplayCall::SyncAll | ReplayCall::Close) => false,
             (TraceFileKind::Journal, ReplayCall::Unlink | ReplayCall::Truncate) => {
                 // The end of a transaction that is already over, or one that was taken back.
-                *of = Open::default();
+                *of = Open { synced: of.synced, ..Open::default() };
                 false
             }
             (
@@ -47,26 +51,31 @@ pub(super) fn saves(stream: &ReplayStream) -> Vec<ReplaySave> {
             }
             (TraceFileKind::Database, ReplayCall::Write) => {
                 of.wrote_database = true;
+                of.synced = None;
                 false
             }
             (TraceFileKind::Database, ReplayCall::Sync | ReplayCall::SyncData) => {
                 of.wrote_database && !of.wrote_log
             }
-            (TraceFileKind::Wal, ReplayCall::Write) => {
-                of.first.get_or_insert(index);
-                of.wrote_log = true;
-                false
+            (TraceFileKind::Wal, call) => {
+                saves.extend(of.synced.take());
+                if call == ReplayCall::Write {
+                    of.first.get_or_insert(index);
+                    of.wrote_log = true;
+                }
+                of.wrote_log && matches!(call, ReplayCall::Sync | ReplayCall::SyncData)
             }
-            (TraceFileKind::Wal, ReplayCall::Sync | ReplayCall::SyncData) => of.wrote_log,
             _ => false,
         };
         if ends {
-            if let Some(first) = of.first {
-                saves.push(ReplaySave { first, last: index, log: of.wrote_log });
-            }
-            *of = Open::default();
+            let log = of.wrote_log;
+            let save = of.first.map(|first| ReplaySave { first, last: index, log });
+            let synced = save.filter(|save| save.log);
+            saves.extend(save.filter(|save| !save.log));
+            *of = Open { synced, ..Open::default() };
         }
     }
+    saves.extend(open.into_values().filter_map(|of| of.synced));
     saves.sort_by_key(|save| save.first);
     saves
 }

@@ -41,6 +41,7 @@ fn trace(kinds: &[TraceFileKind], events: Vec<TraceEvent>) -> Trace {
         ..TraceFile::default()
     };
     let devices = vec![TraceDevice { name: "8,0".to_owned(), below: None }; 2];
+    let events = events.into();
     Trace { files: kinds.iter().map(file).collect(), devices, events, ..Trace::default() }
 }
 
@@ -172,9 +173,15 @@ fn a_rollback_transaction_ends_with_the_sync_of_its_database_and_one_of_a_log_wi
         write(1, 0, 512),
         sync(1),
         TraceAction::Unlink { file: 1 },
-        // A log, two frames a commit; then a checkpoint.
+        // A log, two frames a commit; then a checkpoint, which syncs the log for itself.
         write(2, 0, 4120),
         write(2, 4120, 4120),
+        sync(2),
+        sync(2),
+        write(0, 0, 4096),
+        sync(0),
+        // Frames that only a checkpoint makes durable, as with synchronous=NORMAL.
+        write(2, 0, 4120),
         sync(2),
         write(0, 0, 4096),
         sync(0),

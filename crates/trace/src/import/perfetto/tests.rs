@@ -73,14 +73,16 @@ fn imported(file: &[u8]) -> Trace {
 
 fn check(trace: &Trace) {
     assert_eq!(trace.events.len(), 2);
-    let sync = &trace.events[0];
+    let sync = &trace.events.iter().nth(0).unwrap();
     assert!(matches!(sync.action, TraceAction::Sync { data_only: true, .. }));
     assert_eq!((sync.t_ns.0, sync.took_ns.map(|took| took.0)), (0, Some(500)));
-    let TraceAction::Block { operation, offset, bytes, device, .. } = trace.events[1].action else {
-        panic!("{:?}", trace.events[1]);
+    let TraceAction::Block { operation, offset, bytes, device, .. } =
+        trace.events.iter().nth(1).unwrap().action
+    else {
+        panic!("{:?}", trace.events.iter().nth(1).unwrap());
     };
     assert_eq!((operation, offset, bytes.0), (BlockOperation::Write, 64 * 512, 4096));
-    assert_eq!(trace.events[1].took_ns.map(|took| took.0), Some(200));
+    assert_eq!(trace.events.iter().nth(1).unwrap().took_ns.map(|took| took.0), Some(200));
     assert_eq!(trace.devices[device as usize].name, "8,16");
     let task = &trace.tasks[sync.task.unwrap() as usize];
     assert_eq!(task.process.as_deref(), Some("com.example.app"));
@@ -109,10 +111,10 @@ fn system_calls_by_number_are_those_of_the_machine_that_the_trace_names() {
     let system = bytes(45, &bytes(1, &bytes(4, b"aarch64")));
     let trace = imported(&trace_of(&[system, events.clone()]));
     let written = TraceAction::Write { file: 0, offset: Some(4096), bytes: Bytes(512) };
-    assert_eq!(trace.events[0].action, written);
-    assert_eq!(trace.events[0].took_ns.map(|took| took.0), Some(700));
+    assert_eq!(trace.events.iter().nth(0).unwrap().action, written);
+    assert_eq!(trace.events.iter().nth(0).unwrap().took_ns.map(|took| took.0), Some(700));
     let synced = TraceAction::Sync { file: 0, data_only: false };
-    assert_eq!((&trace.events[1].action, trace.events.len()), (&synced, 2));
+    assert_eq!((&trace.events.iter().nth(1).unwrap().action, trace.events.len()), (&synced, 2));
     // Without the machine nothing is guessed.
     let trace = imported(&trace_of(&[events]));
     assert!(trace.events.is_empty() && trace.source.limits.len() == 1, "{:?}", trace.source);
