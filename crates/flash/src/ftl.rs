@@ -6,7 +6,7 @@ use crate::command::{Command, FlashError, Timing};
 use crate::front::{Front, Store};
 use crate::hybrid::{CachedMap, Dies, Layout, LogBlockStore};
 use crate::nand::Nand;
-use crate::page_map::PageStore;
+use crate::page_map::{PageStore, Shape};
 use crate::past::Past;
 use crate::power::PowerCut;
 use crate::stats::Stats;
@@ -31,6 +31,17 @@ macro_rules! each {
 }
 
 impl Ftl {
+    /// Whether a model makes a device, without the memory of its map.
+    ///
+    /// # Errors
+    /// As [`Ftl::new`].
+    pub(crate) fn check(model: &Model) -> Result<(), FlashError> {
+        match model.map.kind {
+            MapKind::Page | MapKind::CachedPage => Shape::new(model).map(drop),
+            MapKind::Fast => Layout::new(model).map(drop),
+        }
+    }
+
     pub(crate) fn new(model: &Model, seed: u64) -> Result<Ftl, FlashError> {
         Ok(match model.map.kind {
             MapKind::Page => Ftl::Pages(Box::new(PageStore::new(model, seed)?)),

@@ -5,7 +5,8 @@ use flashlag_units::{Bytes, Nanos, Text};
 use thiserror::Error;
 
 use crate::command::FlashError;
-use crate::flash::{Flash, SECTOR};
+use crate::flash::SECTOR;
+use crate::ftl::Ftl;
 
 /// The unit of minimum sizes.
 const STEP: Bytes = Bytes::from_mib(1);
@@ -74,7 +75,7 @@ pub fn model_of_size(profile: &Profile, size: Option<Bytes>) -> Result<Model, Si
             let least_mib = least.0.div_ceil(STEP.0);
             SizeError::TooSmall { profile: name(), size, least_mib }
         }
-        _ => SizeError::Impossible { profile: name(), size, source: Flash::new(&sized, 0).err() },
+        _ => SizeError::Impossible { profile: name(), size, source: Ftl::check(&sized).err() },
     })
 }
 
@@ -97,7 +98,7 @@ pub fn minimum_size(model: &Model) -> Option<Bytes> {
 }
 
 fn is_possible(model: &Model) -> bool {
-    model.map.capacity.0 >= STEP && Flash::new(model, 0).is_ok()
+    model.map.capacity.0 >= STEP && Ftl::check(model).is_ok()
 }
 
 fn resized(model: &Model, size: Bytes) -> Model {
@@ -121,4 +122,24 @@ pub fn is_instant(model: &Model) -> bool {
     let longest = [nand.read.0, nand.program.0, nand.erase.0];
     let commands = [host.read_command.0, host.write_command.0, host.flush_command.0];
     longest.iter().chain(&commands).all(|time| *time <= Nanos(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use flashlag_schema::profile::{builtin_profile, names};
+
+    use super::*;
+    use crate::flash::Flash;
+
+    #[test]
+    fn a_size_is_possible_where_a_device_of_it_can_be_made() {
+        for name in names() {
+            let model = Profile::parse(builtin_profile(name).unwrap()).unwrap().model().unwrap();
+            for size in [0, 1, 7, 31, 64, 200, 512, 1500].map(Bytes::from_mib) {
+                let sized = resized(&model, size);
+                let (said, made) = (Ftl::check(&sized), Flash::new(&sized, 0).map(drop));
+                assert_eq!(said, made, "{name} of {size}");
+            }
+        }
+    }
 }

@@ -28,7 +28,7 @@ pub fn raised(error: &CommandError) -> PyErr {
         let leave = fits.leave.map(|leave| format!("--leave {}MB", leave.0 / 1_000_000));
         let span = fits.span.map(|span| format!("--set span={}MB", span.0 / 1_000_000));
         let words: Vec<String> = leave.into_iter().chain(span).collect();
-        sentence = format!("{sentence}; this would work: {}", words.join(" "));
+        sentence = format!("{sentence}; this would work: {}", words.join(", "));
     }
     match error.is_in_words() {
         true => misspelt(&sentence),

@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod calibration;
+mod comparison;
 mod conditions;
 pub mod counters;
 mod cuts;
@@ -43,6 +44,10 @@ mod watched;
 mod words;
 
 pub use calibration::{Calibration, ClockCalibration, EngineOverhead};
+pub use comparison::{
+    COMPARISON_SCHEMA, CheckOutcome, ComparedCheck, ComparedField, ComparedFigure, ComparedFigures,
+    ComparedOverload, ComparedRatio, ComparedSubject, ComparedTest, ComparisonRecord,
+};
 pub use conditions::{ConditionLimits, Conditions, OtherIo, Power, Throttling};
 pub use cuts::Cuts;
 pub use environment::{
@@ -82,4 +87,26 @@ pub static PROFILE_KEYS: PackedText = packed::packed!("generated/profile-keys.tx
 #[cfg(feature = "json-schema")]
 pub fn run_json_schema() -> serde_json::Value {
     schemars::schema_for!(Run).to_value()
+}
+
+/// What flashlag writes as JSON.
+#[cfg(feature = "json-schema")]
+#[derive(schemars::JsonSchema)]
+#[schemars(untagged)]
+#[expect(dead_code, reason = "the schema alone is made of it")]
+enum Written {
+    /// A run file.
+    Run(Box<Run>),
+    /// What `flashlag compare -o FILE.json` writes.
+    Comparison(Box<ComparisonRecord>),
+    /// What `flashlag explain --json` prints.
+    Explanation(Box<finding::Explained>),
+}
+
+/// The JSON Schema of all that is written, in which a field that is always there is required: a reader of
+/// run files accepts some that lack it.
+#[cfg(feature = "json-schema")]
+pub fn written_json_schema() -> serde_json::Value {
+    let settings = schemars::generate::SchemaSettings::draft2020_12().for_serialize();
+    settings.into_generator().into_root_schema_for::<Written>().to_value()
 }

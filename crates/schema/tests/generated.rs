@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used)]
 
 use flashlag_schema::reference::{as_lines, profile_keys, scenario_keys};
-use flashlag_schema::{PROFILE_KEYS, RUN_JSON_SCHEMA, SCENARIO_KEYS, run_json_schema};
+use flashlag_schema::{
+    PROFILE_KEYS, RUN_JSON_SCHEMA, SCENARIO_KEYS, run_json_schema, written_json_schema,
+};
 
 fn in_step(name: &str, carried: &str, generated: &str) {
     if std::env::var_os("FLASHLAG_UPDATE_DOCS").is_some() {
@@ -18,6 +20,14 @@ fn in_step(name: &str, carried: &str, generated: &str) {
 fn the_json_schema_of_a_run_file_is_that_of_its_types() {
     let generated = serde_json::to_string_pretty(&run_json_schema()).unwrap();
     in_step("run.schema.json", &RUN_JSON_SCHEMA, &format!("{generated}\n"));
+}
+
+/// The program does not carry it; the types of the Python package are made of it.
+#[test]
+fn the_json_schema_of_all_that_is_written_is_that_of_its_types() {
+    let generated = serde_json::to_string_pretty(&written_json_schema()).unwrap();
+    let carried = include_str!("../generated/written.schema.json");
+    in_step("written.schema.json", carried, &format!("{generated}\n"));
 }
 
 #[test]

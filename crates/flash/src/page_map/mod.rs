@@ -31,7 +31,7 @@ use crate::nand::{DieMoves, Nand};
 use blocks::Blocks;
 use collect::{Collection, Relocation};
 use reads::Reads;
-use shape::Shape;
+pub(crate) use shape::Shape;
 use stream::Stream;
 use victims::Victims;
 

@@ -17,7 +17,7 @@ use std::fmt::Debug;
 
 use flashlag_units::{Bytes, Nanos};
 
-use self::error::LayoutError;
+pub(crate) use self::error::LayoutError;
 use crate::plan::{Plan, Run};
 use crate::spec::{FilesystemKind, StackSpec};
 
@@ -172,6 +172,16 @@ pub(crate) fn make(spec: &StackSpec, capacity: Bytes) -> Result<Box<dyn Filesyst
         FilesystemKind::F2fs => Box::new(f2fs::F2fs::new(capacity, spec)?),
         FilesystemKind::Btrfs => Box::new(btrfs::Btrfs::new(capacity, spec)?),
     })
+}
+
+/// Room for files on an empty filesystem, with less memory than the filesystem takes: a device may be too
+/// large to be simulated, and its room is still known.
+pub(crate) fn room(spec: &StackSpec, capacity: Bytes) -> Result<Bytes, LayoutError> {
+    match spec.kind {
+        FilesystemKind::F2fs => f2fs::F2fs::room(capacity, spec),
+        // Of these it is a bit for each block.
+        _ => Ok(make(spec, capacity)?.free()),
+    }
 }
 
 /// Size of a file after writing ranges: direct writes extend it.

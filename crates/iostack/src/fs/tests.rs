@@ -44,6 +44,17 @@ fn made(spec: &str) -> Box<dyn Filesystem> {
     make(&StackSpec::parse(spec).unwrap(), CAPACITY).unwrap()
 }
 
+#[test]
+fn the_room_of_a_device_is_what_a_new_filesystem_on_it_has_free() {
+    for spec in SPECS.map(|text| StackSpec::parse(text).unwrap()) {
+        for capacity in [1, 40, 256, 300, 2000].map(Bytes::from_mib) {
+            let made = make(&spec, capacity).map(|fs| fs.free()).map_err(|it| it.to_string());
+            let said = room(&spec, capacity).map_err(|it| it.to_string());
+            assert_eq!(said, made, "{spec:?} on {capacity}");
+        }
+    }
+}
+
 /// A filesystem under random calls, and what a test knows of it.
 struct Trial {
     fs: Box<dyn Filesystem>,

@@ -23,7 +23,7 @@ use crate::cache::PageCache;
 use crate::contents::Contents;
 use crate::cpu::Cpus;
 use crate::crypt::Encryption;
-use crate::fs::{self, FileId, Filesystem};
+use crate::fs::{self, FileId, Filesystem, LayoutError};
 use crate::ledger::Ledger;
 use crate::pid::Pid;
 use crate::scheduler::Scheduler;
@@ -324,14 +324,18 @@ impl<D: Device<Clock = VirtualClock>> Stack<D> {
 
 /// A filesystem on a device of `capacity` bytes.
 fn made(spec: &StackSpec, capacity: Bytes) -> Result<Box<dyn Filesystem>, DeviceError> {
-    fs::make(spec, capacity).map_err(|error| DeviceError {
+    fs::make(spec, capacity).map_err(|error| not_made(spec, &error))
+}
+
+fn not_made(spec: &StackSpec, error: &LayoutError) -> DeviceError {
+    DeviceError {
         operation: "make",
         subject: format!("{} on the device", spec.kind),
         offset: None,
         errno: Some(Errno::NOSPC.raw_os_error()),
         reason: error.to_string(),
         advice: "choose a larger profile, or raw".to_owned(),
-    })
+    }
 }
 
 /// Room for files on an empty filesystem on a device of `capacity` bytes.
@@ -339,7 +343,7 @@ fn made(spec: &StackSpec, capacity: Bytes) -> Result<Box<dyn Filesystem>, Device
 /// # Errors
 /// If the device is too small.
 pub fn room(spec: &StackSpec, capacity: Bytes) -> Result<Bytes, DeviceError> {
-    Ok(made(spec, capacity)?.free())
+    fs::room(spec, capacity).map_err(|error| not_made(spec, &error))
 }
 
 impl<D: Device<Clock = VirtualClock>> Clock for Stack<D> {

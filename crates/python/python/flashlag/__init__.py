@@ -7,8 +7,7 @@ The same as the `flashlag` program, with the same words:
 >>> print(run.headline)
 >>> frame = polars.DataFrame(run.frame())
 
-Times are whole nanoseconds and their names end in `_ns`; sizes are bytes and end in `_bytes`. A word with
-two dashes in an error's sentence is the keyword argument of that name.
+Times are whole nanoseconds and their names end in `_ns`; sizes are bytes and end in `_bytes`.
 """
 
 from flashlag._device import (

@@ -1,19 +1,20 @@
-"""Exceptions. The sentences are those of the command line."""
+"""Exceptions. The sentences are those of the command line, with keyword arguments for its options."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+from flashlag._words import in_python
 
 if TYPE_CHECKING:
     from flashlag._run import Run
 
 
 class Error(Exception):
-    """What could not be done: what, where, and what to try next.
+    """What could not be done: what, where, and what to try next."""
 
-    A word with two dashes in the sentence, as `--force`, is the keyword argument of that name:
-    `force=True`.
-    """
+    def __init__(self, sentence: str = "") -> None:
+        super().__init__(in_python(sentence))
 
     run: Run | None = None
     """What was measured before, if a run failed on its way."""

@@ -11,6 +11,7 @@ from flashlag import _flashlag
 from flashlag._errors import Error, Interrupted
 
 if TYPE_CHECKING:
+    from flashlag import types
     from flashlag._flashlag import Table
 
 Path: TypeAlias = str | os.PathLike[str]
@@ -63,7 +64,7 @@ class Run:
 
     def __init__(self, native: _flashlag.Run) -> None:
         self._native = native
-        self._data: dict[str, Any] | None = None
+        self._data: types.Run | None = None
 
     @staticmethod
     def from_json(text: str) -> Run:
@@ -71,19 +72,19 @@ class Run:
         return Run(_flashlag.Run.from_json(text))
 
     @property
-    def data(self) -> dict[str, Any]:
+    def data(self) -> types.Run:
         """The run file as Python objects."""
         if self._data is None:
-            self._data = cast("dict[str, Any]", json.loads(self._native.to_json()))
+            self._data = cast("types.Run", json.loads(self._native.to_json()))
         return self._data
 
     def __getitem__(self, name: str) -> Any:
-        return self.data[name]
+        return cast("dict[str, Any]", self.data)[name]
 
     @property
     def status(self) -> str:
         """How the run ended: `complete`, `interrupted`, `failed` or `running`."""
-        return str(self.data["status"]["kind"])
+        return self.data["status"]["kind"]
 
     @property
     def trusted(self) -> bool:
@@ -233,8 +234,9 @@ def run(
         raise Interrupted(f"stopped; its measurements are kept {kept}", made) from signal
     if signal is not None:
         raise signal
-    if made.status == "failed":
-        error = Error(str(made.data["status"]["error"]))
+    status = made.data["status"]
+    if status["kind"] == "failed":
+        error = Error(status["error"])
         error.run = made
         raise error
     return made

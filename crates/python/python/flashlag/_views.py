@@ -6,12 +6,13 @@ import json
 import os
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from flashlag import _flashlag
 from flashlag._run import Path, Run, load
 
 if TYPE_CHECKING:
+    from flashlag import types
     from flashlag._flashlag import Table
 
 
@@ -25,19 +26,19 @@ class Comparison:
 
     def __init__(self, native: _flashlag.Comparison) -> None:
         self._native = native
-        self._data: dict[str, Any] | None = None
+        self._data: types.ComparisonRecord | None = None
 
     @property
-    def data(self) -> dict[str, Any]:
+    def data(self) -> types.ComparisonRecord:
         """The comparison as Python objects: what `flashlag compare --format json` prints."""
         if self._data is None:
-            self._data = cast("dict[str, Any]", json.loads(self._native.to_json()))
+            self._data = cast("types.ComparisonRecord", json.loads(self._native.to_json()))
         return self._data
 
     @property
     def sentence(self) -> str:
         """Who is faster, by how much; or what each side is like."""
-        return str(self.data["faster"] or self.data["sentence"])
+        return self.data["faster"] or self.data["sentence"]
 
     def frame(self) -> Table:
         """A row for each test and side.
@@ -67,19 +68,19 @@ class Explained:
 
     def __init__(self, native: _flashlag.Explained) -> None:
         self._native = native
-        self._data: dict[str, Any] | None = None
+        self._data: types.Explained | None = None
 
     @property
-    def data(self) -> dict[str, Any]:
+    def data(self) -> types.Explained:
         """What was seen and found: what `flashlag explain --json` prints."""
         if self._data is None:
-            self._data = cast("dict[str, Any]", json.loads(self._native.to_json()))
+            self._data = cast("types.Explained", json.loads(self._native.to_json()))
         return self._data
 
     @property
-    def findings(self) -> list[dict[str, Any]]:
+    def findings(self) -> list[types.Finding]:
         """What to change or to know: data in danger first, then by cost."""
-        return cast("list[dict[str, Any]]", self.data["findings"])
+        return self.data["findings"]
 
     def summary(self, *, full: bool = False) -> str:
         """The explanation as in a terminal, without colour; with `full`, each finding's ground."""

@@ -106,6 +106,7 @@ pub enum Severity {
 
 /// What `flashlag explain --json` prints of a path, a phone or a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 pub struct Explained {
     /// The path, the phone or the run file, as typed.
     pub subject: String,

@@ -57,6 +57,11 @@ impl Layout {
         })
     }
 
+    /// Number of blocks that files and their nodes can have.
+    pub(super) fn most(&self) -> u64 {
+        u64::from(self.segments - self.spare) * SEGMENT
+    }
+
     /// Number of free segments at which logs begin to fill holes (`need_SSR`): twice the reserve;
     /// before Linux 3.17 all segments that files can't use.
     pub(super) fn thread_from(&self, since_3_17: bool) -> u32 {

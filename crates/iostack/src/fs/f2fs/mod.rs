@@ -120,6 +120,14 @@ impl F2fs {
         })
     }
 
+    /// What [`Filesystem::free`] says of a new one, without its tables.
+    pub(crate) fn room(capacity: Bytes, spec: &StackSpec) -> Result<Bytes, LayoutError> {
+        let layout = Layout::new(capacity.0 / BLOCK)?;
+        // The root directory's node, and its entries.
+        let used = 1 + u64::from(spec.rootdir);
+        Ok(Bytes(layout.most().saturating_sub(used) * BLOCK))
+    }
+
     fn place(&self, block: Block) -> Run {
         Run { offset: (self.layout.main + u64::from(block.0)) * BLOCK, length: BLOCK }
     }
@@ -131,8 +139,7 @@ impl F2fs {
 
     /// Number of blocks that files can still use.
     fn left(&self) -> u64 {
-        let most = u64::from(self.layout.segments - self.layout.spare) * SEGMENT;
-        most.saturating_sub(self.segments.used() + self.promised)
+        self.layout.most().saturating_sub(self.segments.used() + self.promised)
     }
 
     /// Number of nodes that get a promise of a block when these ranges are written.

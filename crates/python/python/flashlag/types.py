@@ -1,0 +1,3436 @@
+"""What a run, a comparison and an explanation hold, as types.
+
+`run.data` is a `Run`, `comparison.data` a `ComparisonRecord`, `explained.data` an `Explained`, with the names
+that docs/results-format.md describes. A type checker knows every key by them; at run time they are plain
+dictionaries.
+
+scripts/python_types.py makes this file; what is changed by hand is lost.
+"""
+
+from __future__ import annotations
+
+from typing import Dict, List, Literal, NotRequired, TypeAlias, TypedDict
+
+Bytes: TypeAlias = int
+"""
+A number of bytes, or an offset in bytes.
+"""
+
+
+class Calls(TypedDict):
+    """
+    How often something was done since the mount.
+    """
+
+    background: int
+    """
+    By the filesystem's own thread.
+    """
+    foreground: int
+    """
+    While a call waited.
+    """
+
+
+CauseBasis: TypeAlias = Literal['measured', 'modelled', 'reported', 'inferred']
+"""
+How the cause of a stall is known.
+"""
+
+
+CauseId: TypeAlias = Literal[
+    'rollback_journal',
+    'growing_files',
+    'full_storage',
+    'deleted_not_trimmed',
+    'full_not_trimmed',
+    'other_writer',
+    'cpu_wait',
+    'flush_per_write',
+    'several_databases',
+    'small_transactions',
+]
+"""
+The causes that a run can show.
+"""
+
+
+ChangeKind: TypeAlias = Literal[
+    'cache_exhausted',
+    'throttled',
+    'periodic_stalls',
+    'slower',
+    'faster',
+    'steady_state',
+    'not_steady',
+]
+"""
+The kinds of change.
+"""
+
+
+CheckCause: TypeAlias = Literal['cpu_most', 'cpu_added']
+"""
+Why a check failed, of those that can fail for several reasons.
+"""
+
+
+CheckId: TypeAlias = Literal[
+    'clock',
+    'accounting',
+    'engine_overhead',
+    'cache_bypass',
+    'flush_is_real',
+    'payload_incompressible',
+    'cpu_contention',
+    'never_stopped',
+    'foreign_io',
+    'thermal_throttling',
+    'free_space',
+    'steady_state',
+    'enough_samples',
+    'data_verified',
+]
+"""
+The checks there are.
+"""
+
+
+CheckStatus: TypeAlias = Literal['fail', 'unknown', 'pass']
+"""
+The outcome of a check. Nothing missing ever passes: what could not be seen is unknown.
+"""
+
+
+class ComparedField(TypedDict):
+    """
+    A field of the environment that is not the same for all.
+    """
+
+    field: str
+    """
+    `Filesystem`.
+    """
+    values: List[str]
+    """
+    One for each side.
+    """
+
+
+ComparedFigure: TypeAlias = Literal['p50', 'p99', 'rate']
+"""
+The figures that ratios are made of.
+"""
+
+
+class ComparedOverload(TypedDict):
+    """
+    A schedule that could not be kept.
+    """
+
+    done_per_sec: float
+    """
+    Operations done a second, mean of the overloaded runs.
+    """
+    due_per_sec: float
+    """
+    Operations that the schedule asks for a second.
+    """
+    runs: int
+    """
+    Number of overloaded runs.
+    """
+
+
+class ComparedRatio(TypedDict):
+    """
+    How many times one side's figure is another's.
+    """
+
+    against: int
+    """
+    Index of the side below the line.
+    """
+    between_runs: bool
+    """
+    Whether the interval includes how runs differ from one another, on both sides.
+    """
+    differs: bool
+    """
+    Whether a difference is shown: 1 is outside the interval, and the difference is larger than what a
+    histogram resolves.
+    """
+    figure: ComparedFigure
+    """
+    Which figure.
+    """
+    interval: List[float] | None
+    """
+    The ends of its 95 % interval; null where the tests were too short for one.
+    """
+    of: int
+    """
+    Index of the side above the line.
+    """
+    ratio: float
+    """
+    The ratio.
+    """
+
+
+class ComparedSubject(TypedDict):
+    """
+    One side: a device, or a group of runs.
+    """
+
+    about: str
+    """
+    `32 GB eMMC, f2fs`; may be empty.
+    """
+    name: str
+    """
+    A short name, which no other side has.
+    """
+    runs: List[int]
+    """
+    Indices of its runs, in the order given, from 0.
+    """
+
+
+class ConditionLimits(TypedDict):
+    """
+    Limits that a run keeps on a device with a battery.
+    """
+
+    battery_percent: NotRequired[int]
+    """
+    The run ends below this charge, unless the battery is being charged.
+    """
+    cool_to_millicelsius: NotRequired[int]
+    """
+    Each test waits until the battery is not warmer than this.
+    """
+    hottest_millicelsius: NotRequired[int]
+    """
+    The run ends above this temperature of the battery, in thousandths of a degree Celsius.
+    """
+
+
+Counted: TypeAlias = Literal['saves', 'writes', 'reads']
+"""
+What is counted.
+"""
+
+
+class DatabasePieces(TypedDict):
+    """
+    A database, and the pieces that it lies in.
+    """
+
+    bytes: Bytes
+    """
+    Its size.
+    """
+    name: NotRequired[str]
+    """
+    Its file name; absent in run files, which are passed on.
+    """
+    pieces: int
+    """
+    Pieces, as the filesystem counts them.
+    """
+
+
+class Databases(TypedDict):
+    """
+    The SQLite databases found by a bounded search below a directory.
+    """
+
+    complete: bool
+    """
+    Whether these were all.
+    """
+    databases: int
+    """
+    Databases of 256 KiB or more.
+    """
+    searched: int
+    """
+    Entries of directories that were looked at.
+    """
+    worst: NotRequired[DatabasePieces]
+    """
+    The one in most pieces.
+    """
+
+
+class DeviceLife(TypedDict):
+    """
+    The wear that the device reports.
+    """
+
+    pre_eol: NotRequired[str]
+    """
+    `normal`, `warning` or `urgent`, if reported.
+    """
+    source: str
+    """
+    Where this was read.
+    """
+    used_percent_at_most: int
+    """
+    Share of rated life used, in percent, as an upper bound (eMMC and UFS tell it in tenths).
+    """
+
+
+class Downgrade(TypedDict):
+    """
+    A request that could not be honoured as asked.
+    """
+
+    effective: str
+    """
+    What was done instead: `buffered`.
+    """
+    reason: str
+    """
+    Why.
+    """
+    requested: str
+    """
+    What was asked for: `O_DIRECT`.
+    """
+
+
+Durability: TypeAlias = Literal['none', 'fdatasync', 'fsync', 'dsync', 'rwf_dsync']
+"""
+How a write is made durable.
+"""
+
+
+class Encryption(TypedDict):
+    """
+    Encryption of the stored data.
+    """
+
+    cipher: NotRequired[str]
+    """
+    Cipher, if reported.
+    """
+    kind: str
+    """
+    `none seen`, `dm-crypt`, `fscrypt`, …
+    """
+
+
+EngineKind: TypeAlias = Literal['auto', 'psync', 'io_uring', 'sqlite', 'fio', 'null']
+"""
+The program or system calls that do the I/O.
+"""
+
+
+class Estimate(TypedDict):
+    """
+    A number with its 95 % confidence interval.
+    """
+
+    interval: NotRequired[List[float]]
+    """
+    Both ends; absent if the sample is too small.
+    """
+    value: float
+    """
+    The estimate.
+    """
+
+
+Ext4Journal: TypeAlias = Literal['none', 'writeback', 'ordered', 'journal']
+"""
+What ext4's journal holds.
+"""
+
+
+class Fact(TypedDict):
+    """
+    A field and its value.
+    """
+
+    field: str
+    """
+    Path of the field in the run file: `environment.filesystem.options`, `phases[2].changes`.
+    """
+    value: str
+    """
+    What matters of its value, as text: data, never markup.
+    """
+
+
+FindingAction: TypeAlias = Literal[
+    'use_wal',
+    'grow_in_steps',
+    'keep_journal_file',
+    'keep_space_free',
+    'trim',
+    'delete_and_trim',
+    'defer_bulk_writes',
+    'free_cpu',
+    'group_flushes',
+    'one_database',
+    'rewrite_database',
+    'relieve_memory',
+    'let_it_cool',
+    'avoid_fuse',
+    'faster_cipher',
+    'use_volume',
+    'measure_below',
+    'compare_here_only',
+    'name_another',
+    'change_filesystem',
+    'flush_again',
+    'find_lost_flushes',
+    'add_journal',
+    'check_filesystem',
+    'no_fast_commit',
+    'journal_metadata_only',
+    'mount_async',
+    'relax_access_times',
+    'free_segments',
+    'trim_in_batches',
+    'make_room',
+    'no_scheduler',
+    'switch_cache_on',
+    'let_buffer_empty',
+    'write_in_portions',
+    'keep_awake',
+    'replace_device',
+    'take_app_card',
+]
+"""
+What would remove a cause.
+"""
+
+
+FindingId: TypeAlias = Literal[
+    'rollback_journal',
+    'several_databases',
+    'small_transactions',
+    'growing_files',
+    'flush_per_write',
+    'other_writer',
+    'fragmented_database',
+    'cpu_wait',
+    'swapping',
+    'throttled',
+    'fuse_on_path',
+    'software_encryption',
+    'overlay',
+    'loop_device',
+    'virtual_disk',
+    'not_on_flash',
+    'other_filesystem',
+    'no_barrier',
+    'sync_is_no_op',
+    'no_journal',
+    'filesystem_errors',
+    'fast_commit',
+    'data_journal',
+    'sync_mount',
+    'access_times',
+    'few_free_segments',
+    'discard_on_delete',
+    'never_trimmed',
+    'deleted_not_trimmed',
+    'full_not_trimmed',
+    'nearly_full',
+    'full_storage',
+    'small_spare',
+    'scheduler',
+    'device_cache_off',
+    'write_booster_off',
+    'write_cache_exhausted',
+    'idle_wake_up',
+    'collection_period',
+    'worn_flash',
+    'no_app_class',
+    'below_class',
+]
+"""
+What can be found.
+"""
+
+
+FindingRisk: TypeAlias = Literal[
+    'log_grows',
+    'space_allocated',
+    'space_kept',
+    'busy_while_trimming',
+    'other_work_waits',
+    'more_lost_at_once',
+    'not_shared',
+    'reformat',
+    'each_flush_waits',
+    'commits_cost',
+    'whole_commits',
+    'order_lost',
+    'unsynced_lost',
+    'no_read_times',
+    'deleted_stays',
+    'no_priorities',
+    'takes_power',
+    'copied_once',
+    'data_moved',
+]
+"""
+The price of an action.
+"""
+
+
+class Integrity(TypedDict):
+    """
+    A checksum against accidents (it is no signature).
+    """
+
+    sha256: str
+    """
+    SHA-256 over the compact JSON of the run with this field empty.
+    """
+
+
+class KindCount(TypedDict):
+    """
+    One kind of [`BlockKinds`].
+    """
+
+    bytes: Bytes
+    """
+    Bytes.
+    """
+    writes: int
+    """
+    Requests.
+    """
+
+
+class Lag(TypedDict):
+    """
+    How many saves were longer than a person's patience. A budget to compare devices by: an app's
+    animations do not run on the thread that saves, so these are not dropped frames.
+    """
+
+    over_100ms: int
+    """
+    Longer than 100 ms.
+    """
+    over_120hz: int
+    """
+    Longer than 8.33 ms.
+    """
+    over_5s: int
+    """
+    Longer than 5 s, an ANR.
+    """
+    over_60hz: int
+    """
+    Longer than 16.67 ms.
+    """
+    over_700ms: int
+    """
+    Longer than 700 ms, a frozen frame.
+    """
+    over_90hz: int
+    """
+    Longer than 11.11 ms.
+    """
+    saves: int
+    """
+    Saves in all.
+    """
+
+
+LayerKind: TypeAlias = Literal[
+    'bind',
+    'fuse',
+    'stacked',
+    'file_encryption',
+    'filesystem',
+    'memory',
+    'remote',
+    'block_encryption',
+    'volume',
+    'raid',
+    'mapped',
+    'loop',
+    'partition',
+    'disk',
+]
+"""
+The kinds of layer.
+"""
+
+
+class Mixed(TypedDict):
+    """
+    The mixed test of which a phase is one half.
+    """
+
+    read_percent: int
+    """
+    How many in a hundred operations of the test read, on average.
+    """
+
+
+Nanos: TypeAlias = int
+"""
+A length of time, or a point on a clock that starts at an arbitrary zero: whole nanoseconds in
+a `u64` (584 years).
+"""
+
+
+Operation: TypeAlias = Literal[
+    'sequential_read',
+    'sequential_write',
+    'random_read',
+    'random_write',
+    'save',
+    'replay_read',
+    'replay_write',
+    'replay_sync',
+    'replay_names',
+    'replay_discard',
+]
+"""
+The kind of operations of a phase.
+"""
+
+
+class Options(TypedDict):
+    """
+    What was decided for a run.
+    """
+
+    budget_bytes: NotRequired[Bytes]
+    """
+    The most that may be written, where a limit was given.
+    """
+    engine: str
+    """
+    `flashlag`; in runs of early versions also the fio that did the I/O, `fio 3.33`.
+    """
+    leave_bytes: Bytes
+    """
+    What a fill spares.
+    """
+    leave_reason: str
+    """
+    Why this much.
+    """
+    limits: NotRequired[ConditionLimits]
+    """
+    Limits of charge and heat, where any were set.
+    """
+    verify: bool
+    """
+    Whether every byte was read back.
+    """
+
+
+class OtherIo(TypedDict):
+    """
+    Bytes that users of the system other than the run's own have read and written. On Android each app is a
+    user, and system services are some: its storage daemon counts them. Bytes count when a file's page
+    becomes dirty, which may be before they are written to storage, and what the kernel does by itself is
+    not among them.
+    """
+
+    read_bytes: Bytes
+    """
+    Bytes fetched from storage.
+    """
+    write_bytes: Bytes
+    """
+    Bytes to be sent to storage.
+    """
+
+
+Power: TypeAlias = Literal['battery', 'charger', 'usb', 'wireless', 'dock']
+"""
+What a device with a battery is powered by.
+"""
+
+
+class PressureStall(TypedDict):
+    """
+    One line of pressure-stall information.
+    """
+
+    avg10_hundredths: int
+    """
+    `some avg10`, in hundredths of a percent.
+    """
+    total_ns: Nanos
+    """
+    `some total`.
+    """
+
+
+ProfileOf: TypeAlias = Literal['simulated', 'fitted', 'named', 'nearest']
+"""
+How a profile came to stand for a device.
+"""
+
+
+class ProfileRecord(TypedDict):
+    """
+    The device model of a simulated run, whole: the run can be made again from it.
+    """
+
+    about: str
+    """
+    The device, in a line.
+    """
+    device_options: NotRequired[List[str]]
+    """
+    What was asked of the device beside, where anything was: `state=full`, `time-scale=10`.
+    """
+    filesystem: str
+    """
+    Filesystem and options above it: `ext4,nobarrier`.
+    """
+    name: str
+    """
+    Its name.
+    """
+    text: str
+    """
+    The profile as a file.
+    """
+
+
+ReplayLevel: TypeAlias = Literal['calls', 'blocks']
+"""
+The layer at which a trace is replayed.
+"""
+
+
+ReplayPace: TypeAlias = Literal['own', 'flat']
+"""
+When the operations of a replay begin.
+"""
+
+
+SavePart: TypeAlias = Literal['grew', 'in_place']
+"""
+Saves by whether a file grew.
+"""
+
+
+class ScenarioRecord(TypedDict):
+    """
+    The scenario of a run.
+    """
+
+    assumptions: NotRequired[List[str]]
+    """
+    Assumptions of the scenario without a source.
+    """
+    hash: str
+    """
+    SHA-256 of its canonical form, settings applied: runs with equal hashes did the same.
+    """
+    name: str
+    """
+    Its name.
+    """
+    seed: int
+    """
+    What every random choice follows from.
+    """
+    settings: Dict[str, str]
+    """
+    Settings in force, after `--set`.
+    """
+    text: str
+    """
+    The file as it was read.
+    """
+
+
+Severity: TypeAlias = Literal['danger', 'costly', 'minor', 'misleading']
+"""
+How much something matters.
+"""
+
+
+class SharedRecord(TypedDict):
+    """
+    What was removed from a run before it was given to others.
+    """
+
+    original_sha256: str
+    """
+    The checksum of the run as it was measured: two shared files with the same one are of one run.
+    """
+    removed: List[str]
+    """
+    Fields that were removed or changed: `environment.filesystem.mount_point`.
+    """
+
+
+StallCause: TypeAlias = Literal[
+    'storage',
+    'cpu',
+    'executing',
+    'stopped',
+    'mixed',
+    'unknown',
+    'filesystem_commit',
+    'checkpoint',
+    'cleaning',
+    'discard',
+    'other_io',
+    'garbage_collection',
+    'wear_levelling',
+    'write_cache_full',
+    'wake_up',
+    'throttling',
+    'device_period',
+]
+"""
+What a stall waited for.
+
+[`CauseBasis`] says how it is known. The scheduler's account of the thread gives the first six; a
+model, a virtual device or counters around the stall give more. Of a model the cause is the one that
+the largest part of the wait was for. Where the flash's own work held up a filesystem's, the flash's
+counts.
+"""
+
+
+class StallCount(TypedDict):
+    """
+    Number of stalls with one cause.
+    """
+
+    cause: StallCause
+    """
+    The cause.
+    """
+    stalls: int
+    """
+    Stalls.
+    """
+
+
+class StallFinding(TypedDict):
+    """
+    The stalls of one phase.
+    """
+
+    causes: List[StallCount]
+    """
+    Listed stalls by cause, most first.
+    """
+    longest_ns: NotRequired[Nanos]
+    """
+    The longest that is listed.
+    """
+    phase: str
+    """
+    The phase's label.
+    """
+    seen: int
+    """
+    How many there were.
+    """
+    total_ns: Nanos
+    """
+    All that are listed together.
+    """
+    usual: bool
+    """
+    Whether the median wait of the phase is over the limit too, so that these are no stalls.
+    """
+
+
+State: TypeAlias = Literal['new', 'filled', 'deleted', 'trimmed', 'idle']
+"""
+The state of the device: its place in the life cycle.
+"""
+
+
+class StoredHistogram(TypedDict):
+    """
+    A latency histogram as stored: non-empty buckets only. Bucket `i` is fio's: below 128 the
+    value itself, then 64 buckets for each power of two.
+    """
+
+    count: List[int]
+    """
+    Number of values in each bucket.
+    """
+    grouping_power: Literal[6]
+    """
+    Log2 of the buckets for each power of two. Always 6.
+    """
+    index: List[int]
+    """
+    Bucket indices, ascending.
+    """
+    max_ns: Nanos
+    """
+    The largest value, exact.
+    """
+    min_ns: Nanos
+    """
+    The smallest value, exact.
+    """
+    sum_ns: Nanos
+    """
+    All values together.
+    """
+
+
+class Surroundings(TypedDict):
+    """
+    Changes of counters over a time: around a stall, from the last reading before to the first one
+    after. A counter that the system does not have is absent, and [`Watched::missing`] says why.
+    """
+
+    checkpoints: NotRequired[int]
+    """
+    Checkpoints of the filesystem.
+    """
+    cleanings: NotRequired[int]
+    """
+    Segments that the filesystem cleaned.
+    """
+    commits: NotRequired[int]
+    """
+    Commits of the filesystem's journal.
+    """
+    cpu_pressure_ns: NotRequired[Nanos]
+    """
+    Time in which some task of the machine waited for a CPU.
+    """
+    discard_ns: NotRequired[Nanos]
+    """
+    How long they took, one after the other.
+    """
+    discards: NotRequired[int]
+    """
+    Discards that the disk completed.
+    """
+    disk_busy_ns: NotRequired[Nanos]
+    """
+    Time in which the disk had a request in flight.
+    """
+    disk_bytes: NotRequired[Bytes]
+    """
+    Bytes read and written at the disk, by everyone.
+    """
+    disk_requests: NotRequired[int]
+    """
+    Requests that read or wrote at the disk, by everyone.
+    """
+    flush_ns: NotRequired[Nanos]
+    """
+    How long they took, one after the other.
+    """
+    flushes: NotRequired[int]
+    """
+    Flushes that the disk completed.
+    """
+    hottest_millicelsius: NotRequired[int]
+    """
+    The storage's highest temperature, in thousandths of a degree Celsius.
+    """
+    io_pressure_ns: NotRequired[Nanos]
+    """
+    Time in which some task of the machine waited for I/O.
+    """
+    own_bytes: NotRequired[Bytes]
+    """
+    Bytes that the measured operations read from storage and wrote to it.
+    """
+    quiet_before_ns: NotRequired[Nanos]
+    """
+    How long the disk had moved nothing when the time began; of a stall only.
+    """
+    window_ns: Nanos
+    """
+    The time from the first reading to the last.
+    """
+
+
+TargetKind: TypeAlias = Literal['path', 'simulated', 'lab', 'phone', 'imported']
+"""
+The kinds of target.
+"""
+
+
+class Think(TypedDict):
+    """
+    Time in which the app does something else between operations. In no latency and no interval's
+    latencies; in the elapsed time, and so in the rates.
+    """
+
+    each_ns: Nanos
+    """
+    After each operation, before the next begins in its place.
+    """
+    total_ns: Nanos
+    """
+    All rests during the phase, with how late each ended; of several operations in flight, the sum.
+    The halves of a mixed test share it.
+    """
+
+
+class Throttle(TypedDict):
+    """
+    Signs that heat (or power) slows the processors. Each is `None` where the machine reports none.
+    """
+
+    cooling_state: NotRequired[int]
+    """
+    The highest state of a cooling device that slows a processor: above 0 the device is active.
+    """
+    core_throttle_count: NotRequired[int]
+    """
+    How often Intel cores were throttled since boot, summed (`thermal_throttle`).
+    """
+    frequency_khz: NotRequired[int]
+    """
+    The highest frequency at this moment, in kHz.
+    """
+    frequency_limit_percent: NotRequired[int]
+    """
+    The lowest frequency limit in force, in percent of that CPU's own maximum.
+    """
+    undervoltage: NotRequired[bool]
+    """
+    Whether a Raspberry Pi has seen too low a voltage, at which it slows itself down
+    (`rpi_volt`).
+    """
+
+
+Throttling: TypeAlias = Literal[
+    'none', 'light', 'moderate', 'severe', 'critical', 'emergency', 'shutdown'
+]
+"""
+Android's levels of throttling, in rising order.
+"""
+
+
+class Time(TypedDict):
+    """
+    Where a thread's time went.
+    """
+
+    blocked_ns: Nanos
+    """
+    Asleep until something completed.
+    """
+    on_cpu_ns: Nanos
+    """
+    Executing.
+    """
+    runnable_ns: Nanos
+    """
+    Able to run, but no CPU was free.
+    """
+    stopped_ns: NotRequired[Nanos]
+    """
+    Stopped with the whole process: by a signal, a frozen cgroup, a suspended machine.
+    """
+
+
+TraceSourceKind: TypeAlias = Literal[
+    'ebpf',
+    'tracefs',
+    'fanotify',
+    'atrace',
+    'blkparse',
+    'ftrace',
+    'perfetto',
+    'strace',
+    'system_calls',
+    'block_table',
+    'unknown',
+]
+"""
+The kinds of sources.
+"""
+
+
+class TraceTransactions(TypedDict):
+    """
+    Recognised SQLite transactions of a trace, by their journals.
+    """
+
+    log: int
+    """
+    Through a write-ahead log (WAL).
+    """
+    rollback: int
+    """
+    Through a rollback journal.
+    """
+
+
+Verdict: TypeAlias = Literal['trusted', 'untrusted']
+"""
+The verdict over all checks.
+"""
+
+
+class WaitPart(TypedDict):
+    """
+    The time that was waited for one cause.
+    """
+
+    cause: StallCause
+    """
+    The cause.
+    """
+    ns: Nanos
+    """
+    The time, more than none.
+    """
+
+
+WaitRange: TypeAlias = Literal['typical', 'slow', 'slowest']
+"""
+Ranges of percentiles.
+"""
+
+
+class WaitRecord(TypedDict):
+    """
+    Sampled operations of one power of two of latency.
+    """
+
+    below_ns: Nanos
+    """
+    Latencies of the class are below this.
+    """
+    from_ns: Nanos
+    """
+    Shortest latency of the class.
+    """
+    ops: int
+    """
+    How many were sampled.
+    """
+    time: Time
+    """
+    Their time, summed.
+    """
+
+
+class Watched(TypedDict):
+    """
+    Readings of counters during a phase, several a second, from a thread of their own.
+    """
+
+    calm: Surroundings
+    """
+    The changes from one reading to the next without a stall in between, summed.
+    """
+    missing: NotRequired[List[str]]
+    """
+    What could not be read, and why.
+    """
+    readings: int
+    """
+    How many readings there were.
+    """
+    rules: int
+    """
+    The version of the rules that inferred the causes of stalls.
+    """
+
+
+class EffectBasisCompared(TypedDict):
+    """
+    Two sides of this run; the comparison is among its causes.
+    """
+
+    fixed: NotRequired[str]
+    """
+    Label of the phase without what was found; absent where one phase shows both.
+    """
+    kind: Literal['compared']
+    now: str
+    """
+    Label of the phase as it is.
+    """
+
+
+class EffectBasisPart(TypedDict):
+    """
+    A part of one phase's waits.
+    """
+
+    kind: Literal['part']
+    phase: str
+    """
+    Label of the phase.
+    """
+
+
+class EffectBasisCourse(TypedDict):
+    """
+    Before and after a change within one phase.
+    """
+
+    kind: Literal['course']
+    phase: str
+    """
+    Label of the phase.
+    """
+
+
+class EffectBasisPromise(TypedDict):
+    """
+    What was measured against what was promised.
+    """
+
+    by: str
+    """
+    Who promised it.
+    """
+    kind: Literal['promise']
+    phase: str
+    """
+    Label of the phase.
+    """
+
+
+class EffectBasisForecast(TypedDict):
+    """
+    A simulation of a device with and without.
+    """
+
+    change: str
+    """
+    The change, as `flashlag predict --change` takes it.
+    """
+    kind: Literal['forecast']
+    of: ProfileOf
+    """
+    How the profile came to stand for the device.
+    """
+    profile: str
+    """
+    Name of the device's profile.
+    """
+    size_bytes: NotRequired[Bytes]
+    """
+    Capacity of the simulated device, where a smaller one of the same make stands for the
+    profile's.
+    """
+
+
+class FilesystemInternalsBtrfs(TypedDict):
+    """
+    Btrfs, by mount options.
+    """
+
+    compression: NotRequired[str]
+    """
+    `zstd:1`; absent without compression.
+    """
+    kind: Literal['btrfs']
+    nodatacow: bool
+    """
+    Whether data is overwritten in place.
+    """
+
+
+class FindingEvidenceTwoPhases(TypedDict):
+    """
+    Two phases that differ in one thing.
+    """
+
+    kind: Literal['two_phases']
+
+
+class FindingEvidenceTwoParts(TypedDict):
+    """
+    Two parts of the same phase's saves.
+    """
+
+    kind: Literal['two_parts']
+    share: float
+    """
+    Share of all saves that made a file grow, 0 to 1.
+    """
+
+
+class FindingEvidenceSchedulerCount(TypedDict):
+    """
+    The scheduler's own count over the phase.
+    """
+
+    kind: Literal['scheduler_count']
+    runnable_ns: Nanos
+    """
+    Mean time that an operation's thread was able to run without a CPU.
+    """
+    share: float
+    """
+    The same as a share of the thread's time, 0 to 1.
+    """
+
+
+class FindingEvidenceFlushTimedApart(TypedDict):
+    """
+    Write and flush timed apart.
+    """
+
+    flush_ns: Nanos
+    """
+    Mean time of the flush.
+    """
+    kind: Literal['flush_timed_apart']
+    share: float
+    """
+    The same as a share of the whole durable write, 0 to 1.
+    """
+
+
+class Unavailable(TypedDict):
+    """
+    It could not be read.
+    """
+
+    unavailable: str
+    """
+    Why, in words.
+    """
+
+
+class RunStatusRunning(TypedDict):
+    """
+    The run is still under way, or was killed; the phases in the file are complete.
+    """
+
+    kind: Literal['running']
+    next_step: int
+    """
+    The next step of the scenario.
+    """
+
+
+class RunStatusComplete(TypedDict):
+    """
+    Every step was done or skipped with a reason.
+    """
+
+    kind: Literal['complete']
+
+
+class RunStatusInterrupted(TypedDict):
+    """
+    The user stopped it.
+    """
+
+    kind: Literal['interrupted']
+    next_step: int
+    """
+    The next step of the scenario.
+    """
+
+
+class RunStatusFailed(TypedDict):
+    """
+    An error stopped it.
+    """
+
+    error: str
+    """
+    The error: what happened, where, and what to try.
+    """
+    kind: Literal['failed']
+    next_step: int
+    """
+    The next step of the scenario.
+    """
+
+
+class BlockKinds(TypedDict):
+    """
+    Writes at the block device, by what they were for. A request that holds several kinds counts
+    for its first; bytes are counted each for its own.
+    """
+
+    data: KindCount
+    """
+    Contents of files.
+    """
+    journal: KindCount
+    """
+    The filesystem's own log.
+    """
+    metadata: KindCount
+    """
+    All else of the filesystem: inodes, maps, directories, checkpoints.
+    """
+
+
+class Change(TypedDict):
+    """
+    What a series of intervals shows.
+    """
+
+    bytes_per_sec: NotRequired[List[float]]
+    """
+    Throughput before and after, where it changed.
+    """
+    detail: str
+    """
+    In words, with the numbers.
+    """
+    kind: ChangeKind
+    """
+    The kind of change.
+    """
+    period_ns: NotRequired[Nanos]
+    """
+    The period of periodic stalls.
+    """
+    t_ns: Nanos
+    """
+    When, from the start of the phase.
+    """
+    written_bytes: Bytes
+    """
+    How much had been written by then.
+    """
+
+
+class Check(TypedDict):
+    """
+    One check with its evidence.
+    """
+
+    advice: NotRequired[str]
+    """
+    Advice, if the check did not pass.
+    """
+    cause: NotRequired[CheckCause]
+    """
+    Which of several reasons it failed for, where it can fail for several.
+    """
+    claim: str
+    """
+    What should be true, in a few words: "Writes reached storage".
+    """
+    detail: str
+    """
+    The evidence, with numbers.
+    """
+    id: CheckId
+    """
+    Which.
+    """
+    phases: NotRequired[List[str]]
+    """
+    The phases it covers, by [`crate::Phase::label`]; empty where it covers the whole run.
+    """
+    status: CheckStatus
+    """
+    Its outcome.
+    """
+
+
+class CheckOutcome(TypedDict):
+    """
+    The outcome of a check on one side.
+    """
+
+    detail: str
+    """
+    The evidence, with numbers.
+    """
+    status: CheckStatus
+    """
+    The outcome.
+    """
+
+
+class ComparedCheck(TypedDict):
+    """
+    A check that does not pass on every side.
+    """
+
+    claim: str
+    """
+    What should be true.
+    """
+    sides: List[CheckOutcome | None]
+    """
+    For each side its worst outcome; null where the check was not made.
+    """
+
+
+class ComparedFigures(TypedDict):
+    """
+    One side's figures of a test, all its repeats together. An unknown one is absent.
+    """
+
+    bytes_per_sec: float
+    """
+    Bytes a second, mean of the repeats.
+    """
+    failed_checks: List[str]
+    """
+    Claims of the checks because of which there is no verdict.
+    """
+    late: NotRequired[int]
+    """
+    Number of latencies longer than a frame of 60 Hz.
+    """
+    max_ns: NotRequired[Nanos]
+    """
+    The longest latency.
+    """
+    n: int
+    """
+    Number of operations.
+    """
+    ops_per_sec: float
+    """
+    Operations a second, mean of the repeats.
+    """
+    overload: NotRequired[ComparedOverload]
+    """
+    Set where a run, or more, could not keep its schedule: then there are no times.
+    """
+    p50_ns: NotRequired[Nanos]
+    """
+    Median latency.
+    """
+    p90_ns: NotRequired[Nanos]
+    """
+    90 % of the latencies are no longer.
+    """
+    p999_ns: NotRequired[Nanos]
+    """
+    99.9 %.
+    """
+    p99_ns: NotRequired[Nanos]
+    """
+    99 %.
+    """
+    rate_spread: NotRequired[float]
+    """
+    Standard deviation of operations a second between the repeats, as a share of their mean.
+    """
+    runs: int
+    """
+    Number of runs.
+    """
+    verdict: NotRequired[str]
+    """
+    The verdict, where a frame may wait for such operations; `not judged`, `no data`.
+    """
+
+
+class ComparedTest(TypedDict):
+    """
+    One test in one state, side by side.
+    """
+
+    ratios: List[ComparedRatio]
+    """
+    Each figure of each side against that of the first side that has it.
+    """
+    run: int
+    """
+    Which repetition within that state.
+    """
+    sides: List[ComparedFigures | None]
+    """
+    The figures of each side; null where a side has no such test.
+    """
+    state: State
+    """
+    Where the device was in its life.
+    """
+    test: str
+    """
+    The test.
+    """
+    title: str
+    """
+    `4K rand write, filled run 2`.
+    """
+
+
+class ComparisonRecord(TypedDict):
+    """
+    Two or more runs side by side: the sentences, the sides, and for each test the figures of each side.
+    """
+
+    believe: str
+    """
+    Whether the comparison can be believed.
+    """
+    checks: List[ComparedCheck]
+    """
+    Checks that do not pass on every side.
+    """
+    differs: List[ComparedField]
+    """
+    What else differs between the sides.
+    """
+    faster: str
+    """
+    Which side is faster, and by how much; may be empty.
+    """
+    largest: str
+    """
+    The largest difference that is sure; may be empty.
+    """
+    more: str
+    """
+    How long the slow operations of the deciding test took; may be empty.
+    """
+    schema: Literal['flashlag.comparison/1']
+    """
+    `flashlag.comparison/1`.
+    """
+    sentence: str
+    """
+    What each side is like, by the test that its headline decides by.
+    """
+    sides: List[ComparedSubject]
+    """
+    The sides, in the order given.
+    """
+    tests: List[ComparedTest]
+    """
+    One for each test in each state that at least one side has.
+    """
+    warnings: List[str]
+    """
+    Warnings: scenarios or versions that differ, runs that ended early.
+    """
+
+
+EffectBasis: TypeAlias = (
+    EffectBasisCompared
+    | EffectBasisPart
+    | EffectBasisCourse
+    | EffectBasisPromise
+    | EffectBasisForecast
+)
+"""
+How an effect is known.
+"""
+
+
+class EngineOverhead(TypedDict):
+    """
+    What the measuring loop adds to every operation.
+    """
+
+    cpu_picoseconds_per_op: int
+    """
+    CPU time for each operation, in thousandths of a nanosecond.
+    """
+    latency_p50_ns: Nanos
+    """
+    The median latency that was recorded for them: the floor below which a latency is ours.
+    """
+    latency_p99_ns: Nanos
+    """
+    The 99th percentile of the same.
+    """
+    ops: int
+    """
+    Operations done on the device that does nothing.
+    """
+
+
+FindingEvidence: TypeAlias = (
+    FindingEvidenceTwoPhases
+    | FindingEvidenceTwoParts
+    | FindingEvidenceSchedulerCount
+    | FindingEvidenceFlushTimedApart
+)
+"""
+How an effect was measured.
+"""
+
+
+class FindingSide(TypedDict):
+    """
+    One side: a phase, or a part of its saves.
+    """
+
+    part: NotRequired[SavePart]
+    """
+    Which of its saves; absent for all of them.
+    """
+    phase: str
+    """
+    The phase's label: `filled 2: save_wal`.
+    """
+
+
+class FindingSides(TypedDict):
+    """
+    The two sides of a comparison.
+    """
+
+    fixed: NotRequired[FindingSide]
+    """
+    Without the cause; absent where the effect is a part of one side's own waits.
+    """
+    now: FindingSide
+    """
+    With the cause.
+    """
+
+
+class IntervalRecord(TypedDict):
+    """
+    What happened between two moments.
+    """
+
+    bytes: Bytes
+    """
+    Bytes they moved.
+    """
+    filled_bytes: NotRequired[Bytes]
+    """
+    Storage in use at its end (fills only).
+    """
+    histogram: StoredHistogram
+    """
+    Histogram of the interval, so that neighbours can be joined.
+    """
+    max: Nanos
+    """
+    The longest.
+    """
+    ops: int
+    """
+    Operations that ended in it.
+    """
+    p50: NotRequired[Nanos]
+    """
+    Median.
+    """
+    p90: NotRequired[Nanos]
+    """
+    90 %.
+    """
+    p99: NotRequired[Nanos]
+    """
+    99 %.
+    """
+    t_ns: Nanos
+    """
+    Its end, from the start of the phase.
+    """
+    temperature_millicelsius: NotRequired[int]
+    """
+    Storage temperature at its end.
+    """
+    waited: NotRequired[List[WaitPart]]
+    """
+    What its operations waited for in all, where a model knows: the parts add up to the sum of
+    their latencies.
+    """
+
+
+class LatencySummary(TypedDict):
+    """
+    The figures that are read off a histogram. A percentile beyond which fewer than ten values
+    lie is absent.
+    """
+
+    absent: NotRequired[str]
+    """
+    Why a percentile is absent, if one is.
+    """
+    max: NotRequired[Nanos]
+    """
+    The longest, exact.
+    """
+    mean: NotRequired[Nanos]
+    """
+    The mean, exact, rounded down.
+    """
+    p50: NotRequired[Nanos]
+    """
+    Median.
+    """
+    p90: NotRequired[Nanos]
+    """
+    90 %.
+    """
+    p99: NotRequired[Nanos]
+    """
+    99 %.
+    """
+    p999: NotRequired[Nanos]
+    """
+    99.9 %.
+    """
+
+
+class Layer(TypedDict):
+    """
+    One layer of the path to the storage. The upper one comes first.
+    """
+
+    detail: NotRequired[str]
+    """
+    What it is made of, as the system writes it: `f2fs`, `crypt`, `raid1`, `Samsung SSD 980`. Absent
+    where nothing says so.
+    """
+    kind: LayerKind
+    """
+    What the layer is.
+    """
+    name: str
+    """
+    The layer's own name: a mount point for a filesystem, the kernel's name for a device.
+    """
+
+
+class MeasuredWait(TypedDict):
+    """
+    The wait of one side, from the call, or from the intended start of a schedule.
+    """
+
+    mean_ns: Nanos
+    """
+    Mean.
+    """
+    ops: int
+    """
+    Operations.
+    """
+    p50_ns: NotRequired[Nanos]
+    """
+    Median; absent where too few values support it.
+    """
+    p999_ns: NotRequired[Nanos]
+    """
+    99.9 %; absent where too few values support it.
+    """
+
+
+ReadingOfArrayOfString: TypeAlias = Unavailable | List[str]
+"""
+A value that was read, or the reason why it could not be. In JSON: the value itself, or
+`{"unavailable": "reason"}`.
+"""
+
+
+ReadingOfBytes: TypeAlias = Unavailable | Bytes
+"""
+A value that was read, or the reason why it could not be. In JSON: the value itself, or
+`{"unavailable": "reason"}`.
+"""
+
+
+ReadingOfCalls: TypeAlias = Unavailable | Calls
+"""
+A value that was read, or the reason why it could not be. In JSON: the value itself, or
+`{"unavailable": "reason"}`.
+"""
+
+
+ReadingOfDatabases: TypeAlias = Unavailable | Databases
+"""
+A value that was read, or the reason why it could not be. In JSON: the value itself, or
+`{"unavailable": "reason"}`.
+"""
+
+
+ReadingOfDeviceLife: TypeAlias = Unavailable | DeviceLife
+"""
+A value that was read, or the reason why it could not be. In JSON: the value itself, or
+`{"unavailable": "reason"}`.
+"""
+
+
+ReadingOfEncryption: TypeAlias = Unavailable | Encryption
+"""
+A value that was read, or the reason why it could not be. In JSON: the value itself, or
+`{"unavailable": "reason"}`.
+"""
+
+
+ReadingOfEngineOverhead: TypeAlias = Unavailable | EngineOverhead
+"""
+A value that was read, or the reason why it could not be. In JSON: the value itself, or
+`{"unavailable": "reason"}`.
+"""
+
+
+ReadingOfExt4Journal: TypeAlias = Unavailable | Ext4Journal
+"""
+A value that was read, or the reason why it could not be. In JSON: the value itself, or
+`{"unavailable": "reason"}`.
+"""
+
+
+ReadingOfNanos: TypeAlias = Unavailable | Nanos
+"""
+A value that was read, or the reason why it could not be. In JSON: the value itself, or
+`{"unavailable": "reason"}`.
+"""
+
+
+ReadingOfOtherIo: TypeAlias = Unavailable | OtherIo
+"""
+A value that was read, or the reason why it could not be. In JSON: the value itself, or
+`{"unavailable": "reason"}`.
+"""
+
+
+ReadingOfPower: TypeAlias = Unavailable | Power
+"""
+A value that was read, or the reason why it could not be. In JSON: the value itself, or
+`{"unavailable": "reason"}`.
+"""
+
+
+ReadingOfPressureStall: TypeAlias = Unavailable | PressureStall
+"""
+A value that was read, or the reason why it could not be. In JSON: the value itself, or
+`{"unavailable": "reason"}`.
+"""
+
+
+ReadingOfThrottle: TypeAlias = Unavailable | Throttle
+"""
+A value that was read, or the reason why it could not be. In JSON: the value itself, or
+`{"unavailable": "reason"}`.
+"""
+
+
+ReadingOfThrottling: TypeAlias = Unavailable | Throttling
+"""
+A value that was read, or the reason why it could not be. In JSON: the value itself, or
+`{"unavailable": "reason"}`.
+"""
+
+
+ReadingOfTime: TypeAlias = Unavailable | Time
+"""
+A value that was read, or the reason why it could not be. In JSON: the value itself, or
+`{"unavailable": "reason"}`.
+"""
+
+
+ReadingOfTupleOfInt64AndInt64: TypeAlias = Unavailable | List[int]
+"""
+A value that was read, or the reason why it could not be. In JSON: the value itself, or
+`{"unavailable": "reason"}`.
+"""
+
+
+ReadingOfboolean: TypeAlias = Unavailable | bool
+"""
+A value that was read, or the reason why it could not be. In JSON: the value itself, or
+`{"unavailable": "reason"}`.
+"""
+
+
+ReadingOfdouble: TypeAlias = Unavailable | float
+"""
+A value that was read, or the reason why it could not be. In JSON: the value itself, or
+`{"unavailable": "reason"}`.
+"""
+
+
+ReadingOfint64: TypeAlias = Unavailable | int
+"""
+A value that was read, or the reason why it could not be. In JSON: the value itself, or
+`{"unavailable": "reason"}`.
+"""
+
+
+ReadingOfstring: TypeAlias = Unavailable | str
+"""
+A value that was read, or the reason why it could not be. In JSON: the value itself, or
+`{"unavailable": "reason"}`.
+"""
+
+
+ReadingOfuint32: TypeAlias = Unavailable | int
+"""
+A value that was read, or the reason why it could not be. In JSON: the value itself, or
+`{"unavailable": "reason"}`.
+"""
+
+
+ReadingOfuint64: TypeAlias = Unavailable | int
+"""
+A value that was read, or the reason why it could not be. In JSON: the value itself, or
+`{"unavailable": "reason"}`.
+"""
+
+
+ReadingOfuint8: TypeAlias = Unavailable | int
+"""
+A value that was read, or the reason why it could not be. In JSON: the value itself, or
+`{"unavailable": "reason"}`.
+"""
+
+
+class Replayed(TypedDict):
+    """
+    What a phase is a replay of.
+    """
+
+    level: ReplayLevel
+    """
+    The layer of the operations.
+    """
+    pace: ReplayPace
+    """
+    When operations began.
+    """
+    scheduled_ns: NotRequired[Nanos]
+    """
+    The time within which all operations of the replay were due, of a paced one. Operations that
+    began more than a frame (16.67 ms) late are the phase's missed slots.
+    """
+    source: TraceSourceKind
+    """
+    The kind of source that the trace is of.
+    """
+    trace_sha256: str
+    """
+    SHA-256 of the trace's file: runs with equal ones did the same operations.
+    """
+    traced_histogram: NotRequired[StoredHistogram]
+    """
+    Its histogram.
+    """
+    traced_ns: NotRequired[LatencySummary]
+    """
+    What the same operations took where the trace was made, where the trace says so.
+    """
+    transactions: NotRequired[TraceTransactions]
+    """
+    Of recognised transactions: how many the trace has, by their journals.
+    """
+
+
+RunStatus: TypeAlias = (
+    RunStatusRunning | RunStatusComplete | RunStatusInterrupted | RunStatusFailed
+)
+"""
+How a run ended.
+"""
+
+
+class Skipped(TypedDict):
+    """
+    A step that was not run.
+    """
+
+    reason: str
+    """
+    Why not, and what to try.
+    """
+    state: State
+    """
+    In which state it would have been.
+    """
+    step: str
+    """
+    What: `trim`, or a test's name.
+    """
+
+
+class Software(TypedDict):
+    """
+    The system.
+    """
+
+    kernel: ReadingOfstring
+    """
+    `uname`: system, release, architecture.
+    """
+    machine: ReadingOfstring
+    """
+    Product or board name: "Raspberry Pi 4 Model B".
+    """
+    system: ReadingOfstring
+    """
+    Pretty name of the distribution or Android build.
+    """
+    virtualized: ReadingOfboolean
+    """
+    Whether a hypervisor is below.
+    """
+
+
+class StallRecord(TypedDict):
+    """
+    One long wait.
+    """
+
+    around: NotRequired[Surroundings]
+    """
+    What counters showed around it.
+    """
+    cause: StallCause
+    """
+    The cause: what the operation waited for, most of the time.
+    """
+    cause_basis: NotRequired[CauseBasis]
+    """
+    How the cause is known.
+    """
+    ns: Nanos
+    """
+    Duration.
+    """
+    t_ns: Nanos
+    """
+    Begin, from the start of the phase.
+    """
+    time: NotRequired[Time]
+    """
+    Where its time went.
+    """
+    waited: NotRequired[List[WaitPart]]
+    """
+    What it waited for, each cause once, where a model knows: the parts add up to `ns`.
+    """
+
+
+class Target(TypedDict):
+    """
+    Where a run ran.
+    """
+
+    directory: NotRequired[str]
+    """
+    The directory, for a path.
+    """
+    kind: TargetKind
+    """
+    Its kind.
+    """
+    name: str
+    """
+    The target as it was given on the command line.
+    """
+    profile: NotRequired[ProfileRecord]
+    """
+    The device model, for a simulation.
+    """
+
+
+class Trust(TypedDict):
+    """
+    Whether the run can be believed.
+    """
+
+    checks: List[Check]
+    """
+    Every check, failed ones first.
+    """
+    verdict: Verdict
+    """
+    Untrusted if a check fails, or without a phase or a check.
+    """
+
+
+class WaitGroupRecord(TypedDict):
+    """
+    What a group of operations waited for. The three shares add up to 1.
+    """
+
+    blocked: float
+    """
+    Share spent blocked on storage.
+    """
+    mean_ns: Nanos
+    """
+    Mean wait in the range.
+    """
+    on_cpu: float
+    """
+    Share of the wait spent executing, 0 to 1.
+    """
+    ops: int
+    """
+    Operations in the range.
+    """
+    phase: str
+    """
+    The phase's label.
+    """
+    range: WaitRange
+    """
+    Which operations.
+    """
+    sampled: int
+    """
+    Operations whose time was split, in the latency classes that the range touches: powers of
+    two, so these may be more than are in the range.
+    """
+    sampled_below_ns: Nanos
+    """
+    Latencies of those classes are below this.
+    """
+    sampled_from_ns: Nanos
+    """
+    Shortest latency of those classes.
+    """
+    waiting_for_cpu: float
+    """
+    Share spent able to run without a CPU.
+    """
+
+
+class Wear(TypedDict):
+    """
+    What a run cost the device.
+    """
+
+    block_bytes: ReadingOfBytes
+    """
+    Bytes the block device took meanwhile, from everyone.
+    """
+    life_percent: ReadingOfdouble
+    """
+    The share of rated life, in percent, if the device reports its life and its size.
+    """
+    written_bytes: Bytes
+    """
+    Bytes this run handed to the filesystem.
+    """
+
+
+class DeviceInternalsEmmc(TypedDict):
+    """
+    An eMMC, by sysfs; cache and background operations by EXT_CSD, which only root can read.
+    """
+
+    background_operations: ReadingOfboolean
+    """
+    Whether the device may tidy up by itself (AUTO_EN) or when asked (MANUAL_EN).
+    """
+    cache_bytes: ReadingOfBytes
+    """
+    The volatile write cache's size; 0 without one.
+    """
+    cache_on: ReadingOfboolean
+    """
+    Whether the cache is switched on.
+    """
+    command_queue: ReadingOfboolean
+    """
+    Whether the command queue is in use.
+    """
+    kind: Literal['emmc']
+
+
+class DeviceInternalsUfs(TypedDict):
+    """
+    A UFS device, by the host controller's sysfs.
+    """
+
+    gear: ReadingOfstring
+    """
+    `HS_GEAR3`.
+    """
+    host_map: ReadingOfboolean
+    """
+    Whether the host keeps a part of the device's map (HPB).
+    """
+    kind: Literal['ufs']
+    lanes: ReadingOfuint64
+    """
+    Lanes of the link.
+    """
+    sleeps_after_ns: ReadingOfNanos
+    """
+    Rest after which the link sleeps by itself (hibern8); 0: never.
+    """
+    version: ReadingOfstring
+    """
+    `3.1`: the version of the standard.
+    """
+    write_booster: ReadingOfboolean
+    """
+    Whether writes go to the WriteBooster buffer.
+    """
+    write_booster_free_percent: ReadingOfuint8
+    """
+    Part of the WriteBooster buffer that is free, in percent, in steps of 10.
+    """
+
+
+class DeviceInternalsSd(TypedDict):
+    """
+    An SD card, by its status register.
+    """
+
+    allocation_unit_bytes: ReadingOfBytes
+    """
+    The allocation unit.
+    """
+    app_class: ReadingOfuint8
+    """
+    `1` or `2`: A1 and A2; 0 without such a promise.
+    """
+    kind: Literal['sd']
+    speed_class: ReadingOfuint8
+    """
+    `10`: 10 MB/s in sequence at least.
+    """
+    uhs_grade: ReadingOfuint8
+    """
+    `1` or `3`: U1 and U3.
+    """
+    video_class: ReadingOfuint8
+    """
+    `30`: V30.
+    """
+
+
+class DeviceInternalsNvme(TypedDict):
+    """
+    An NVMe disk.
+    """
+
+    kind: Literal['nvme']
+    wakes_within_ns: ReadingOfNanos
+    """
+    The longest wake-up that the kernel allows the disk, by its module's parameter.
+    """
+
+
+class FilesystemInternalsExt4(TypedDict):
+    """
+    ext4, by `/proc/fs/ext4` and `/sys/fs/ext4`.
+    """
+
+    barrier: ReadingOfboolean
+    """
+    Whether a sync flushes the device.
+    """
+    commit_s: ReadingOfuint64
+    """
+    Seconds from one commit to the next where nothing asks for one.
+    """
+    errors: ReadingOfuint64
+    """
+    Errors that the filesystem has noted.
+    """
+    fast_commits: ReadingOfuint64
+    """
+    Fast commits since the mount.
+    """
+    features: ReadingOfArrayOfString
+    """
+    Features of the superblock, which root can read: `fast_commit`, `metadata_csum`. Absent in
+    files of older versions.
+    """
+    journal: ReadingOfExt4Journal
+    """
+    What the journal holds.
+    """
+    kind: Literal['ext4']
+    lifetime_written_bytes: ReadingOfBytes
+    """
+    Written in the filesystem's life.
+    """
+
+
+class FilesystemInternalsF2fs(TypedDict):
+    """
+    F2FS, by `/sys/fs/f2fs`.
+    """
+
+    checkpoints: ReadingOfCalls
+    """
+    Checkpoints that something waited for, and others.
+    """
+    cleanings: ReadingOfCalls
+    """
+    Segments cleaned while something waited, and others.
+    """
+    dirty_segments: ReadingOfuint64
+    """
+    Segments of which a part is outdated.
+    """
+    free_segments: ReadingOfuint64
+    """
+    Segments of 2 MiB without data.
+    """
+    fsync_mode: ReadingOfstring
+    """
+    What an fsync flushes: `posix`, `strict`, `nobarrier`.
+    """
+    ipu_policy: ReadingOfstring
+    """
+    When data is overwritten in place: the kernel's bits (`fs/f2fs/segment.h`).
+    """
+    kind: Literal['f2fs']
+    lifetime_written_bytes: ReadingOfBytes
+    """
+    Written in the filesystem's life.
+    """
+    spare_segments: ReadingOfuint64
+    """
+    Segments that are kept for cleaning.
+    """
+
+
+class ClockCalibration(TypedDict):
+    """
+    The monotonic clock, measured.
+    """
+
+    against_boottime_ppm: ReadingOfdouble
+    """
+    By how many parts in a million it ran faster than the boot-time clock, which also runs
+    while suspended. Not zero: the machine slept meanwhile, or a clock is broken.
+    """
+    against_raw_ppm: ReadingOfdouble
+    """
+    By how many parts in a million it ran faster than the raw clock, which NTP does not steer.
+    Up to 500 is steering.
+    """
+    claimed_resolution_ns: ReadingOfNanos
+    """
+    The step that the kernel claims (`clock_getres`).
+    """
+    cost_min_picoseconds: int
+    """
+    The same, of the fastest batch.
+    """
+    cost_picoseconds: int
+    """
+    The cost of one reading, in thousandths of a nanosecond: median of many batches.
+    """
+    resolution_ns: ReadingOfNanos
+    """
+    The smallest step that was seen.
+    """
+    steps_back: int
+    """
+    Number of readings before the previous one; above 0 the clock is broken.
+    """
+    window_ns: Nanos
+    """
+    The window over which the clocks were compared.
+    """
+
+
+class Conditions(TypedDict):
+    """
+    The state of a device with a battery before a test, or at the end of the run.
+    """
+
+    at_ns: Nanos
+    """
+    When this was read, from the start of the run.
+    """
+    battery_millicelsius: ReadingOfint64
+    """
+    The battery's temperature, in thousandths of a degree Celsius.
+    """
+    battery_percent: ReadingOfuint8
+    """
+    The battery's charge.
+    """
+    cpu_millicelsius: ReadingOfint64
+    """
+    The hottest processor, in thousandths of a degree Celsius.
+    """
+    other_io: ReadingOfOtherIo
+    """
+    What other apps and services did since the reading before, so mostly during the test between:
+    absent in the first reading of a process.
+    """
+    power: ReadingOfPower
+    """
+    What the device is powered by.
+    """
+    screen_on: ReadingOfboolean
+    """
+    Whether the screen is on.
+    """
+    skin_millicelsius: ReadingOfint64
+    """
+    The outside of the device, in thousandths of a degree Celsius.
+    """
+    throttling: ReadingOfThrottling
+    """
+    What the system does against heat.
+    """
+
+
+class Cpu(TypedDict):
+    """
+    The processors.
+    """
+
+    count: ReadingOfuint32
+    """
+    How many this process may use.
+    """
+    governor: ReadingOfstring
+    """
+    Frequency governor.
+    """
+    load_before_hundredths: ReadingOfuint64
+    """
+    Runnable threads in the last minute × 100, before the run (`/proc/loadavg`).
+    """
+    model: ReadingOfstring
+    """
+    Model name.
+    """
+    pressure_after: ReadingOfPressureStall
+    """
+    The same, at the end.
+    """
+    pressure_before: ReadingOfPressureStall
+    """
+    Share of time in which some task waited for a CPU over the last 10 s before the run, in
+    hundredths of a percent (`/proc/pressure/cpu`).
+    """
+
+
+DeviceInternals: TypeAlias = (
+    DeviceInternalsEmmc | DeviceInternalsUfs | DeviceInternalsSd | DeviceInternalsNvme
+)
+"""
+What a device says about itself.
+"""
+
+
+class Effect(TypedDict):
+    """
+    What a finding costs.
+    """
+
+    basis: EffectBasis
+    """
+    How it is known.
+    """
+    cost_s_per_1000: Estimate
+    """
+    Seconds of waiting that it adds to 1,000; negative where the change would add them.
+    """
+    fixed_ns: NotRequired[Nanos]
+    """
+    Mean wait of one without what was found; absent where only a part of the wait is known.
+    """
+    now_ns: Nanos
+    """
+    Mean wait of one as it is.
+    """
+    per: Counted
+    """
+    What is counted.
+    """
+
+
+class Filesystem(TypedDict):
+    """
+    The filesystem.
+    """
+
+    block_bytes: ReadingOfBytes
+    """
+    Allocation block.
+    """
+    free_bytes: ReadingOfBytes
+    """
+    Free for us, before the run.
+    """
+    kind: ReadingOfstring
+    """
+    `ext4`, `f2fs`, …
+    """
+    layers: List[str]
+    """
+    Other filesystems on the way, from the top: `fuse`, `overlay` above this one,
+    `ext4 below loop0` below it.
+    """
+    mount_point: ReadingOfstring
+    """
+    Mount point.
+    """
+    options: ReadingOfArrayOfString
+    """
+    Mount options, of the mount and of the superblock.
+    """
+    source: ReadingOfstring
+    """
+    What is mounted: `/dev/mmcblk0p2`.
+    """
+    total_bytes: ReadingOfBytes
+    """
+    Its size.
+    """
+
+
+FilesystemInternals: TypeAlias = (
+    FilesystemInternalsExt4 | FilesystemInternalsF2fs | FilesystemInternalsBtrfs
+)
+"""
+What a filesystem says about itself.
+"""
+
+
+class FindingEffect(TypedDict):
+    """
+    How much longer one side waits than the other.
+    """
+
+    cost_s_per_1000: Estimate
+    """
+    Seconds of waiting that the cause adds to 1,000 operations.
+    """
+    fixed: NotRequired[MeasuredWait]
+    """
+    The wait without the cause; absent if unknown.
+    """
+    mean_ratio: NotRequired[Estimate]
+    """
+    Mean wait with the cause divided by the mean without.
+    """
+    now: MeasuredWait
+    """
+    The wait with the cause.
+    """
+    per: Counted
+    """
+    The unit of the cost: seconds of waiting for each 1,000 of these.
+    """
+
+
+class Floor(TypedDict):
+    """
+    The software's part of a latency, below which no device can bring it.
+    """
+
+    histogram: StoredHistogram
+    """
+    Its histogram.
+    """
+    latency_ns: LatencySummary
+    """
+    Their latency.
+    """
+    ops: int
+    """
+    Operations.
+    """
+
+
+class GrowthPart(TypedDict):
+    """
+    One side of [`Growth`].
+    """
+
+    histogram: StoredHistogram
+    """
+    Its histogram.
+    """
+    latency_ns: LatencySummary
+    """
+    Their latency.
+    """
+    ops: int
+    """
+    How many.
+    """
+
+
+class Ledger(TypedDict):
+    """
+    Bytes and calls by layer, for this phase.
+    """
+
+    app_bytes: ReadingOfBytes
+    """
+    What the application wanted written: rows for saves, payload otherwise.
+    """
+    block_bytes: ReadingOfBytes
+    """
+    Bytes written (for reads: read) by everyone at the block device.
+    """
+    block_writes: ReadingOfuint64
+    """
+    Write (for reads: read) requests at the block device.
+    """
+    device_bytes: ReadingOfBytes
+    """
+    Bytes that the flash programmed, if the device reports them.
+    """
+    flushes: ReadingOfuint64
+    """
+    Flushes at the block device.
+    """
+    kinds: NotRequired[BlockKinds]
+    """
+    Writes at the block device by what they were for; only where each of them was seen.
+    """
+    storage_bytes: ReadingOfBytes
+    """
+    Bytes that reached the block device from this process (`/proc/self/io`).
+    """
+    syscall_bytes: ReadingOfBytes
+    """
+    Bytes in write (for reads: read) system calls.
+    """
+
+
+class MemoryState(TypedDict):
+    """
+    Memory, and how much is waited for.
+    """
+
+    available_bytes: ReadingOfBytes
+    """
+    Available without swapping (`MemAvailable`).
+    """
+    io_pressure: ReadingOfPressureStall
+    """
+    Tasks that waited for I/O.
+    """
+    pressure: ReadingOfPressureStall
+    """
+    Tasks that waited for memory.
+    """
+    swapped_to_disk_bytes: ReadingOfBytes
+    """
+    Swapped out, to disks and not to compressed memory.
+    """
+    swapped_to_memory_bytes: ReadingOfBytes
+    """
+    Swapped out to compressed memory (zram), before compression.
+    """
+
+
+class Program(TypedDict):
+    """
+    The program that wrote a run.
+    """
+
+    commit: ReadingOfstring
+    """
+    The commit it was built from, where that is known.
+    """
+    version: str
+    """
+    Its version.
+    """
+
+
+class Queue(TypedDict):
+    """
+    The request queue of the disk.
+    """
+
+    discard_max_bytes: ReadingOfBytes
+    """
+    The largest discard; 0 without support for discards.
+    """
+    fua: ReadingOfboolean
+    """
+    Whether the device supports FUA writes.
+    """
+    logical_block_bytes: ReadingOfBytes
+    """
+    Logical and physical block size.
+    """
+    physical_block_bytes: ReadingOfBytes
+    """
+    Physical block size.
+    """
+    requests: ReadingOfuint64
+    """
+    Requests the queue holds.
+    """
+    rotational: ReadingOfboolean
+    """
+    Whether it rotates.
+    """
+    scheduler: ReadingOfstring
+    """
+    The scheduler in use.
+    """
+    write_cache: ReadingOfstring
+    """
+    `write back` (a volatile cache, flushed) or `write through`.
+    """
+
+
+ReadingOfDeviceInternals: TypeAlias = Unavailable | DeviceInternals
+"""
+A value that was read, or the reason why it could not be. In JSON: the value itself, or
+`{"unavailable": "reason"}`.
+"""
+
+
+ReadingOfEffect: TypeAlias = Unavailable | Effect
+"""
+A value that was read, or the reason why it could not be. In JSON: the value itself, or
+`{"unavailable": "reason"}`.
+"""
+
+
+ReadingOfFilesystemInternals: TypeAlias = Unavailable | FilesystemInternals
+"""
+A value that was read, or the reason why it could not be. In JSON: the value itself, or
+`{"unavailable": "reason"}`.
+"""
+
+
+class RuledOut(TypedDict):
+    """
+    A suspected cause that was measured and shown not to matter.
+    """
+
+    effect: FindingEffect
+    """
+    The difference, which is within chance or too small to matter.
+    """
+    evidence: FindingEvidence
+    """
+    How the difference was measured.
+    """
+    id: CauseId
+    """
+    The suspicion.
+    """
+    sides: FindingSides
+    """
+    What was compared.
+    """
+
+
+class WaitFinding(TypedDict):
+    """
+    What the operations of one test waited for, by how slow they were.
+    """
+
+    cause: StallCause
+    """
+    The state that holds half of the first group's wait or more; `mixed` if none does, `unknown`
+    after a failed check.
+    """
+    doubted_by: NotRequired[CheckId]
+    """
+    The failed check that leaves it open.
+    """
+    groups: List[WaitGroupRecord]
+    """
+    Groups of operations: typical ones of the same test when new, where that was another stage;
+    then this phase's, fastest first.
+    """
+    phase: str
+    """
+    The phase's label.
+    """
+
+
+class Calibration(TypedDict):
+    """
+    The ruler, measured before anything else: what the clock and the engine themselves cost. A
+    latency is judged beside these.
+    """
+
+    clock: ClockCalibration
+    """
+    The monotonic clock.
+    """
+    engine: ReadingOfEngineOverhead
+    """
+    The measuring loop on a device that does nothing.
+    """
+    took_ns: Nanos
+    """
+    Duration of the calibration.
+    """
+    wait_meter_cost_ns: ReadingOfNanos
+    """
+    Median cost of reading where the thread's time goes (`/proc/thread-self/schedstat`).
+    """
+
+
+class Cause(TypedDict):
+    """
+    A cause of waiting, with what to do about it.
+    """
+
+    action: FindingAction
+    """
+    What would remove the cause.
+    """
+    effect: FindingEffect
+    """
+    How much longer the wait is with the cause than without.
+    """
+    evidence: FindingEvidence
+    """
+    How the effect was measured.
+    """
+    id: CauseId
+    """
+    The cause.
+    """
+    risk: FindingRisk
+    """
+    The price of that action.
+    """
+    sides: FindingSides
+    """
+    What was compared.
+    """
+
+
+class Device(TypedDict):
+    """
+    The block device.
+    """
+
+    firmware: ReadingOfstring
+    """
+    Firmware revision.
+    """
+    kind: ReadingOfstring
+    """
+    `emmc`, `sd`, `ufs`, `nvme`, `sata`, `virtio`, `loop`, `usb`, …
+    """
+    life: ReadingOfDeviceLife
+    """
+    How much of its life is used.
+    """
+    model: ReadingOfstring
+    """
+    Vendor and model as the device reports them.
+    """
+    name: ReadingOfstring
+    """
+    Kernel name of the whole disk: `mmcblk0`.
+    """
+    queue: Queue
+    """
+    The request queue.
+    """
+    size_bytes: ReadingOfBytes
+    """
+    Size of the whole disk.
+    """
+    stack: List[str]
+    """
+    Devices between the filesystem and the disk, from the top: `dm-0 (crypt)`, `loop0`.
+    """
+
+
+class Finding(TypedDict):
+    """
+    Something to change or to know, with the fields that it rests on and what a change is worth.
+    """
+
+    action: FindingAction
+    """
+    What would remove it.
+    """
+    commands: NotRequired[List[str]]
+    """
+    Commands that give the figure where `effect` has none: a pair of runs to compare, or a forecast
+    that was left out. What is written in capitals is the user's to fill in.
+    """
+    effect: ReadingOfEffect
+    """
+    What it costs, from a comparison in this run or from a forecast; absent with the reason where
+    neither can be had.
+    """
+    evidence: List[Fact]
+    """
+    The fields that it rests on, with their values.
+    """
+    id: FindingId
+    """
+    What was found.
+    """
+    risk: NotRequired[FindingRisk]
+    """
+    The price of that; absent without one.
+    """
+    severity: Severity
+    """
+    How much it matters.
+    """
+    source: str
+    """
+    The published or measured ground of the rule.
+    """
+
+
+class Findings(TypedDict):
+    """
+    Everything that explains the waits of a run.
+    """
+
+    causes: List[Cause]
+    """
+    Causes of waiting with their comparisons, costliest first. Each is in `list`, too.
+    """
+    list: NotRequired[List[Finding]]
+    """
+    What to change or to know: data in danger first, then by cost. Absent in files of older
+    versions.
+    """
+    ruled_out: List[RuledOut]
+    """
+    Suspected causes that the measurements refute.
+    """
+    rules: int
+    """
+    Version of the rules that derived them. Rules of another version may find something else, so
+    only findings of the reader's own version are recomputed by `flashlag verify`.
+    """
+    stalls: List[StallFinding]
+    """
+    The stalls of each phase that had any, in the order of the run.
+    """
+    waits: NotRequired[WaitFinding]
+    """
+    What slow and ordinary operations waited for; absent if no operation's time was split.
+    """
+
+
+class Growth(TypedDict):
+    """
+    Saves that made a file grow cost a commit of the filesystem's own; these are kept apart.
+    """
+
+    grew: GrowthPart
+    """
+    Saves after which the database or its journal was larger.
+    """
+    in_place: GrowthPart
+    """
+    Saves that stayed within what was allocated.
+    """
+
+
+class Internals(TypedDict):
+    """
+    The state of what is below a path, at the beginning of a run.
+    """
+
+    aes_instructions: ReadingOfboolean
+    """
+    Whether the processor has instructions for AES.
+    """
+    databases: ReadingOfDatabases
+    """
+    SQLite databases below the directory.
+    """
+    device: ReadingOfDeviceInternals
+    """
+    The device's own account.
+    """
+    filesystem: ReadingOfFilesystemInternals
+    """
+    The filesystem's own account.
+    """
+    memory: MemoryState
+    """
+    Memory and its pressure.
+    """
+    thermal: ReadingOfThrottle
+    """
+    Signs that heat holds the machine back.
+    """
+    trimmed_before_ns: ReadingOfNanos
+    """
+    When the filesystem was last trimmed by a timer of the system, before the run.
+    """
+
+
+class Phase(TypedDict):
+    """
+    One measured stretch of one workload: what was asked, what was seen.
+    """
+
+    background: NotRequired[str]
+    """
+    The name of the workload that ran beside it, if one did; of a mixed test its other half.
+    """
+    began_ns: Nanos
+    """
+    Begin, from the start of the run.
+    """
+    block_bytes: Bytes
+    """
+    Bytes for each operation; a page for saves; 0 for a replay, whose operations differ.
+    """
+    bytes: Bytes
+    """
+    Bytes moved by them.
+    """
+    bytes_per_sec: float
+    """
+    `bytes / elapsed`.
+    """
+    changes: NotRequired[List[Change]]
+    """
+    What the interval series shows.
+    """
+    closed_loop: bool
+    """
+    Whether the next operation waits for the last (closed loop); else a schedule gives its start.
+    """
+    cut_short: NotRequired[bool]
+    """
+    `true` where it ended before its time: a signal, an error, no space.
+    """
+    direct: bool
+    """
+    Whether the page cache was bypassed.
+    """
+    durable: Durability
+    """
+    How each operation was made durable.
+    """
+    elapsed_ns: Nanos
+    """
+    Duration, final flush and think times included.
+    """
+    engine: EngineKind
+    """
+    What did the I/O.
+    """
+    final_flush_ns: NotRequired[Nanos]
+    """
+    How long the one flush at its end took, where writes were not durable each. It is in the
+    elapsed time, and so in the rates, but in no latency and in no interval.
+    """
+    floor: NotRequired[Floor]
+    """
+    The software's floor: the same test, shortened, on a device that takes no time.
+    """
+    flush_histogram: NotRequired[StoredHistogram]
+    """
+    Its histogram.
+    """
+    flush_latency_ns: NotRequired[LatencySummary]
+    """
+    The flush's part, where the flush is a call of its own.
+    """
+    growth: NotRequired[Growth]
+    """
+    For saves: those that made the database or its journal grow, and those that did not.
+    """
+    histogram: StoredHistogram
+    """
+    Its histogram.
+    """
+    intervals: NotRequired[List[IntervalRecord]]
+    """
+    The course over time, by interval.
+    """
+    lag: NotRequired[Lag]
+    """
+    For saves: how many were late.
+    """
+    latency_ns: LatencySummary
+    """
+    From handing the operation to the device until it was done.
+    """
+    ledger: Ledger
+    """
+    Bytes and calls by layer.
+    """
+    missed_slots: NotRequired[int]
+    """
+    Slots of the schedule that passed without an operation (open loop only).
+    """
+    mixed: NotRequired[Mixed]
+    """
+    Of one half of a mixed test: the share of the test's operations that read.
+    """
+    name: str
+    """
+    The test's name in the scenario: `rand_write_4k`.
+    """
+    notes: NotRequired[List[str]]
+    """
+    Anything the reader must know about this phase.
+    """
+    operation: Operation
+    """
+    What was done.
+    """
+    ops: int
+    """
+    Operations done.
+    """
+    ops_per_sec: float
+    """
+    `ops / elapsed`.
+    """
+    queue_depth: int
+    """
+    Operations in flight, in each thread.
+    """
+    replay: NotRequired[Replayed]
+    """
+    Of a part of a replayed trace, or of its recognised transactions: the trace.
+    """
+    response_histogram: NotRequired[StoredHistogram]
+    """
+    Its histogram.
+    """
+    response_ns: NotRequired[LatencySummary]
+    """
+    From the intended start (open loop only).
+    """
+    run: int
+    """
+    Which repetition within that state, from 1.
+    """
+    span_bytes: Bytes
+    """
+    Addresses were drawn from this many bytes.
+    """
+    stall_over_ns: Nanos
+    """
+    A wait longer than this is a stall: 100 ms, or ten times the median where that is longer.
+    """
+    stalls: NotRequired[List[StallRecord]]
+    """
+    The longest stalls: waits far beyond the phase's usual one.
+    """
+    stalls_seen: int
+    """
+    Number of all stalls, and their threshold.
+    """
+    state: State
+    """
+    Where the device was in its life.
+    """
+    stopped_ns: NotRequired[Nanos]
+    """
+    How long this process stood still during it: stopped by a signal, frozen with its cgroup, or
+    with the whole machine. Absent where that was not watched.
+    """
+    think: NotRequired[Think]
+    """
+    Time in which the app did something else between operations, by the scenario (closed loop
+    only).
+    """
+    threads: NotRequired[int]
+    """
+    Threads that did it side by side.
+    """
+    time: ReadingOfTime
+    """
+    Where the measuring thread's time went; of several threads, the sum. The halves of a mixed test
+    share it.
+    """
+    waits: NotRequired[List[WaitRecord]]
+    """
+    The same by latency, from sampled operations.
+    """
+    watched: NotRequired[Watched]
+    """
+    Counters of the kernel that were read while it ran, from which causes of stalls are inferred.
+    """
+
+
+ReadingOfCalibration: TypeAlias = Unavailable | Calibration
+"""
+A value that was read, or the reason why it could not be. In JSON: the value itself, or
+`{"unavailable": "reason"}`.
+"""
+
+
+class Environment(TypedDict):
+    """
+    What the run ran on. Every string comes from the device and is data, never markup.
+    """
+
+    calibration: ReadingOfCalibration
+    """
+    The clock and the engine, measured at the start.
+    """
+    cpu: Cpu
+    """
+    Processors.
+    """
+    cpu_temperature_millicelsius: ReadingOfTupleOfInt64AndInt64
+    """
+    Hottest CPU zone before and after, in thousandths of a degree Celsius.
+    """
+    device: Device
+    """
+    The block device below it.
+    """
+    encryption: ReadingOfEncryption
+    """
+    Encryption between the two.
+    """
+    filesystem: Filesystem
+    """
+    The filesystem that holds the directory under test.
+    """
+    internals: NotRequired[Internals]
+    """
+    The state of filesystem, device and memory; absent in files of older versions and in simulations.
+    """
+    layers: NotRequired[List[Layer]]
+    """
+    What a write passes through, the path under test first, the disk last. Empty in files of older
+    versions and in simulations.
+    """
+    memory_bytes: ReadingOfBytes
+    """
+    Memory in all.
+    """
+    software: Software
+    """
+    Machine and software.
+    """
+    storage_temperature_millicelsius: ReadingOfTupleOfInt64AndInt64
+    """
+    Storage temperature before and after, in thousandths of a degree Celsius.
+    """
+
+
+class Explained(TypedDict):
+    """
+    What `flashlag explain --json` prints of a path, a phone or a run.
+    """
+
+    environment: Environment
+    """
+    What was seen.
+    """
+    findings: List[Finding]
+    """
+    What to change or to know: data in danger first, then by cost.
+    """
+    run: NotRequired[Findings]
+    """
+    The same with comparisons and waits, as stored in the run; absent for a path, where nothing was
+    measured.
+    """
+    subject: str
+    """
+    The path, the phone or the run file, as typed.
+    """
+
+
+class Run(TypedDict):
+    """
+    Everything that was seen in one run of one scenario on one target.
+    """
+
+    command: List[str]
+    """
+    The command line, as typed.
+    """
+    conditions: NotRequired[List[Conditions]]
+    """
+    Charge, power and heat before each test and at the end, of a device with a battery.
+    """
+    downgrades: NotRequired[List[Downgrade]]
+    """
+    Requests that could not be honoured as asked.
+    """
+    environment: Environment
+    """
+    The machine, kernel, filesystem and device.
+    """
+    findings: NotRequired[Findings]
+    """
+    Why the device lagged, as typed causes; absent in files of older versions.
+    """
+    flashlag: Program
+    """
+    What wrote it.
+    """
+    integrity: Integrity
+    """
+    A checksum of all of the above.
+    """
+    label: NotRequired[str]
+    """
+    What the user calls the device under test (`--label`).
+    """
+    lag: Lag
+    """
+    All saves of the run.
+    """
+    options: Options
+    """
+    What the user or a default decided.
+    """
+    phases: List[Phase]
+    """
+    What was measured, in order.
+    """
+    scenario: ScenarioRecord
+    """
+    What was done.
+    """
+    schema: Literal['flashlag.run/1']
+    """
+    `flashlag.run/1`.
+    """
+    shared: NotRequired[SharedRecord]
+    """
+    What was removed for others by `flashlag share`; absent in a run as it was measured.
+    """
+    simulated_ns: NotRequired[Nanos]
+    """
+    Time that passed on a simulated device, from its first step to the end; absent elsewhere.
+    """
+    skipped: NotRequired[List[Skipped]]
+    """
+    Steps of the scenario that were not run, and why.
+    """
+    started: NotRequired[str]
+    """
+    Time at which the run began, RFC 3339, UTC; absent in virtual time.
+    """
+    status: RunStatus
+    """
+    The way in which the run ended.
+    """
+    target: Target
+    """
+    Where.
+    """
+    trust: Trust
+    """
+    Whether it can be believed.
+    """
+    wear: Wear
+    """
+    Wear of the device by the run.
+    """
+
+
+Written: TypeAlias = Run | ComparisonRecord | Explained
+"""
+What flashlag writes as JSON.
+"""
