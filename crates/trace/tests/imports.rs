@@ -287,7 +287,7 @@ fn a_hostile_name_stays_one_name() {
     let blk = format!("8,0 1 1 0.5 7 Q WS 8 + 8 [{HOSTILE}]\n8,0 1 2 0.6 0 C WS 8 + 8 [0]\n");
     let (_, trace) = imported(&blk);
     assert_eq!(trace.tasks[0].thread.as_deref(), Some(HOSTILE));
-    assert_eq!(trace.events.iter().nth(0).unwrap().took_ns.unwrap().0, 100_000_000);
+    assert_eq!(trace.events.first().unwrap().took_ns.unwrap().0, 100_000_000);
 
     let name = "x-1 [0] . 1.0:";
     let line = format!(
@@ -378,7 +378,7 @@ fn only_completions_only_beginnings_and_one_time_for_all_make_a_trace() {
     assert_eq!((trace.events.len(), trace.source.unmatched.begins), (2, 2));
     let same = "8,0 1 1 0.5 7 Q WS 8 + 8 [x]\n8,0 1 1 0.5 7 D WS 8 + 8 [x]\n8,0 1 2 0.5 0 C WS 8 + 8 [0]\n";
     let (_, trace) = imported(same);
-    assert_eq!(trace.events.iter().nth(0).unwrap().took_ns.unwrap().0, 0);
+    assert_eq!(trace.events.first().unwrap().took_ns.unwrap().0, 0);
     assert_eq!(trace.source.lasted_ns.0, 0);
     assert_eq!(add_up(&trace).databases.len(), 0);
 }
@@ -389,14 +389,13 @@ fn merged_and_split_requests_keep_their_bytes() {
     let merged = "8,0 1 1 0.1 7 Q W 8 + 8 [x]\n8,0 1 1 0.2 7 Q W 16 + 8 [x]\n\
                   8,0 1 1 0.3 9 D W 8 + 16 [k]\n8,0 1 1 0.5 0 C W 8 + 16 [0]\n";
     let (_, trace) = imported(merged);
-    let TraceAction::Block { bytes, queued_ns, .. } = &trace.events.iter().nth(0).unwrap().action
-    else {
+    let TraceAction::Block { bytes, queued_ns, .. } = &trace.events.first().unwrap().action else {
         panic!()
     };
     assert_eq!((trace.events.len(), bytes.0, queued_ns.unwrap().0), (1, 16 * 512, 200_000_000));
     // Who asked, not the thread that hands the request on.
     assert_eq!(
-        trace.tasks[trace.events.iter().nth(0).unwrap().task.unwrap() as usize].thread.as_deref(),
+        trace.tasks[trace.events.first().unwrap().task.unwrap() as usize].thread.as_deref(),
         Some("x")
     );
     let split = "8,0 1 1 0.1 7 Q W 8 + 16 [x]\n8,0 1 1 0.3 7 D W 8 + 8 [x]\n8,0 1 1 0.4 7 D W 16 + 8 [x]\n\
@@ -408,7 +407,7 @@ fn merged_and_split_requests_keep_their_bytes() {
         "8,0 1 1 0.1 7 Q W 8 + 16 [x]\n8,0 1 1 0.3 0 C W 8 + 8 [0]\n8,0 1 1 0.6 0 C W 16 + 8 [0]\n";
     let (_, trace) = imported(in_parts);
     assert_eq!(
-        (trace.events.len(), trace.events.iter().nth(0).unwrap().took_ns.unwrap().0),
+        (trace.events.len(), trace.events.first().unwrap().took_ns.unwrap().0),
         (1, 500_000_000)
     );
 }
@@ -472,7 +471,7 @@ fn an_interrupted_call_is_one_call_and_midnight_passes() {
         .map(|event| event.t_ns.0)
         .collect();
     assert_eq!(syncs, [0, 1_100_000_000]);
-    assert_eq!(trace.events.iter().nth(0).unwrap().took_ns.unwrap().0, 200_000_000);
+    assert_eq!(trace.events.first().unwrap().took_ns.unwrap().0, 200_000_000);
 }
 
 #[test]

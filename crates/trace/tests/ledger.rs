@@ -259,7 +259,7 @@ fn devices_in_a_circle_and_of_no_number_end() {
         Some(if name == "a" { vec!["b".to_owned(), "a".to_owned()] } else { vec!["a".to_owned()] })
     });
     let action = block(BlockOperation::Write, 5, BlockFlags::default());
-    builder.event(Nanos::ZERO, None, None, action.clone());
+    builder.event(Nanos::ZERO, None, None, action);
     if let TraceAction::Block { offset, bytes, operation, flags, queued_ns, file, .. } = action {
         let beyond =
             TraceAction::Block { device: 9, offset, bytes, operation, flags, queued_ns, file };

@@ -73,7 +73,7 @@ fn imported(file: &[u8]) -> Trace {
 
 fn check(trace: &Trace) {
     assert_eq!(trace.events.len(), 2);
-    let sync = &trace.events.iter().nth(0).unwrap();
+    let sync = &trace.events.first().unwrap();
     assert!(matches!(sync.action, TraceAction::Sync { data_only: true, .. }));
     assert_eq!((sync.t_ns.0, sync.took_ns.map(|took| took.0)), (0, Some(500)));
     let TraceAction::Block { operation, offset, bytes, device, .. } =
@@ -111,8 +111,8 @@ fn system_calls_by_number_are_those_of_the_machine_that_the_trace_names() {
     let system = bytes(45, &bytes(1, &bytes(4, b"aarch64")));
     let trace = imported(&trace_of(&[system, events.clone()]));
     let written = TraceAction::Write { file: 0, offset: Some(4096), bytes: Bytes(512) };
-    assert_eq!(trace.events.iter().nth(0).unwrap().action, written);
-    assert_eq!(trace.events.iter().nth(0).unwrap().took_ns.map(|took| took.0), Some(700));
+    assert_eq!(trace.events.first().unwrap().action, written);
+    assert_eq!(trace.events.first().unwrap().took_ns.map(|took| took.0), Some(700));
     let synced = TraceAction::Sync { file: 0, data_only: false };
     assert_eq!((&trace.events.iter().nth(1).unwrap().action, trace.events.len()), (&synced, 2));
     // Without the machine nothing is guessed.
