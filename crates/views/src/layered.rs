@@ -177,6 +177,8 @@ impl Times {
         }
         parts.sort_by_key(|(_, time, _)| std::cmp::Reverse(*time));
         let total = parts.iter().fold(Nanos::ZERO, |sum, part| sum.plus(part.1));
+        // What is less than a hundredth of a layer explains nothing of it.
+        parts.retain(|(_, time, _)| time.0 >= total.0 / 100);
         let words: Vec<String> = match parts.as_slice() {
             [(_, _, what)] => vec![what.clone()],
             parts => parts

@@ -72,6 +72,17 @@ fn times_of_the_layers_add_up_to_the_mean_and_bytes_are_the_ledger_s() {
 }
 
 #[test]
+fn less_than_a_hundredth_of_a_layer_is_in_its_time_and_not_in_its_words() {
+    let mut phase = modelled(&[(StallCause::FilesystemCommit, 5), (StallCause::Storage, 15)]);
+    let waited = &mut phase.intervals[0].waited;
+    waited.push(WaitPart { cause: StallCause::Checkpoint, ns: Nanos(500 * 68) });
+    let seen = layered(&bare_run(vec![phase])).unwrap();
+    let row = seen.rows.iter().find(|row| row.name == "filesystem").unwrap();
+    assert_eq!(row.time, Some(Nanos(5 * MS + 68)));
+    assert_eq!(row.what, "filesystem commit");
+}
+
+#[test]
 fn on_real_storage_the_thread_s_time_is_split_and_no_layer_is_invented() {
     let mut phase = saves();
     phase.time = Reading::Value(Time {
