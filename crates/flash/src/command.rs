@@ -72,7 +72,7 @@ pub enum FlashError {
     },
     /// An age that the device does not reach.
     #[error(
-        "{days} days of {daily} a day are {cycles} program/erase cycles a block, and this flash has {rated}: \
+        "worn out by then: {days} days of {daily} a day are {cycles} program/erase cycles a block, and this flash has {rated}: \
          name at most {last_days} days, as state=aged:{last_days}d"
     )]
     TooOld {
