@@ -175,6 +175,29 @@ fn sleeper(seed: u64) -> FaultDevice<RamDevice<MonotonicClock>> {
     FaultDevice::new(RamDevice::new(Bytes::from_mib(1), 1, Bytes(4096)), faults)
 }
 
+/// A scheduler whose account can be read at first, and then never.
+struct Fails(std::cell::Cell<bool>);
+
+impl WaitMeter for Fails {
+    fn read(&self) -> Option<SchedulerTimes> {
+        let first = self.0.replace(false);
+        first.then_some(SchedulerTimes { on_cpu: Nanos::ZERO, runnable: Nanos::ZERO })
+    }
+}
+
+#[test]
+fn a_stall_is_counted_where_the_scheduler_can_not_be_read() {
+    let stop = AtomicBool::new(false);
+    let mut device = sleeper(3);
+    let meter = Fails(std::cell::Cell::new(true));
+    let driven = drive(&mut device, &job(Nanos::from_secs(1)), &mut Watch::new(&stop, meter));
+    let injected = device.added().iter().filter(|added| **added > Nanos::from_millis(20)).count();
+    assert!(injected > 3, "only {injected} were injected");
+    let recorded = &driven.recorded;
+    assert!(recorded.stalls_seen >= injected as u64, "{} of {injected}", recorded.stalls_seen);
+    assert!(recorded.stalls.iter().all(|stall| stall.split.is_none()), "{:?}", recorded.stalls);
+}
+
 #[test]
 fn every_stall_of_a_real_sleeping_device_is_found_and_is_blocked() {
     let _alone = ALONE.lock();

@@ -450,7 +450,13 @@ impl<'a, D: Device, M: WaitMeter> Phase<'a, D, M> {
                 };
                 match self.sampler.last() {
                     Some(latest) if read => latest,
-                    _ => return,
+                    _ => {
+                        // A stall is one whether or not the scheduler says what it waited for.
+                        if stalled {
+                            self.recording.record_stall(reads, times, None);
+                        }
+                        return;
+                    }
                 }
             }
         };
