@@ -77,11 +77,15 @@ impl Draw {
     }
 }
 
+/// Deaths of workers that a test waits for.
+const DEATHS: u32 = 12;
+
 #[test]
 fn workers_killed_at_any_time_change_no_byte_of_the_table() {
     let folder = tempfile::tempdir().unwrap();
     let expected = by_threads(GRID, folder.path());
-    for seed in 1..=3 {
+    let mut deaths = 0;
+    for seed in 1..=40 {
         let output = folder.path().join(format!("{seed}.parquet"));
         // Each point is tried until it succeeds: that a point is given up is another test's matter.
         let workers = Workers::new(flashlag(), vec![WORKER.into()], 2).with_tries(u32::MAX);
@@ -90,7 +94,7 @@ fn workers_killed_at_any_time_change_no_byte_of_the_table() {
             let killer = scope.spawn(|| {
                 let (mut draw, mut killed) = (Draw(seed), 0);
                 while !ended.load(Ordering::Relaxed) && killed < 12 {
-                    std::thread::sleep(Duration::from_millis(20 + draw.below(150)));
+                    std::thread::sleep(Duration::from_millis(10 + draw.below(100)));
                     let those = workers_of(std::process::id());
                     let chosen = draw.below(those.len().max(1) as u64) as usize;
                     if let Some(pid) = those.get(chosen) {
@@ -105,9 +109,14 @@ fn workers_killed_at_any_time_change_no_byte_of_the_table() {
             ended.store(true, Ordering::Relaxed);
             killer.join().unwrap()
         });
-        assert!(killed >= 3, "seed {seed}: only {killed} were killed");
         assert!(fs::read(&output).unwrap() == expected, "seed {seed}: other bytes");
+        // How many deaths a sweep has room for depends on the machine.
+        deaths += killed;
+        if deaths >= DEATHS {
+            return;
+        }
     }
+    panic!("only {deaths} workers were killed in 40 sweeps");
 }
 
 /// The program, with so much memory for each process.
