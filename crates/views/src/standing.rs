@@ -1,5 +1,6 @@
 //! The results of `flashlag profiles check` for the built-in profiles, as stored beside the profiles. A test of the command runs every check anew and compares.
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use flashlag_schema::Run;
@@ -43,8 +44,8 @@ fn parse(text: &str) -> Vec<Standing> {
 pub(crate) enum Model {
     /// A built-in profile, with what is published of its device.
     Checked(&'static Standing),
-    /// The same on a filesystem on which nothing published was measured; the profile's own.
-    CheckedElsewhere(&'static Standing, String),
+    /// The same on a filesystem on which nothing published was measured; those on which something was.
+    CheckedElsewhere(&'static Standing, Vec<String>),
     /// A built-in profile without published rows.
     Unpublished,
     /// A profile of the user's own, or another version's, with published rows to check.
@@ -94,10 +95,11 @@ impl Model {
                     false => format!("It is a model: {of} published rows within 20%"),
                 }
             }
-            Model::CheckedElsewhere(standing, own) => {
+            Model::CheckedElsewhere(standing, on) => {
+                let on = format::list(on);
                 let held = Model::Checked(standing).in_words();
                 format!(
-                    "{held}, on {own}; there are no published rows of this filesystem on the device"
+                    "{held}, on {on}; there are no published rows of this filesystem on the device"
                 )
             }
             Model::Unpublished => {
@@ -121,17 +123,14 @@ impl Model {
 /// Whether the run was on a filesystem on which one of the profile's published rows was measured.
 fn is_as_published(run: &Run, profile: &Profile) -> bool {
     let on = run.target.profile.as_ref().map(|record| record.filesystem.as_str());
-    let mut checks = profile.checks.iter();
-    checks.any(|check| on == Some(check.filesystem.as_deref().unwrap_or(&profile.filesystem)))
+    on.is_some_and(|on| published_on(profile).iter().any(|published| published == on))
 }
 
-/// `ext4 and raw`: the filesystems on which the profile's published rows were measured.
-fn published_on(profile: &Profile) -> String {
-    let on = |check: &flashlag_schema::profile::ProfileCheck| {
-        check.filesystem.clone().unwrap_or_else(|| profile.filesystem.clone())
-    };
-    let all: std::collections::BTreeSet<String> = profile.checks.iter().map(on).collect();
-    crate::format::list(&all.into_iter().collect::<Vec<_>>())
+/// The filesystems on which the profile's published rows were measured.
+fn published_on(profile: &Profile) -> Vec<String> {
+    let own = &profile.filesystem;
+    let on = profile.checks.iter().map(|check| check.filesystem.as_ref().unwrap_or(own).clone());
+    on.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// `Nexus 7 (2012)`: the device of a simulated run, as its profile begins to describe it.

@@ -75,24 +75,41 @@ fn changed(
 fn slower(phase: &Phase, at: Nanos) -> Option<Effect> {
     let split = phase.intervals.partition_point(|interval| interval.t_ns <= at);
     let (before, after) = phase.intervals.split_at_checked(split)?;
-    let (fixed, now) = (mean_wait(before)?, mean_wait(after)?);
-    (fixed > 0.0 && now > fixed).then(|| Effect {
+    let (fixed, now) = (Waits::of(before).mean()?, Waits::of(after).mean()?);
+    (fixed > 0.0 && now > fixed).then(|| course(phase, counted(phase), (fixed, now)))
+}
+
+/// The effect of a mean wait that went from one number of seconds to another.
+fn course(phase: &Phase, per: Counted, (fixed, now): (f64, f64)) -> Effect {
+    Effect {
         basis: EffectBasis::Course { phase: phase.label() },
-        per: counted(phase),
+        per,
         now_ns: seconds(now),
         fixed_ns: Some(seconds(fixed)),
         cost_s_per_1000: Estimate { value: (now - fixed) * 1e3, interval: None },
-    })
+    }
 }
 
-/// The mean wait of the operations of intervals, in seconds.
-fn mean_wait(intervals: &[IntervalRecord]) -> Option<f64> {
-    let (mut count, mut sum) = (0u64, 0u128);
-    for waits in intervals.iter().filter_map(|interval| restored(&interval.histogram)) {
-        count = count.saturating_add(waits.count());
-        sum = sum.saturating_add(u128::from(waits.sum().0));
+/// The number of operations of some intervals, and the sum of their waits in nanoseconds.
+#[derive(Clone, Copy, Default)]
+struct Waits {
+    count: u64,
+    sum: u128,
+}
+
+impl Waits {
+    fn of<'a>(intervals: impl IntoIterator<Item = &'a IntervalRecord>) -> Waits {
+        let histograms = intervals.into_iter().filter_map(|interval| restored(&interval.histogram));
+        histograms.fold(Waits::default(), |Waits { count, sum }, waits| Waits {
+            count: count.saturating_add(waits.count()),
+            sum: sum.saturating_add(u128::from(waits.sum().0)),
+        })
     }
-    (count > 0).then(|| sum as f64 / count as f64 / 1e9)
+
+    /// In seconds; `None` without operations.
+    fn mean(self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum as f64 / self.count as f64 / 1e9)
+    }
 }
 
 /// Minimum intervals on either side of the moment at which a write cache was used up.
@@ -178,30 +195,21 @@ fn seconds(seconds: f64) -> Nanos {
 fn cliff(index: usize, phase: &Phase) -> Option<Finding> {
     let filled = |interval: &IntervalRecord| interval.filled_bytes.map(|bytes| bytes.0 as f64);
     let end = phase.intervals.iter().filter_map(filled).fold(0.0, f64::max);
-    let (mut early, mut late) = ((0u64, 0u128), (0u64, 0u128));
-    for interval in &phase.intervals {
-        let (Some(level), Some(waits)) = (filled(interval), restored(&interval.histogram)) else {
-            continue;
+    let side = |late: bool| {
+        let on_side = |interval: &&IntervalRecord| {
+            filled(interval).is_some_and(|level| (level > end * LATE) == late)
         };
-        let side = if level > end * LATE { &mut late } else { &mut early };
-        side.0 = side.0.saturating_add(waits.count());
-        side.1 = side.1.saturating_add(u128::from(waits.sum().0));
-    }
-    if early.0 < WRITES || late.0 < WRITES {
+        Waits::of(phase.intervals.iter().filter(on_side))
+    };
+    let (early, late) = (side(false), side(true));
+    if early.count < WRITES || late.count < WRITES {
         return None;
     }
-    let mean = |side: (u64, u128)| side.1 as f64 / side.0 as f64 / 1e9;
-    let (fixed, now) = (mean(early), mean(late));
+    let (fixed, now) = (early.mean()?, late.mean()?);
     if fixed <= 0.0 || now < CLIFF * fixed {
         return None;
     }
-    let effect = Effect {
-        basis: EffectBasis::Course { phase: phase.label() },
-        per: Counted::Writes,
-        now_ns: seconds(now),
-        fixed_ns: Some(seconds(fixed)),
-        cost_s_per_1000: Estimate { value: (now - fixed) * 1e3, interval: None },
-    };
+    let effect = course(phase, Counted::Writes, (fixed, now));
     let value = format!("{} on the last tenth, {} before", seconds(now), seconds(fixed));
     Some(finding(
         FindingId::SmallSpare,
