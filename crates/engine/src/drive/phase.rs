@@ -415,24 +415,28 @@ impl<'a, D: Device, M: WaitMeter> Phase<'a, D, M> {
             self.recording.set_waited(reads, waited);
         }
         let stalled = self.recording.record(reads, times);
-        if let Some(from) = reading {
-            self.split(reads, times, from, (sampled, stalled));
-        } else if stalled {
-            self.recording.record_stall(reads, times, None);
+        let window = reading.and_then(|from| self.window(times, from, (sampled, stalled)));
+        let latency = times.ended.since(times.started);
+        // A stall is one whether or not the scheduler says what it waited for.
+        if stalled {
+            let split = window.as_ref().map(|window| window.split_of(latency));
+            self.recording.record_stall(reads, times, split);
+        }
+        if let Some(window) = window.filter(|window| window.is_tight_around(latency)) {
+            self.recording.record_wait(reads, latency, window.split_of(latency));
         }
         Ok(())
     }
 
-    /// Splits an operation's wait: of every stall, every sampled operation, and every operation so
-    /// long that another reading is due at its end anyway.
+    /// The readings around an operation's wait: of every stall, every sampled operation, and every
+    /// operation so long that another reading is due at its end anyway.
     #[inline]
-    fn split(
+    fn window(
         &mut self,
-        reads: bool,
         times: OpTimes,
         from: WaitReading,
         (sampled, stalled): (bool, bool),
-    ) {
+    ) -> Option<WaitWindow> {
         let latest = self.sampler.last().filter(|last| last.at >= times.ended);
         let to = match latest {
             Some(latest) => latest,
@@ -448,25 +452,9 @@ impl<'a, D: Device, M: WaitMeter> Phase<'a, D, M> {
                 } else {
                     false
                 };
-                match self.sampler.last() {
-                    Some(latest) if read => latest,
-                    _ => {
-                        // A stall is one whether or not the scheduler says what it waited for.
-                        if stalled {
-                            self.recording.record_stall(reads, times, None);
-                        }
-                        return;
-                    }
-                }
+                self.sampler.last().filter(|_| read)?
             }
         };
-        let latency = times.ended.since(times.started);
-        let window = WaitWindow { from, to };
-        if stalled {
-            self.recording.record_stall(reads, times, Some(window.split_of(latency)));
-        }
-        if window.is_tight_around(latency) {
-            self.recording.record_wait(reads, latency, window.split_of(latency));
-        }
+        Some(WaitWindow { from, to })
     }
 }
