@@ -1,3 +1,4 @@
+use std::cell::LazyCell;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -30,8 +31,12 @@ pub fn trace(args: &TraceArgs, terminal: &Terminal) -> Result<Exit> {
         None => live::record(args, terminal)?,
     };
     let Recorded { trace: Some(trace), ended } = recorded else { return Ok(recorded.ended) };
-    let ledger = add_up(&trace);
-    let contents = |to: &mut dyn Write| written(to, (&trace, &ledger), args.format);
+    // A trace that is only stored needs no sums.
+    let ledger = LazyCell::new(|| add_up(&trace));
+    let contents = |to: &mut dyn Write| match args.format {
+        TraceFormat::Jsonl => write_trace(to, &trace).map(drop),
+        TraceFormat::Perfetto => flashlag_export::perfetto::write(to, &trace, &ledger),
+    };
     match place {
         Some(place) => place.write_by(contents)?,
         None if args.output.is_some() => return say::data_by(contents).map(|()| ended),
@@ -51,18 +56,6 @@ fn imported(from: &Path, args: &TraceArgs) -> Result<Trace> {
     };
     let imported = import(file, args.from_format);
     Ok(imported.with_context(|| format!("no trace can be made of {name}"))?.trace)
-}
-
-/// Writes the trace in a format of files.
-fn written(
-    to: &mut dyn Write,
-    (trace, ledger): (&Trace, &TraceLedger),
-    format: TraceFormat,
-) -> io::Result<()> {
-    match format {
-        TraceFormat::Jsonl => write_trace(to, trace).map(drop),
-        TraceFormat::Perfetto => flashlag_export::perfetto::write(to, trace, ledger),
-    }
 }
 
 /// Prints the table.
