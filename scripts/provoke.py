@@ -3,8 +3,8 @@
 
     scripts/provoke.py target/release/flashlag DIR [--rounds 2]
 
-Each round measures three times: beside `dd` writing and syncing on the same filesystem, stopped by SIGSTOP for half
-a second in two, and at the lowest priority beside four busy loops a processor. The table has what was provoked
+Each round measures three times, and for half a second in two beside forty `dd` that write past the page cache on
+the same filesystem, stopped by SIGSTOP, and beside fifty busy loops a processor. The table has what was provoked
 against what was named. A name contradicts where it says that the provoked thing was not the cause, or names one that
 did not happen: `storage`, `mixed` and `unknown` claim nothing. Ends with 1 on any contradiction.
 """
@@ -40,12 +40,13 @@ durable = "fdatasync"
 measure = ["rand_write_4k"]
 state = "new"
 """
-STOPPED = 0.5
+BURST = 0.5
 # A stall of nearly that length while the process is stopped twice in three seconds is the stop itself.
-LONG = 0.9 * STOPPED * 1e9
+LONG = 0.9 * BURST * 1e9
 NO_CLAIM = {"storage", "mixed", "unknown"}
-# What is written in a run: at the lowest priority an operation takes a thousand times as long.
-SIZES = {"dd": "64MiB", "stop": "64MiB", "busy": "256KiB"}
+# What is written in a run: some ten seconds on a fast disk.
+SIZES = {"dd": "128MiB", "stop": "256MiB", "busy": "256MiB"}
+WRITERS, LOOPS = 40, 50
 # What no provocation here does.
 NEVER = {"throttling", "cleaning", "checkpoint", "discard", "wake_up", "wear_levelling"}
 
@@ -65,40 +66,54 @@ def contradicts(provoked, stall):
     return cause in NEVER
 
 
+def loops(provoked, place):
+    """Shell loops that provoke, each with its file or none."""
+    if provoked == "dd":
+        files = [Path(place, f"beside-{number}") for number in range(WRITERS)]
+        write = "while :; do dd if=/dev/zero of=$1 bs=8M count=32 oflag=direct 2>/dev/null; done"
+        return [(["sh", "-c", write, "sh", str(file)], file) for file in files]
+    if provoked == "busy":
+        return [(["sh", "-c", "while :; do :; done"], None)] * (LOOPS * (os.cpu_count() or 1))
+    return []
+
+
+def signal_group(pid, number):
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(pid, number)
+
+
 @contextlib.contextmanager
 def beside(provoked, place, pid):
-    """Provokes until the block ends."""
-    children, over = [], threading.Event()
+    """Provokes for half a second in two until the block ends: what is always there is a phase's normal, no stall."""
+    over = threading.Event()
+    begun = [(subprocess.Popen(command, start_new_session=True), file) for command, file in loops(provoked, place)]
+    # The run itself, or what runs beside.
+    groups = [child.pid for child, _ in begun] or [pid]
+    within, without = (signal.SIGCONT, signal.SIGSTOP) if begun else (signal.SIGSTOP, signal.SIGCONT)
 
-    def stop_and_go():
+    def send(number):
+        for group in groups:
+            signal_group(group, number)
+
+    def bursts():
+        send(without)
         while not over.wait(1.5):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGSTOP)
-                time.sleep(STOPPED)
-                os.kill(pid, signal.SIGCONT)
+            send(within)
+            time.sleep(BURST)
+            send(without)
 
-    thread = threading.Thread(target=stop_and_go)
+    thread = threading.Thread(target=bursts)
     try:
-        if provoked == "dd":
-            command = f"while :; do dd if=/dev/zero of={place}/beside bs=1M count=256 conv=fsync 2>/dev/null; done"
-            children.append(subprocess.Popen(["sh", "-c", command], start_new_session=True))
-        elif provoked == "busy":
-            os.setpriority(os.PRIO_PROCESS, pid, 19)
-            for _ in range(4 * (os.cpu_count() or 1)):
-                loop = [sys.executable, "-c", "while True: pass"]
-                children.append(subprocess.Popen(loop, start_new_session=True))
-        elif provoked == "stop":
-            thread.start()
+        thread.start()
         yield
     finally:
         over.set()
-        if thread.is_alive():
-            thread.join()
-        for child in children:
-            os.killpg(child.pid, signal.SIGKILL)
-        for child in children:
+        thread.join()
+        for child, file in begun:
+            signal_group(child.pid, signal.SIGKILL)
             child.wait()
-        Path(place, "beside").unlink(missing_ok=True)
+            if file:
+                file.unlink(missing_ok=True)
 
 
 def stalls_of(program, provoked, place, size):
@@ -107,7 +122,8 @@ def stalls_of(program, provoked, place, size):
         scenario, output = Path(folder, "provoke.toml"), Path(folder, "run.json")
         scenario.write_text(SCENARIO.format(bytes=size))
         command = [program, "run", scenario, "--on", place, "-o", output, "--yes", "-q"]
-        run = subprocess.Popen(list(map(str, command)), stdin=subprocess.DEVNULL)
+        run = subprocess.Popen(list(map(str, command)), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL, start_new_session=True)
         try:
             with beside(provoked, place, run.pid):
                 run.wait()
@@ -117,7 +133,10 @@ def stalls_of(program, provoked, place, size):
         if not output.exists():
             sys.exit(f"flashlag run ended with {run.returncode} and no run file: {provoked}")
         phases = json.loads(output.read_text())["phases"]
-        return [stall for phase in phases for stall in phase.get("stalls", [])]
+        stalls = [stall for phase in phases for stall in phase.get("stalls", [])]
+        took = sum(phase["elapsed_ns"] for phase in phases) / 1e9
+        print(f"{provoked}: {len(stalls)} stalls in {took:.0f} s", file=sys.stderr, flush=True)
+        return stalls
 
 
 def ended(*_):

@@ -134,7 +134,14 @@ fn mover(counted: &CounterDelta, foreign: Bytes) -> String {
     let neighbours = counted.neighbours.value().into_iter().flatten();
     let credible = neighbours.filter(|neighbour| credible.contains(&neighbour.io_bytes));
     match credible.max_by_key(|neighbour| neighbour.io_bytes) {
-        Some(most) => format!(" Most of all `{}`: {}.", most.name, most.io_bytes),
+        Some(most) if most.io_bytes.0 >= foreign.0 / 2 => {
+            format!(" Most of all `{}`: {}.", most.name, most.io_bytes)
+        }
+        // The rest was moved by many, or by processes that have ended.
+        Some(most) => format!(
+            " Of the processes that still ran, `{}` moved most: {}.",
+            most.name, most.io_bytes
+        ),
         None => String::new(),
     }
 }
@@ -384,7 +391,11 @@ mod tests {
         let foreign = Bytes::from_mib(8);
         let named = |moved: &[(&str, u64)]| mover(&counted(moved), foreign);
         assert_eq!(named(&[("cp", (256 << 10) - 1)]), "");
-        assert_eq!(named(&[("cp", 256 << 10)]), " Most of all `cp`: 262 kB.");
+        let little = " Of the processes that still ran, `cp` moved most: 262 kB.";
+        assert_eq!(named(&[("cp", 256 << 10)]), little);
+        assert_eq!(named(&[("cp", 4 << 20)]), " Most of all `cp`: 4.2 MB.");
+        let nearly = " Of the processes that still ran, `cp` moved most: 4.2 MB.";
+        assert_eq!(named(&[("cp", (4 << 20) - 1)]), nearly);
         assert_eq!(named(&[("cp", 8 << 20), ("ls", 1 << 20)]), " Most of all `cp`: 8.4 MB.");
         assert_eq!(named(&[("sh", (8 << 20) + 1)]), "");
     }
