@@ -6,6 +6,7 @@
 
 use std::path::Path;
 
+use crate::below::Below;
 use crate::block::name;
 use crate::root::Root;
 
@@ -17,9 +18,9 @@ const MAGIC: &[u8; 6] = b"LUKS\xba\xbe";
 
 /// `aes-xts-plain64`; `None` where neither is known.
 pub(crate) fn cipher(root: &Root, mapped: &Path) -> Option<String> {
-    let slaves = root.names(mapped.join("slaves"));
-    let heads =
-        slaves.iter().filter_map(|slave| root.bytes(Path::new("/dev").join(slave), 0, HEAD).ok());
+    let lower = Below::of(root, mapped).devices();
+    let names = lower.iter().filter_map(|node| node.file_name());
+    let heads = names.filter_map(|name| root.bytes(Path::new("/dev").join(name), 0, HEAD).ok());
     heads.filter_map(|head| of_luks(&head)).next().or_else(|| in_use(root))
 }
 

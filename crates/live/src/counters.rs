@@ -10,6 +10,7 @@ use crate::disks::Disks;
 use crate::error::LiveError;
 use crate::places::{Places, device_name};
 use crate::source::Scope;
+use crate::stack::is_stacked;
 
 /// What one process did since counting began.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -163,10 +164,8 @@ fn parent_of(pid: u32) -> Option<u32> {
 }
 
 fn is_lowest(name: &str) -> bool {
-    let folder = std::path::Path::new("/sys/block").join(name);
-    let stacked = fs::read_dir(folder.join("slaves")).is_ok_and(|mut below| below.next().is_some());
-    folder.exists()
-        && !stacked
+    std::path::Path::new("/sys/block").join(name).exists()
+        && !is_stacked(name)
         && !["loop", "ram", "zram"].iter().any(|start| name.starts_with(start))
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use flashlag_inspect::{Mount, Root, mount_of, mounts};
+use flashlag_inspect::{Below, Mount, Root, mount_of, mounts};
 
 use crate::error::LiveError;
 
@@ -121,7 +121,7 @@ impl Places {
             (0, _) => block_device_of(Path::new(&mount.source))?,
             device => device,
         };
-        add_disks(device, &mut found, 0);
+        add_disks(kernel_number(device), &mut found, 0);
         (!found.is_empty()).then_some(found)
     }
 
@@ -144,7 +144,7 @@ impl Places {
 
     /// The disk that a block device is or is a part of.
     pub fn disk_of(device: u32) -> u32 {
-        disk_below(major_minor(device)).map_or(device, kernel_number)
+        disk_below(device).unwrap_or(device)
     }
 
     /// The path of a file, from its components within its filesystem, from the root on.
@@ -189,30 +189,34 @@ fn numbers(path: &Path) -> Option<(u32, u32)> {
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
+fn number_at(node: &Path) -> Option<u32> {
+    Some(kernel_number(numbers(node)?))
+}
+
 /// The disk of a partition; any other device itself.
-fn disk_below(device: (u32, u32)) -> Option<(u32, u32)> {
-    let (major, minor) = device;
-    let folder = PathBuf::from(format!("/sys/dev/block/{major}:{minor}"));
-    match folder.join("partition").exists() {
-        true => folder.canonicalize().ok().and_then(|own| numbers(own.parent()?)),
-        false => Some(device),
+fn disk_below(device: u32) -> Option<u32> {
+    match Below::named(&Root::system(), &device_name(device)) {
+        Some(Below::Disk(disk)) => number_at(&disk),
+        _ => Some(device),
     }
 }
 
 /// The whole disks below a device: of a partition its disk, of a mapped device what that lies on.
-fn add_disks(device: (u32, u32), found: &mut BTreeSet<u32>, depth: u32) {
-    let (major, minor) = device;
-    let folder = PathBuf::from(format!("/sys/dev/block/{major}:{minor}"));
-    if depth > 8 || !folder.exists() {
-        return;
-    }
-    let Some(disk) = disk_below(device) else { return };
-    found.insert(kernel_number(disk));
-    let (major, minor) = disk;
-    let below = fs::read_dir(format!("/sys/dev/block/{major}:{minor}/slaves"));
-    for slave in below.into_iter().flatten().flatten() {
-        if let Some(device) = numbers(&slave.path()) {
-            add_disks(device, found, depth + 1);
+fn add_disks(device: u32, found: &mut BTreeSet<u32>, depth: u32) {
+    let below = Below::named(&Root::system(), &device_name(device)).filter(|_| depth <= 8);
+    let lower = match below {
+        None => return,
+        Some(Below::Disk(disk)) => vec![disk],
+        Some(Below::File(_)) => {
+            found.insert(device);
+            return;
         }
+        Some(Below::Devices(devices)) => {
+            found.insert(device);
+            devices
+        }
+    };
+    for device in lower.iter().filter_map(|node| number_at(node)) {
+        add_disks(device, found, depth + 1);
     }
 }

@@ -3,13 +3,13 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use flashlag_inspect::path_of_inode;
 use flashlag_trace::{Descriptor, Look};
 
 use crate::places::{Places, device_name, kernel_number};
+use crate::stack::is_stacked;
 
 /// Names of threads that are kept. Beyond them all are looked up again.
 const MOST_THREADS: usize = 1 << 16;
@@ -143,7 +143,7 @@ impl Look for Machine {
         let name = name.filter(|(disk, name)| match &self.disks {
             Some(disks) => disks.contains(disk),
             // What lies on other devices is counted by those.
-            None => !is_above_others(name),
+            None => !is_stacked(name),
         });
         let name = name.map(|(_, name)| name);
         self.disk_names.insert(device.to_owned(), name.clone());
@@ -174,9 +174,4 @@ fn number_of(device: &str) -> Option<u32> {
 fn process_of(tid: u32) -> Option<u32> {
     let status = fs::read_to_string(format!("/proc/{tid}/status")).ok()?;
     status.lines().find_map(|line| line.strip_prefix("Tgid:")?.trim().parse().ok())
-}
-
-fn is_above_others(name: &str) -> bool {
-    let below = fs::read_dir(Path::new("/sys/block").join(name).join("slaves"));
-    below.is_ok_and(|mut below| below.next().is_some())
 }
