@@ -7,8 +7,10 @@ from pathlib import Path
 
 import polars
 import pytest
+import typeguard
 
 import flashlag
+from flashlag._predict import _FitData, _ForecastData
 from flashlag._words import in_python
 
 
@@ -87,6 +89,8 @@ def test_a_forecast_is_the_programs_and_its_table_has_its_figures(program: Path)
     writes = frame.filter(polars.col("name") == "rand_write_4k")["p50_ns"].to_list()
     assert writes[1] < writes[0], "nothing waits for a flush"
     assert forecast.steps[0]["reasons"]
+    every = typeguard.CollectionCheckStrategy.ALL_ITEMS
+    typeguard.check_type(forecast._data, _ForecastData, collection_check_strategy=every)
     with pytest.raises(flashlag.InputError, match="sweep"):
         forecast.levels()
 
@@ -101,6 +105,8 @@ def test_a_fit_finds_a_parameter_that_was_changed(tmp_path: Path) -> None:
     assert fitted.misfit <= fitted.misfit_before + 1e-9
     assert path.read_text() == fitted.profile and 'name = "slow"' in fitted.profile
     assert {one["key"] for one in fitted.parameters if one["held"] is None} == {"nand.program"}
+    every = typeguard.CollectionCheckStrategy.ALL_ITEMS
+    typeguard.check_type(fitted._data, _FitData, collection_check_strategy=every)
     assert flashlag.Device(path, size="512MiB").profile == "slow"
 
 

@@ -64,6 +64,8 @@ def test_a_misspelt_key_of_a_result_is_an_error_before_the_program_runs(tmp_path
         "explain('a').data['environment']",
         "explain('a').findings[0]['severity']",
         "load('a').data['phases'][0]['latency_ns']",
+        "predict('a', 'b').steps[0]['share']",
+        "fit('a').parameters[0]['uncertainty']",
     ]
     wrong = [one.removesuffix("']") + "x']" for one in right]
     code = tmp_path / "caller.py"

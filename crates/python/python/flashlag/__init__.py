@@ -23,7 +23,16 @@ from flashlag._device import (
 from flashlag._errors import Error, InputError, Interrupted
 from flashlag._flashlag import VERSION as __version__
 from flashlag._flashlag import Table
-from flashlag._predict import Fit, Forecast, Profile, fit, predict, profiles
+from flashlag._predict import (
+    Fit,
+    FittedParameter,
+    Forecast,
+    ForecastStep,
+    Profile,
+    fit,
+    predict,
+    profiles,
+)
 from flashlag._run import Chart, Run, load, run, verify
 from flashlag._sweep import Swept, sweep
 from flashlag._views import Comparison, Explained, compare, explain
@@ -37,7 +46,9 @@ __all__ = [
     "Error",
     "Explained",
     "Fit",
+    "FittedParameter",
     "Forecast",
+    "ForecastStep",
     "InputError",
     "Interrupted",
     "LostUnit",

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias, TypedDict, cast
 
 from flashlag import _flashlag
 from flashlag._errors import InputError
@@ -33,27 +33,48 @@ def _changes(change: Changes) -> list[str]:
     return list(change)
 
 
+class ForecastStep(TypedDict):
+    """One change of a forecast."""
+
+    change: str
+    """The change as requested: `fs=f2fs`."""
+    filesystem: str
+    """Filesystem and options after it."""
+    share: float | None
+    """Its share of the whole effect on a durable write's median: shares may be negative and sum up to 1."""
+    reasons: list[str]
+    """The reasons, in sentences."""
+    beyond: list[str]
+    """What goes beyond published measurements, in sentences."""
+
+
+class _ForecastData(TypedDict):
+    steps: list[ForecastStep]
+    warnings: list[str]
+    assumptions: list[str]
+
+
 class Forecast:
     """A simulated device before and after each of several changes, and at fill levels."""
 
     def __init__(self, native: _flashlag.Forecast) -> None:
         self._native = native
-        self._data: dict[str, Any] = json.loads(native.to_json())
+        self._data = cast("_ForecastData", json.loads(native.to_json()))
 
     @property
-    def steps(self) -> list[dict[str, Any]]:
+    def steps(self) -> list[ForecastStep]:
         """Each change, with its share of the whole effect and the reasons for it, in sentences."""
-        return cast("list[dict[str, Any]]", self._data["steps"])
+        return self._data["steps"]
 
     @property
     def warnings(self) -> list[str]:
         """What speaks against the forecast."""
-        return cast("list[str]", self._data["warnings"])
+        return self._data["warnings"]
 
     @property
     def assumptions(self) -> list[str]:
         """What the forecast takes for granted."""
-        return cast("list[str]", self._data["assumptions"])
+        return self._data["assumptions"]
 
     def frame(self) -> Table:
         """A row for each test: before the first change (`as it is`), and after each change.
@@ -120,12 +141,40 @@ def predict(
     return Forecast(_flashlag.predict(words, run))
 
 
+class FittedParameter(TypedDict):
+    """A parameter of a profile before and after a fit."""
+
+    key: str
+    """Its key in the profile."""
+    before: str
+    """Its value in the profile that the fit began with, with its unit."""
+    after: str
+    """Its value now, with its unit."""
+    uncertainty: float | None
+    """Standard deviation as a share of the value; `None` where the run does not determine it."""
+    bound: str | None
+    """The bound of its range that it lies on."""
+    held: str | None
+    """Why it was not fitted, if it was not."""
+
+
+class _FitData(TypedDict):
+    start: str
+    filesystem: str
+    misfit_before: float
+    misfit: float
+    simulations: int
+    exhausted: bool
+    lacks: list[str]
+    parameters: list[FittedParameter]
+
+
 class Fit:
     """A profile that was made from a measured run."""
 
     def __init__(self, native: _flashlag.Fit) -> None:
         self._native = native
-        self._data: dict[str, Any] = json.loads(native.to_json())
+        self._data = cast("_FitData", json.loads(native.to_json()))
 
     @property
     def profile(self) -> str:
@@ -135,22 +184,22 @@ class Fit:
     @property
     def misfit(self) -> float:
         """The typical difference of simulated and measured figures, as a share: 0.1 is ten percent."""
-        return float(self._data["misfit"])
+        return self._data["misfit"]
 
     @property
     def misfit_before(self) -> float:
         """The same of the profile that the fit began with."""
-        return float(self._data["misfit_before"])
+        return self._data["misfit_before"]
 
     @property
-    def parameters(self) -> list[dict[str, Any]]:
-        """All parameters with a range: `key`, `before`, `after`, `uncertainty` (a share), `bound`, `held`."""
-        return cast("list[dict[str, Any]]", self._data["parameters"])
+    def parameters(self) -> list[FittedParameter]:
+        """All parameters with a range."""
+        return self._data["parameters"]
 
     @property
     def lacks(self) -> list[str]:
         """What the run lacks, a sentence each."""
-        return cast("list[str]", self._data["lacks"])
+        return self._data["lacks"]
 
     def save(self, path: Path, *, force: bool = False) -> None:
         """Writes the profile. With `force`, over any file of that name."""
