@@ -66,6 +66,7 @@ python: ## The Python package with the program, into a virtual environment: targ
 
 wheels: ## The Python package for x86_64 and aarch64 as wheels, into dist/; after `make dist`
 	scripts/python --wheels
+	scripts/python-aarch64 dist/*aarch64.whl dist/*x86_64.whl || [ $$? = 77 ]
 
 dist: ## Static programs for phones and PCs (aarch64, armv7, x86_64) with their sums, into dist/; 15 minutes
 	scripts/dist
