@@ -98,6 +98,24 @@ pub struct Filesystem {
     pub layers: Vec<String>,
 }
 
+impl Filesystem {
+    /// Whether by this mount option a sync flushes no device: what it made durable can be lost with the power.
+    pub fn is_without_flush(option: &str) -> bool {
+        matches!(option, "nobarrier" | "barrier=0" | "barrier=none" | "fsync_mode=nobarrier")
+    }
+
+    /// The first mount option by which a sync flushes no device; none also where options can't be read.
+    pub fn option_without_flush(&self) -> Option<&str> {
+        let options = self.options.value()?;
+        options.iter().map(String::as_str).find(|option| Filesystem::is_without_flush(option))
+    }
+
+    /// Filesystems above this one, from the top: `fuse`, `overlay`.
+    pub fn above(&self) -> impl Iterator<Item = &str> {
+        self.layers.iter().map(String::as_str).filter(|layer| !layer.contains(" below "))
+    }
+}
+
 /// The block device.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]

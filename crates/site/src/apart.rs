@@ -59,14 +59,8 @@ fn about(standing: Standing) -> Option<(&'static str, &'static str)> {
 pub(crate) fn page(site: &Site<'_>, options: &Options) -> String {
     let worst_first = Standing::ALL.into_iter().rev();
     let groups: Vec<Group> = worst_first.filter_map(|standing| group(site, standing)).collect();
-    let count = site.apart.len();
-    let heading = match count {
-        0 => "Every file counts: nothing is set apart.".to_owned(),
-        1 => "1 file is set apart, with the reason.".to_owned(),
-        many => {
-            format!("{} files are set apart, each with its reason.", format::count(many as u64))
-        }
-    };
+    let copies = site.count(Standing::Copy);
+    let heading = heading(site.apart.len() - copies, copies);
     let page = Page {
         title: "What is set apart, and why".to_owned(),
         root: "",
@@ -75,6 +69,22 @@ pub(crate) fn page(site: &Site<'_>, options: &Options) -> String {
         script: None,
     };
     page.html(site, options)
+}
+
+/// Copies are counted on their own: as at the head of every page, no fault is set apart where only they are.
+fn heading(faults: usize, copies: usize) -> String {
+    let files = |count: usize| words::counted(count, "file");
+    match (faults, copies) {
+        (0, 0) => "Every file counts: nothing is set apart.".to_owned(),
+        (0, _) => format!("Nothing is set apart but copies: {}.", files(copies)),
+        (1, 0) => "1 file is set apart, with the reason.".to_owned(),
+        (1, _) => format!("1 file is set apart, with the reason, and copies: {}.", files(copies)),
+        (_, 0) => format!("{} are set apart, each with its reason.", files(faults)),
+        _ => {
+            let (faults, copies) = (files(faults), files(copies));
+            format!("{faults} are set apart, each with its reason, and copies: {copies}.")
+        }
+    }
 }
 
 fn group(site: &Site<'_>, standing: Standing) -> Option<Group> {

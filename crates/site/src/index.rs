@@ -27,6 +27,8 @@ struct Body {
     rows: Vec<Line>,
     before: Option<String>,
     after: Option<String>,
+    /// Whether any run had a mount option by which a sync flushes no device.
+    no_flush: bool,
     /// Whether the controls of the script are on it.
     controls: bool,
 }
@@ -63,6 +65,7 @@ pub(crate) fn pages(site: &Site<'_>, options: &Options) -> Vec<(String, String)>
             rows: rows.iter().map(|row| line(site, row)).collect(),
             before: (number > 1).then(|| path(number - 1)),
             after: (number < count).then(|| path(number + 1)),
+            no_flush: site.is_any_without_flush(),
             controls: number == 1,
         };
         let page = Page {

@@ -104,6 +104,12 @@ impl<'a> Site<'a> {
         self.entries.iter().filter(|entry| entry.run.standing == standing).count()
     }
 
+    /// Whether any run that counts had a mount option by which a sync flushes no device.
+    pub(crate) fn is_any_without_flush(&self) -> bool {
+        let mut good = self.entries.iter().filter(|entry| entry.is_good());
+        good.any(|entry| entry.run.facts.as_ref().is_some_and(|facts| facts.no_flush.is_some()))
+    }
+
     /// Whether every run that counts is simulated; `None` without any.
     pub(crate) fn is_simulated(&self) -> Option<bool> {
         let mut good = self.entries.iter().filter(|entry| entry.is_good()).peekable();

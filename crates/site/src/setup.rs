@@ -5,7 +5,7 @@ use flashlag_store::{PhaseRow, RunFacts};
 /// Filesystem, age, fill and state of a device during a test.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SetUp {
-    /// The filesystem.
+    /// The filesystem, the mount option by which a sync flushes no device, and the filesystems above.
     pub filesystem: String,
     /// Age, as the table of runs has it.
     pub age: String,
@@ -27,7 +27,7 @@ impl SetUp {
     pub fn of(facts: &RunFacts, phase: &PhaseRow) -> SetUp {
         let or_unknown = |text: &Option<String>| text.clone().unwrap_or_else(|| UNKNOWN.to_owned());
         SetUp {
-            filesystem: or_unknown(&facts.filesystem),
+            filesystem: filesystem(facts),
             age: or_unknown(&facts.age),
             fill: fill_class(phase.filled_percent),
             state: phase.state,
@@ -50,6 +50,15 @@ impl SetUp {
             state => format!("{fill} ({state})"),
         }
     }
+}
+
+/// `f2fs, nobarrier, fuse above`: what makes durable writes of one filesystem differ is part of its name.
+fn filesystem(facts: &RunFacts) -> String {
+    let name = facts.filesystem.clone().unwrap_or_else(|| UNKNOWN.to_owned());
+    let above = facts.above.as_ref().map(|above| format!("{above} above"));
+    let words: Vec<String> =
+        [name].into_iter().chain(facts.no_flush.clone()).chain(above).collect();
+    words.join(", ")
 }
 
 /// The class of a share of the filesystem that is in use, in percent. A limit belongs to the class

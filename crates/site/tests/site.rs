@@ -214,6 +214,61 @@ fn what_does_not_count_is_set_apart_with_its_reason_and_in_no_figure() {
 }
 
 #[test]
+fn runs_whose_saves_differ_in_kind_are_rows_of_their_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let set_ups: [(&str, &[&str], &[&str]); 4] = [
+        ("plain", &["rw"], &[]),
+        ("unflushed", &["rw", "fsync_mode=nobarrier"], &[]),
+        ("fuse", &["rw"], &["fuse", "f2fs below loop0"]),
+        ("both", &["nobarrier"], &["fuse"]),
+    ];
+    for (index, (name, options, layers)) in set_ups.into_iter().enumerate() {
+        let mut run = sample::quick();
+        let filesystem = &mut run.environment.filesystem;
+        filesystem.kind = flashlag_schema::Reading::Value("f2fs".to_owned());
+        let options = options.iter().map(|option| (*option).to_owned());
+        filesystem.options = flashlag_schema::Reading::Value(options.collect());
+        filesystem.layers = layers.iter().map(|layer| (*layer).to_owned()).collect();
+        run.phases.iter_mut().for_each(|phase| phase.began_ns.0 += index as u64);
+        run.seal();
+        put(folder.path(), &format!("{name}.json"), &run);
+    }
+    let index = &site_of(folder.path())["index.html"];
+    let rows = rows_of(index).into_iter().skip(1);
+    let mut filesystems: Vec<String> = rows.map(|row| row[3].clone()).collect();
+    filesystems.sort();
+    filesystems.dedup();
+    let expected =
+        ["f2fs", "f2fs, fsync_mode=nobarrier", "f2fs, fuse above", "f2fs, nobarrier, fuse above"];
+    assert_eq!(filesystems, expected);
+    assert!(index.contains("the power can take it"));
+    for unflushed in ["unflushed.json", "both.json"] {
+        std::fs::remove_file(folder.path().join(unflushed)).unwrap();
+    }
+    assert!(!site_of(folder.path())["index.html"].contains("the power can take it"));
+}
+
+#[test]
+fn the_heading_of_what_is_set_apart_counts_copies_on_their_own_as_the_links_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let claims = |link: &str, heading: &str| {
+        let page = &site_of(folder.path())["apart.html"];
+        assert!(page.contains(&format!("Set apart: {link}")), "{link}");
+        assert!(page.contains(&format!("<h1>{heading}</h1>")), "{heading} is not in {page}");
+    };
+    put(folder.path(), "a.json", &sample::quick());
+    claims("0", "Every file counts: nothing is set apart.");
+    put(folder.path(), "b.json", &sample::quick());
+    claims("0", "Nothing is set apart but copies: 1 file.");
+    std::fs::write(folder.path().join("c.json"), "{}").unwrap();
+    claims("1", "1 file is set apart, with the reason, and copies: 1 file.");
+    std::fs::write(folder.path().join("d.json"), "{}").unwrap();
+    claims("2", "2 files are set apart, each with its reason, and copies: 1 file.");
+    std::fs::remove_file(folder.path().join("b.json")).unwrap();
+    claims("2", "2 files are set apart, each with its reason.");
+}
+
+#[test]
 fn a_site_replaces_a_site_and_nothing_else() {
     let (runs, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     put(runs.path(), "a.json", &sample::quick());

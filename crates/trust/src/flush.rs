@@ -40,7 +40,7 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Option<Check> {
         let advice = "Choose a directory on the storage.";
         return combine(CheckId::FlushIsReal, CLAIM, vec![Finding::fail(None, detail, advice)]);
     }
-    if let Some(option) = option_without_flush(evidence) {
+    if let Some(option) = evidence.environment.filesystem.option_without_flush() {
         let detail = format!("The filesystem is mounted with {option}: it does not flush.");
         let advice = "Remount it without that option: a power cut loses data besides.";
         return combine(CheckId::FlushIsReal, CLAIM, vec![Finding::fail(None, detail, advice)]);
@@ -52,12 +52,6 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Option<Check> {
         judge_phase(evidence, phase, flushes)
     });
     combine(CheckId::FlushIsReal, CLAIM, findings.collect())
-}
-
-fn option_without_flush<'a>(evidence: &'a Evidence<'_>) -> Option<&'a str> {
-    let options = evidence.environment.filesystem.options.value()?;
-    let bad = ["nobarrier", "barrier=0", "barrier=none", "fsync_mode=nobarrier"];
-    options.iter().map(String::as_str).find(|option| bad.contains(option))
 }
 
 fn judge_phase(evidence: &Evidence<'_>, phase: &Phase, flushes: Option<u64>) -> Finding {

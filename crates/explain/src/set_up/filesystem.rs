@@ -1,5 +1,6 @@
 //! What a filesystem's options and state say.
 
+use flashlag_schema::Filesystem;
 use flashlag_schema::finding::{Fact, Finding, FindingId, Severity};
 use flashlag_schema::internals::{Ext4Journal, FilesystemInternals};
 use flashlag_units::Bytes;
@@ -21,9 +22,7 @@ pub const FAST_COMMIT: &str =
     "docs/model.md: with fast_commit the fsync of a directory commits the whole transaction";
 
 pub(super) fn no_barrier(seen: &Seen<'_>) -> Option<Finding> {
-    let by_option = seen.option(|option| {
-        matches!(option, "nobarrier" | "barrier=0" | "fsync_mode=nobarrier" | "nolog")
-    });
+    let by_option = seen.option(|option| Filesystem::is_without_flush(option) || option == "nolog");
     let evidence = match (by_option, seen.filesystem()) {
         (Some(option), _) => fact("filesystem.options", option),
         (None, Some(FilesystemInternals::Ext4 { barrier, .. }))

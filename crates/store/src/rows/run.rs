@@ -59,6 +59,10 @@ pub struct RunFacts {
     pub filesystem: Option<String>,
     /// Its options.
     pub mount_options: Option<String>,
+    /// The mount option by which a sync flushes no device.
+    pub no_flush: Option<String>,
+    /// The filesystems above it, from the top.
+    pub above: Option<String>,
     /// Share of it in use before the run.
     pub filled_percent: Option<f64>,
     /// Age of the device.
@@ -89,6 +93,7 @@ impl RunFacts {
         let environment = &run.environment;
         let text = |reading: &Reading<String>| reading.value().map(|text| short(text));
         let options = environment.filesystem.options.value().map(|all| short(&all.join(",")));
+        let above: Vec<&str> = environment.filesystem.above().collect();
         RunFacts {
             device: short(&device_name(run)),
             kind: kind(run).map(|kind| short(&kind)),
@@ -102,6 +107,8 @@ impl RunFacts {
             profile: run.target.profile.as_ref().map(|profile| short(&profile.name)),
             filesystem: text(&environment.filesystem.kind),
             mount_options: options,
+            no_flush: environment.filesystem.option_without_flush().map(short),
+            above: (!above.is_empty()).then(|| short(&above.join(","))),
             filled_percent: found_filled_percent(run),
             age: age(run).map(|age| short(&age)),
             scenario: short(&run.scenario.name),
@@ -176,6 +183,8 @@ pub const RUNS: &[ColumnOf<RunRow>] = &[
     fact!("profile", Text, "profile of a virtual device", |r| r.profile.as_ref().into()),
     fact!("filesystem", Text, "filesystem", |r| r.filesystem.as_ref().into()),
     fact!("mount_options", Text, "mount options, without private ones", |r| r.mount_options.as_ref().into()),
+    fact!("no_flush", Text, "mount option by which a sync flushes no device: nobarrier, ...", |r| r.no_flush.as_ref().into()),
+    fact!("above", Text, "filesystems above it, from the top: fuse, overlay", |r| r.above.as_ref().into()),
     fact!("filled_percent", Real, "share of the filesystem in use before the run", |r| r.filled_percent.into()),
     fact!("age", Text, "new or aged:... of a virtual device; else the share of rated life used", |r| r.age.as_ref().into()),
     fact!("scenario", Text, "scenario", |r| (&r.scenario).into()),
