@@ -27,7 +27,7 @@ impl SetUp {
     pub fn of(facts: &RunFacts, phase: &PhaseRow) -> SetUp {
         let or_unknown = |text: &Option<String>| text.clone().unwrap_or_else(|| UNKNOWN.to_owned());
         SetUp {
-            filesystem: filesystem(facts),
+            filesystem: filesystem(facts, UNKNOWN),
             age: or_unknown(&facts.age),
             fill: fill_class(phase.filled_percent),
             state: phase.state,
@@ -53,8 +53,8 @@ impl SetUp {
 }
 
 /// `f2fs, nobarrier, fuse above`: what makes durable writes of one filesystem differ is part of its name.
-fn filesystem(facts: &RunFacts) -> String {
-    let name = facts.filesystem.clone().unwrap_or_else(|| UNKNOWN.to_owned());
+pub fn filesystem(facts: &RunFacts, unknown: &str) -> String {
+    let name = facts.filesystem.clone().unwrap_or_else(|| unknown.to_owned());
     let above = facts.above.as_ref().map(|above| format!("{above} above"));
     let words: Vec<String> =
         [name].into_iter().chain(facts.no_flush.clone()).chain(above).collect();

@@ -241,6 +241,13 @@ fn runs_whose_saves_differ_in_kind_are_rows_of_their_own() {
     let expected =
         ["f2fs", "f2fs, fsync_mode=nobarrier", "f2fs, fuse above", "f2fs, nobarrier, fuse above"];
     assert_eq!(filesystems, expected);
+    let pages = site_of(folder.path());
+    let (_, device) = pages.iter().find(|(path, _)| path.starts_with("device/")).unwrap();
+    for (name, expected) in [("plain", "f2fs"), ("both", "f2fs, nobarrier, fuse above")] {
+        let file = format!("{name}.json");
+        let row = rows_of(device).into_iter().find(|row| row.first() == Some(&file)).unwrap();
+        assert_eq!(row[2], expected);
+    }
     assert!(index.contains("the power can take it"));
     for unflushed in ["unflushed.json", "both.json"] {
         std::fs::remove_file(folder.path().join(unflushed)).unwrap();

@@ -4,6 +4,7 @@ use flashlag_views::format;
 
 use crate::model::{Device, Site};
 use crate::pool::TestKey;
+use crate::setup::filesystem;
 use crate::words;
 
 /// Runs on a page, at most: the latest.
@@ -48,7 +49,7 @@ fn line(site: &Site<'_>, run: usize) -> Option<RunLine> {
     Some(RunLine {
         file: entry.run.file.clone(),
         began: or_dash(facts.started.as_ref()).chars().take(10).collect(),
-        filesystem: or_dash(facts.filesystem.as_ref()),
+        filesystem: filesystem(facts, format::NONE),
         age: or_dash(facts.age.as_ref()),
         filled: or_dash(filled.as_ref()),
         scenario: facts.scenario.clone(),
