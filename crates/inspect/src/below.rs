@@ -40,7 +40,7 @@ impl Below {
     }
 
     /// The devices of dm and md; none of any other.
-    pub(crate) fn devices(self) -> Vec<PathBuf> {
+    pub fn devices(self) -> Vec<PathBuf> {
         match self {
             Below::Devices(devices) => devices,
             Below::Disk(_) | Below::File(_) => Vec::new(),

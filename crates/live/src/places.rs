@@ -183,14 +183,11 @@ pub fn block_device_of(source: &Path) -> Option<(u32, u32)> {
     (kind == rustix::fs::FileType::BlockDevice).then_some((major, minor))
 }
 
-fn numbers(path: &Path) -> Option<(u32, u32)> {
-    let text = fs::read_to_string(path.join("dev")).ok()?;
-    let (major, minor) = text.trim().split_once(':')?;
-    Some((major.parse().ok()?, minor.parse().ok()?))
-}
-
+/// The number of the device with that sysfs directory.
 fn number_at(node: &Path) -> Option<u32> {
-    Some(kernel_number(numbers(node)?))
+    let text = fs::read_to_string(node.join("dev")).ok()?;
+    let (major, minor) = text.trim().split_once(':')?;
+    Some(kernel_number((major.parse().ok()?, minor.parse().ok()?)))
 }
 
 /// The disk of a partition; any other device itself.
@@ -207,13 +204,9 @@ fn add_disks(device: u32, found: &mut BTreeSet<u32>, depth: u32) {
     let lower = match below {
         None => return,
         Some(Below::Disk(disk)) => vec![disk],
-        Some(Below::File(_)) => {
+        Some(whole) => {
             found.insert(device);
-            return;
-        }
-        Some(Below::Devices(devices)) => {
-            found.insert(device);
-            devices
+            whole.devices()
         }
     };
     for device in lower.iter().filter_map(|node| number_at(node)) {

@@ -24,7 +24,7 @@ fn below_in(root: &Root, name: &str) -> Option<Vec<String>> {
 
 /// Whether a device is made of others, as dm and md are: what it is asked for is asked again of those.
 pub(crate) fn is_stacked(name: &str) -> bool {
-    matches!(Below::named(&Root::system(), name), Some(Below::Devices(devices)) if !devices.is_empty())
+    Below::named(&Root::system(), name).is_some_and(|below| !below.devices().is_empty())
 }
 
 /// The device that a loop device's file is on. The kernel's path may be of another namespace, or of a

@@ -59,8 +59,7 @@ fn about(standing: Standing) -> Option<(&'static str, &'static str)> {
 pub(crate) fn page(site: &Site<'_>, options: &Options) -> String {
     let worst_first = Standing::ALL.into_iter().rev();
     let groups: Vec<Group> = worst_first.filter_map(|standing| group(site, standing)).collect();
-    let copies = site.count(Standing::Copy);
-    let heading = heading(site.apart.len() - copies, copies);
+    let heading = heading(site.faults(), site.count(Standing::Copy));
     let page = Page {
         title: "What is set apart, and why".to_owned(),
         root: "",
@@ -73,16 +72,15 @@ pub(crate) fn page(site: &Site<'_>, options: &Options) -> String {
 
 /// Copies are counted on their own: as at the head of every page, no fault is set apart where only they are.
 fn heading(faults: usize, copies: usize) -> String {
-    let files = |count: usize| words::counted(count, "file");
-    match (faults, copies) {
-        (0, 0) => "Every file counts: nothing is set apart.".to_owned(),
-        (0, _) => format!("Nothing is set apart but copies: {}.", files(copies)),
-        (1, 0) => "1 file is set apart, with the reason.".to_owned(),
-        (1, _) => format!("1 file is set apart, with the reason, and copies: {}.", files(copies)),
-        (_, 0) => format!("{} are set apart, each with its reason.", files(faults)),
+    let copied = words::counted(copies, "file");
+    let and_copies = if copies > 0 { format!(", and copies: {copied}") } else { String::new() };
+    match faults {
+        0 if copies == 0 => "Every file counts: nothing is set apart.".to_owned(),
+        0 => format!("Nothing is set apart but copies: {copied}."),
+        1 => format!("1 file is set apart, with the reason{and_copies}."),
         _ => {
-            let (faults, copies) = (files(faults), files(copies));
-            format!("{faults} are set apart, each with its reason, and copies: {copies}.")
+            let faults = words::counted(faults, "file");
+            format!("{faults} are set apart, each with its reason{and_copies}.")
         }
     }
 }

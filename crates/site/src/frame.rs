@@ -2,7 +2,7 @@
 
 use askama::Template;
 use flashlag_report::parts::{Markup, finished, style};
-use flashlag_store::{Standing, TableFormat};
+use flashlag_store::TableFormat;
 use sha2::{Digest, Sha256};
 
 use crate::Options;
@@ -66,7 +66,7 @@ impl Page {
         let script = self.script.map(|(script, data)| (Markup::drawn(script.to_owned()), data));
         let links = DOWNLOADS.into_iter().filter(|(.., format)| format.is_built());
         let links = links.map(|(ending, name, _)| (name, ending));
-        let apart = site.apart.len() - site.count(Standing::Copy);
+        let apart = site.faults();
         finished(
             &Markup::of(&Frame {
                 title: self.title,

@@ -56,6 +56,7 @@ pub(crate) fn pages(site: &Site<'_>, options: &Options) -> Vec<(String, String)>
         1 => "index.html".to_owned(),
         page => format!("devices-{page}.html"),
     };
+    let no_flush = site.is_any_without_flush();
     let page = |(at, rows): (usize, &&[Row])| {
         let number = at + 1;
         let body = Body {
@@ -65,7 +66,7 @@ pub(crate) fn pages(site: &Site<'_>, options: &Options) -> Vec<(String, String)>
             rows: rows.iter().map(|row| line(site, row)).collect(),
             before: (number > 1).then(|| path(number - 1)),
             after: (number < count).then(|| path(number + 1)),
-            no_flush: site.is_any_without_flush(),
+            no_flush,
             controls: number == 1,
         };
         let page = Page {
