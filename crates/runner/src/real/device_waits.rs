@@ -6,12 +6,9 @@ use flashlag_units::Nanos;
 use super::counters::EdgeCounters;
 use crate::work::DeviceWait;
 
-/// The longest way of a question and its answer by which the device's clock is still set to the
-/// machine's: stalls are longer.
-const SLOWEST: Nanos = Nanos::from_millis(50);
-
 /// The slow requests between two edges. At each the device has said its own time, so that a moment in
-/// between is found by proportion, whatever pace the device lives at; empty where an answer was too long under way.
+/// between is found by proportion, whatever pace the device lives at. Half of the time that the question
+/// and its answer were under way is how far the clocks may be apart.
 pub(super) fn between(before: &EdgeCounters, after: &EdgeCounters) -> Vec<DeviceWait> {
     let (Some(first), Some(last)) = (moment(before), moment(after)) else { return Vec::new() };
     let Some(device) = &after.device else { return Vec::new() };
@@ -25,10 +22,12 @@ pub(super) fn between(before: &EdgeCounters, after: &EdgeCounters) -> Vec<Device
         let scaled = since * u128::from(passed.0) / u128::from(lived.0);
         first.machine.plus(Nanos(u64::try_from(scaled).unwrap_or(u64::MAX)))
     };
+    let within = first.within.max(last.within);
     let slow = device.slow.iter().filter(|request| request.at_ns >= first.device);
     slow.map(|request| DeviceWait {
         from: machine(request.at_ns),
         to: machine(request.at_ns.plus(request.ns)),
+        within,
         waited: request.waited.clone(),
     })
     .collect()
@@ -39,6 +38,8 @@ pub(super) fn between(before: &EdgeCounters, after: &EdgeCounters) -> Vec<Device
 struct Moment {
     machine: Nanos,
     device: Nanos,
+    /// How far the two may be apart.
+    within: Nanos,
 }
 
 fn moment(edge: &EdgeCounters) -> Option<Moment> {
@@ -46,8 +47,8 @@ fn moment(edge: &EdgeCounters) -> Option<Moment> {
     let (asked, answered) = edge.asked;
     let (before, after) = device.took_ns;
     let way = answered.saturating_since(asked).saturating_since(before.plus(after));
-    let machine = asked.plus(Nanos(way.0 / 2)).plus(before);
-    (way <= SLOWEST).then_some(Moment { machine, device: device.at_ns? })
+    let within = Nanos(way.0 / 2);
+    Some(Moment { machine: asked.plus(within).plus(before), device: device.at_ns?, within })
 }
 
 #[cfg(test)]
@@ -87,10 +88,11 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_was_long_under_way_sets_no_clock() {
-        let begin = at((1000, 1061), (5, 5), 0, &[]);
-        let end = at((3000, 3010), (5, 5), 1000, &[(100, 200)]);
-        assert_eq!(between(&begin, &end), []);
-        assert_eq!(between(&edge(), &end), []);
+    fn clocks_may_be_apart_by_half_the_slower_answers_way() {
+        let end = at((3000, 3010), (4, 2), 1000, &[(100, 200)]);
+        let within = |begin: &EdgeCounters| between(begin, &end).first().map(|wait| wait.within);
+        assert_eq!(within(&at((1000, 1061), (5, 5), 0, &[])), Some(Nanos(25_500_000)));
+        assert_eq!(within(&at((1000, 1002), (1, 1), 0, &[])), Some(MS(2)));
+        assert_eq!(within(&edge()), None, "the device was not asked");
     }
 }

@@ -10,9 +10,14 @@ pub(crate) struct DeviceWait {
     pub from: Nanos,
     /// When it ended.
     pub to: Nanos,
+    /// How far both may be off: the device has a clock of its own.
+    pub within: Nanos,
     /// What it waited for: the parts add up to its length in the device's own time.
     pub waited: Vec<WaitPart>,
 }
+
+/// Times of requests may be off by at most a stall's length divided by this, or they say nothing of it.
+const NEAR: u64 = 4;
 
 /// Gives a stall from `from` to `to` what the device's requests waited for meanwhile, where that is more
 /// than half of it. What the device does not explain is unknown. A device does not know whose the requests
@@ -29,10 +34,11 @@ pub(crate) fn report(
         Some(time) => time.blocked_ns,
         None => stall.ns,
     };
+    let is_near = |wait: &DeviceWait| wait.within.0 <= stall.ns.0 / NEAR;
     let mut parts: Vec<WaitPart> = Vec::new();
     let mut until = from;
     let mut sorted: Vec<&DeviceWait> =
-        waits.iter().filter(|wait| wait.to > from && wait.from < to).collect();
+        waits.iter().filter(|wait| wait.to > from && wait.from < to && is_near(wait)).collect();
     sorted.sort_by_key(|wait| (wait.from, wait.to));
     for wait in sorted {
         // Of requests side by side each counts for what those before it did not cover.
@@ -115,7 +121,8 @@ mod tests {
 
     fn wait(from: u64, to: u64, parts: &[(StallCause, u64)]) -> DeviceWait {
         let part = |(cause, ms): &(StallCause, u64)| WaitPart { cause: *cause, ns: MS(*ms) };
-        DeviceWait { from: MS(from), to: MS(to), waited: parts.iter().map(part).collect() }
+        let waited = parts.iter().map(part).collect();
+        DeviceWait { from: MS(from), to: MS(to), within: Nanos::ZERO, waited }
     }
 
     fn reported(mut stall: StallRecord, waits: &[DeviceWait]) -> StallRecord {
@@ -149,6 +156,17 @@ mod tests {
         assert_eq!(of(storage), Nanos(27_500_000));
         assert_eq!(of(gc), Nanos(152_500_000));
         assert_eq!(of(StallCause::Unknown), MS(20));
+    }
+
+    #[test]
+    fn a_stall_is_matched_only_where_the_devices_clock_is_near_enough_for_its_length() {
+        let named = |length: u64, within: u64| {
+            let all = wait(1000, 1000 + length, &[(StallCause::GarbageCollection, length)]);
+            let wait = DeviceWait { within: MS(within), ..all };
+            reported(stall(length, 0), &[wait]).cause_basis == CauseBasis::Reported
+        };
+        assert!(named(100, 25) && !named(100, 26));
+        assert!(named(5_600, 26) && named(5_600, 1_400) && !named(5_600, 1_401));
     }
 
     #[test]
