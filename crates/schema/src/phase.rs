@@ -256,7 +256,8 @@ pub struct Ledger {
     pub storage_bytes: Reading<Bytes>,
     /// Bytes written (for reads: read) by everyone at the block device.
     pub block_bytes: Reading<Bytes>,
-    /// Write (for reads: read) requests at the block device.
+    /// Write (for reads: read) requests at the block device. A kernel counts a request that only flushes as a
+    /// write; a virtual device does not.
     pub block_writes: Reading<u64>,
     /// Flushes at the block device.
     pub flushes: Reading<u64>,

@@ -333,14 +333,16 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         let now = self.now();
         let write = self.fs.write_atomically(now, file, &pages);
         let write = write.map_err(|_| self.no_room("write", file))?;
-        let pid = self.spawn_sync(before, write.waited);
-        let after = (!write.after.is_empty()).then(|| self.scheduler.spawn(write.after, &[pid]));
-        let earlier = std::mem::replace(&mut self.unwaited, after);
-        let done = self.wait(pid);
-        // The data came after what the atomic write before had left.
+        let data = self.spawn_atomic_data(before, write.waited);
+        // The data is swapped into the file once the node of the write before has been written, too.
+        let earlier = self.unwaited.take();
+        let both: Vec<Pid> = earlier.into_iter().chain([data]).collect();
+        let swapped = self.scheduler.spawn(Plan::new(), &both);
+        self.unwaited = (!write.after.is_empty()).then(|| self.scheduler.spawn(write.after, &both));
+        self.wait(swapped)?;
         let ended = earlier.and_then(|pid| self.scheduler.take(pid));
         self.keep_error(ended.and_then(Result::err));
-        done.map(|_| ())
+        self.scheduler.take(data).map_or(Ok(()), |ended| ended.map(|_| ()))
     }
 
     pub(super) fn sync_call(

@@ -125,10 +125,21 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
     /// which waits for nothing. Requests follow what an atomic write has left, too; a sync that finds nothing
     /// to do does not.
     pub(crate) fn spawn_sync(&mut self, before: Plan, plan: Plan) -> Pid {
+        let unwaited = self.unwaited.filter(|_| !plan.is_empty());
+        self.spawn_behind(unwaited, before, plan)
+    }
+
+    /// Starts to write the data of an atomic write. It follows what the one before has left only behind a
+    /// checkpoint that makes room: the data goes to blocks of its own.
+    pub(super) fn spawn_atomic_data(&mut self, before: Plan, plan: Plan) -> Pid {
+        let unwaited = self.unwaited.filter(|_| plan.commits);
+        self.spawn_behind(unwaited, before, plan)
+    }
+
+    fn spawn_behind(&mut self, earlier: Option<Pid>, before: Plan, plan: Plan) -> Pid {
         let commits = plan.commits;
         let before = self.scheduler.spawn(before, &[]);
-        let unwaited = self.unwaited.filter(|_| !plan.is_empty());
-        let after: Vec<Pid> = self.commit.into_iter().chain(unwaited).chain([before]).collect();
+        let after: Vec<Pid> = self.commit.into_iter().chain(earlier).chain([before]).collect();
         let pid = self.scheduler.spawn(plan, &after);
         self.scheduler.detach(before);
         if commits {

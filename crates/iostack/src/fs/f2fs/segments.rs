@@ -211,11 +211,11 @@ impl Segments {
     }
 
     /// Blocks that the data logs have passed in their segments; all of them in a segment whose
-    /// holes are filled.
+    /// holes are filled, none in a full one: the kernel opens the next segment with the last block of one.
     pub(super) fn written_in_data_logs(&self) -> u64 {
         let data = Log::ALL.into_iter().filter(|log| log.is_data());
         let open = data.filter_map(|log| self.open[log as usize]);
-        open.map(|open| if open.threaded { SEGMENT } else { open.next }).sum()
+        open.map(|open| if open.threaded { SEGMENT } else { open.next % SEGMENT }).sum()
     }
 
     fn is_open(&self, segment: Segment) -> bool {

@@ -46,10 +46,10 @@ impl F2fs {
 
     /// Writes pages of a file as one atomic write: all data is appended, to the hot log, and the
     /// node that makes it valid follows a flush and is durable itself, in every mode but
-    /// `nobarrier`. Since Linux 5.19 the pages wait in a second inode whose blocks are swapped into
-    /// the file, before in memory: the same requests. The call waits for the data and not for the node
-    /// (`f2fs_do_sync_file` with `atomic`: keeping the order is enough), which the next change of the
-    /// node's block waits for (`f2fs_set_data_blkaddr`).
+    /// `nobarrier`. Since Linux 5.19 the pages are written to blocks of a second inode, which are then
+    /// swapped into the file; before, they waited in memory: the same requests. The call waits for the data and
+    /// not for the node (`f2fs_do_sync_file` with `atomic`: keeping the order is enough), which the next swap
+    /// waits for (`f2fs_set_data_blkaddr`): its data is written meanwhile, as the second inode's node was not.
     pub(super) fn commit_pages(
         &mut self,
         now: Nanos,

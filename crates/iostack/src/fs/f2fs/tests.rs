@@ -292,6 +292,22 @@ fn an_atomic_write_is_data_then_a_node_that_is_durable_itself_in_every_mode_with
 }
 
 #[test]
+fn a_pack_has_a_summary_more_where_logs_stand_late_in_their_segments_and_none_more_for_full_ones() {
+    let pack = |pages: u64| {
+        let mut fs = made("f2fs");
+        fs.create(Nanos::ZERO, FILE).unwrap();
+        fs.write(Nanos::ZERO, FILE, &[(0, pages * BLOCK)], Reason::Direct).unwrap();
+        let plan = fs.checkpoint(Nanos::ZERO);
+        let runs = plan.into_groups().flatten().filter_map(|request| request.written());
+        let writes: Vec<u64> = runs.map(|run| run.length / BLOCK).collect();
+        // The head with its summaries, then the tail.
+        writes[writes.len() - 2]
+    };
+    assert_eq!([100, 439, 440, 511].map(pack), [2, 2, 3, 3]);
+    assert_eq!([SEGMENT, SEGMENT + 439, SEGMENT + 440].map(pack), [2, 2, 3]);
+}
+
+#[test]
 fn an_fsync_flushes_also_while_another_of_the_file_is_under_way() {
     let mut fs = made("f2fs");
     fs.create(Nanos::ZERO, FILE).unwrap();

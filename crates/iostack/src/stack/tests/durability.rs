@@ -252,7 +252,7 @@ fn callers_that_need_a_checkpoint_at_once_share_one() {
 }
 
 #[test]
-fn an_atomic_write_returns_before_its_node_is_written_and_the_next_write_waits_for_the_node() {
+fn an_atomic_write_returns_before_its_node_is_written_and_the_next_one_waits_for_the_node() {
     let stack = stack("f2fs");
     let file = stack.create("test").unwrap();
     stack.write(file, Bytes::ZERO, &[1; 4096]).unwrap();
@@ -269,4 +269,19 @@ fn an_atomic_write_returns_before_its_node_is_written_and_the_next_write_waits_f
     let other = stack.create("other").unwrap();
     stack.write(other, Bytes::ZERO, &[1; 4096]).unwrap();
     assert!(timed(&stack, || stack.sync(other, true).unwrap()) > node);
+}
+
+#[test]
+fn the_data_of_an_atomic_write_goes_beside_the_node_of_the_one_before() {
+    // A device of two units does both at a time: the node is behind its flush meanwhile.
+    let stack = stack_of("f2fs", 2, &StackModel::default());
+    let file = stack.create("test").unwrap();
+    stack.write(file, Bytes::ZERO, &[1; 4096]).unwrap();
+    stack.sync(file, true).unwrap();
+    let atomic = || timed(&stack, || stack.write_atomically(file, &[(0, &[2; 4096])]).unwrap());
+    let node = FLUSH.plus(WRITE).plus(FLUSH);
+    assert_eq!(atomic(), WRITE, "alone");
+    assert_eq!(atomic(), node, "at once after another");
+    // The node of the second follows both: a third one waits as long.
+    assert_eq!(atomic(), node);
 }
