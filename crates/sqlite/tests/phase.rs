@@ -184,21 +184,19 @@ fn what_sqlite_writes_is_counted_and_more_than_the_rows() {
 #[test]
 fn pauses_to_put_rows_back_are_in_no_figure() {
     let directory = TempDir::new().unwrap();
-    let mut save = save(Statement::Delete, JournalMode::Memory, 20_000, 20_000);
-    save.time = Some(millis(20_000));
+    // Rows are put back whenever half are gone.
+    let save = save(Statement::Delete, JournalMode::Memory, 2_000, 2_500);
     let began = Instant::now();
     let saved = done(&job(&save, directory.path()));
     let wall = Nanos::from(began.elapsed());
-    if saved.top_ups.count == 0 {
-        return flashlag_need::skip("too slow to delete 10,000 rows in 20 s");
-    }
+    assert_eq!((saved.top_ups.count, saved.recorded.latency.count()), (2, 2_500));
     assert!(saved.top_ups.took > Nanos::ZERO);
     assert!(saved.recorded.elapsed.plus(saved.top_ups.took) <= wall);
     let last = saved.recorded.intervals.last().unwrap().ends;
     assert!(last <= saved.recorded.elapsed);
     assert_eq!(
         count_rows(&open(directory.path(), 0)) + saved.recorded.latency.count(),
-        20_000 + saved.top_ups.rows
+        2_000 + saved.top_ups.rows
     );
 }
 
