@@ -42,7 +42,9 @@ fn time_ends_it_and_min_saves_stretch_it_four_times_at_most() {
     let saved = done(&job(&save, directory.path()));
     assert!(saved.recorded.elapsed >= Nanos::from_millis(400), "{}", saved.recorded.elapsed);
     save.min_saves = Some(1);
-    assert!(done(&job(&save, directory.path())).recorded.elapsed < Nanos::from_millis(400));
+    // A machine may stand still for longer, but not each time.
+    let mut elapsed = (0..5).map(|_| done(&job(&save, directory.path())).recorded.elapsed);
+    assert!(elapsed.any(|elapsed| elapsed < Nanos::from_millis(400)));
 }
 
 #[test]
