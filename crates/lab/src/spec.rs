@@ -166,7 +166,7 @@ impl LabSpec {
             TargetOption::TimeScale(times) => self.time_scale = Some(times.clone()),
             TargetOption::FillTimeScale(times) => self.fill_time_scale = Some(times.clone()),
             // Of a simulation: refused before.
-            TargetOption::InPlace(_) | TargetOption::Esdfs => {}
+            TargetOption::InPlace(_) | TargetOption::AtomicInMemory | TargetOption::Esdfs => {}
         }
     }
 

@@ -46,6 +46,8 @@ pub enum TargetOption {
     FsyncMode(FsyncMode),
     /// `atomic`: SQLite commits by F2FS's atomic writes.
     AtomicWrites,
+    /// `inmem`: pages of an atomic write wait in memory, as before Linux 5.19.
+    AtomicInMemory,
     /// `background_gc=on`, `background_gc=off`: whether F2FS cleans while it rests.
     BackgroundCleaning(bool),
     /// `checkpoint_merge`: F2FS's callers that need a checkpoint at once share one.
@@ -102,6 +104,7 @@ impl TargetOption {
             | TargetOption::NoDataCopy
             | TargetOption::Discard(_)
             | TargetOption::InPlace(_)
+            | TargetOption::AtomicInMemory
             | TargetOption::RootDirectory
             | TargetOption::FastCommit
             | TargetOption::DataJournal
@@ -121,6 +124,7 @@ impl fmt::Display for TargetOption {
             TargetOption::Barrier(false) => "nobarrier",
             TargetOption::FsyncMode(mode) => return write!(f, "fsync_mode={mode}"),
             TargetOption::AtomicWrites => "atomic",
+            TargetOption::AtomicInMemory => "inmem",
             TargetOption::BackgroundCleaning(true) => "background_gc=on",
             TargetOption::BackgroundCleaning(false) => "background_gc=off",
             TargetOption::CheckpointMerge => "checkpoint_merge",

@@ -29,7 +29,7 @@ const LAB: &[FilesystemKind] = FilesystemKind::of(Kind::Lab);
 const NONE: &[FilesystemKind] = &[];
 
 /// Every option of a target.
-pub const OPTIONS: [OptionRow; 29] = [
+pub const OPTIONS: [OptionRow; 30] = [
     OptionRow {
         word: "barrier",
         value: None,
@@ -145,6 +145,14 @@ pub const OPTIONS: [OptionRow; 29] = [
         lab: NONE,
         help: "Every fsync appends, as before Linux 3.17.",
         read: |_| Ok(TargetOption::InPlace(false)),
+    },
+    OptionRow {
+        word: "inmem",
+        value: None,
+        sim: &[F2fs],
+        lab: NONE,
+        help: "Pages of an atomic write wait in memory, as before Linux 5.19, and for the node of the one before.",
+        read: |_| Ok(TargetOption::AtomicInMemory),
     },
     OptionRow {
         word: "rootdir",

@@ -49,7 +49,7 @@ impl F2fs {
     /// `nobarrier`. Since Linux 5.19 the pages are written to blocks of a second inode, which are then
     /// swapped into the file; before, they waited in memory: the same requests. The call waits for the data and
     /// not for the node (`f2fs_do_sync_file` with `atomic`: keeping the order is enough), which the next swap
-    /// waits for (`f2fs_set_data_blkaddr`): its data is written meanwhile, as the second inode's node was not.
+    /// waits for (`f2fs_set_data_blkaddr`): its data is written meanwhile. From memory (`inmem`) the data waits, too.
     pub(super) fn commit_pages(
         &mut self,
         now: Nanos,
