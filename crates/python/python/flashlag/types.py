@@ -2673,7 +2673,8 @@ class Ledger(TypedDict):
     """
     block_writes: ReadingOfuint64
     """
-    Write (for reads: read) requests at the block device.
+    Write (for reads: read) requests at the block device. A kernel counts a request that only flushes as a
+    write; a virtual device does not.
     """
     device_bytes: ReadingOfBytes
     """
