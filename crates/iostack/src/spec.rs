@@ -29,7 +29,7 @@ pub struct StackSpec {
     /// Whether SQLite commits by F2FS's atomic writes (`atomic`).
     pub atomic: bool,
     /// Whether pages of an atomic write wait in memory, as before Linux 5.19 (`inmem`), and not in a second inode.
-    pub in_memory: bool,
+    pub atomic_in_memory: bool,
     /// Whether F2FS cleans while nothing else happens (`background_gc=on`).
     pub background_cleaning: bool,
     /// Whether F2FS's callers that need a checkpoint at once share one (`checkpoint_merge`).
@@ -89,7 +89,7 @@ impl StackSpec {
             barrier: true,
             fsync_mode: FsyncMode::Posix,
             atomic: false,
-            in_memory: false,
+            atomic_in_memory: false,
             background_cleaning: false,
             checkpoint_merge: false,
             copy_on_write: true,
@@ -109,7 +109,7 @@ impl StackSpec {
             TargetOption::Barrier(on) => self.barrier = *on,
             TargetOption::FsyncMode(mode) => self.fsync_mode = *mode,
             TargetOption::AtomicWrites => self.atomic = true,
-            TargetOption::AtomicInMemory => self.in_memory = true,
+            TargetOption::AtomicInMemory => self.atomic_in_memory = true,
             TargetOption::BackgroundCleaning(on) => self.background_cleaning = *on,
             TargetOption::CheckpointMerge => self.checkpoint_merge = true,
             TargetOption::NoDataCopy => self.copy_on_write = false,

@@ -132,8 +132,8 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
     /// Starts to write the data of an atomic write. It follows what the one before has left only behind a
     /// checkpoint that makes room, or where the pages wait in memory: in a second inode they have blocks of their own.
     pub(super) fn spawn_atomic_data(&mut self, before: Plan, plan: Plan) -> Pid {
-        let in_memory = self.spec.in_memory;
-        let unwaited = self.unwaited.filter(|_| plan.commits || in_memory);
+        let follows = plan.commits || self.spec.atomic_in_memory;
+        let unwaited = self.unwaited.filter(|_| follows);
         self.spawn_behind(unwaited, before, plan)
     }
 
