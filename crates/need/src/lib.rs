@@ -21,18 +21,30 @@ pub const QUICK: &str = "FLASHLAG_QUICK";
 /// The path of a file that each skip is appended to, for a list at the end of a run.
 pub const SKIPS: &str = "FLASHLAG_SKIPS";
 
+/// The folder with public traces of phones, which may not be copied into the project.
+pub const TRACES: &str = "FLASHLAG_TRACES";
+
+/// A public trace by its name in the folder that `FLASHLAG_TRACES` names. Without the variable there is none,
+/// which is said as a skip is but never fails: the caller has already checked a small trace of the same form.
+///
+/// # Panics
+/// If the variable is set and the folder lacks the file.
+pub fn public_trace(name: &str) -> Option<PathBuf> {
+    let Some(folder) = std::env::var_os(TRACES) else {
+        say(&line(&format!("only the small trace, {TRACES} names no folder with {name}")));
+        return None;
+    };
+    let path = Path::new(&folder).join(name);
+    assert!(path.is_file(), "{TRACES} names a folder without {name}: {}", path.display());
+    Some(path)
+}
+
 /// Says that the calling test skips, and why. The caller returns at once.
 ///
 /// # Panics
 /// With `FLASHLAG_NO_SKIP=1`.
 pub fn skip(reason: impl Display) {
-    let line = line(&reason.to_string());
-    // A closed standard error is no reason to fail, nor is a list that can't be written.
-    let _ = std::io::stderr().write_all(line.as_bytes());
-    if let Some(list) = std::env::var_os(SKIPS) {
-        let list = OpenOptions::new().append(true).create(true).open(list);
-        let _ = list.and_then(|mut list| list.write_all(line.as_bytes()));
-    }
+    say(&line(&reason.to_string()));
     assert!(!is_set(NO_SKIP), "{NO_SKIP}=1 forbids a skip: {reason}");
 }
 
@@ -69,6 +81,16 @@ pub fn passes(check: &mut Command) {
         Some(0) => {}
         Some(SKIPPED) => skip(err.trim()),
         _ => panic!("{out}{err}"),
+    }
+}
+
+/// Writes the line of a skip to standard error and to the list.
+fn say(line: &str) {
+    // A closed standard error is no reason to fail, nor is a list that can't be written.
+    let _ = std::io::stderr().write_all(line.as_bytes());
+    if let Some(list) = std::env::var_os(SKIPS) {
+        let list = OpenOptions::new().append(true).create(true).open(list);
+        let _ = list.and_then(|mut list| list.write_all(line.as_bytes()));
     }
 }
 

@@ -18,22 +18,10 @@ impl Observer for Silent {
     fn event(&mut self, _: Event<'_>) {}
 }
 
-/// The folder with public traces, beside the project.
-fn traces() -> Option<PathBuf> {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR")).canonicalize().ok()?;
-    let found = here.ancestors().map(|folder| folder.join("shared/traces"));
-    let mut found = found.filter(|folder| folder.is_dir());
-    found.next()
-}
-
-/// The trace with this name, or a skip.
-macro_rules! trace_or_skip {
-    ($name:expr) => {
-        match traces() {
-            Some(folder) => folder.join($name),
-            None => return flashlag_need::skip("no public traces beside the project"),
-        }
-    };
+/// The small trace of a form, and the public one where it is.
+fn both(small: &str, public: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/traces");
+    std::iter::once(folder.join(small)).chain(flashlag_need::public_trace(public)).collect()
 }
 
 fn replayed(trace: &Path, on: &str, set: &[(&str, &str)]) -> Run {
@@ -79,47 +67,50 @@ fn verified(run: &Run) {
 }
 
 #[test]
-fn the_facebook_trace_issues_its_997_fsyncs_and_writes_its_bytes_on_a_nexus_5() {
-    let path = trace_or_skip!("mobigen-facebook.txt");
-    let (fsyncs, bytes) = counted(&std::fs::read_to_string(&path).unwrap());
-    let run = replayed(&path, "sim:nexus5-2013", &[]);
-    assert_eq!(run.status, RunStatus::Complete);
-    let (sync, write) = (phase(&run, "replay_sync"), phase(&run, "replay_write"));
-    assert_eq!((fsyncs, sync.ops), (997, 997));
-    assert_eq!(write.bytes.0, bytes);
-    let save = phase(&run, "replay_save");
-    assert_eq!(save.ops, 316, "the transactions of its rollback journals");
-    assert_eq!(save.ops, committed(&path), "as `flashlag trace` recognises them");
-    assert_eq!(save.lag.map(|lag| lag.saves), Some(316));
-    let replay = sync.replay.as_ref().unwrap();
-    // A paced replay lasts as long as the trace, and counts from the intended start.
-    let due = replay.scheduled_ns.unwrap();
-    assert!(sync.elapsed_ns >= due && !sync.closed_loop, "{due}");
-    assert_eq!(sync.response_ns.as_ref().map(|_| sync.missed_slots.is_some()), Some(true));
-    verified(&run);
-    // Virtual time: the same again, byte for byte.
-    assert_eq!(run.phases, replayed(&path, "sim:nexus5-2013", &[]).phases);
-    let flat = replayed(&path, "sim:nexus5-2013", &[("pace", "flat")]);
-    let flat_sync = phase(&flat, "replay_sync");
-    assert!(flat_sync.closed_loop && flat_sync.response_ns.is_none());
-    assert_eq!((flat_sync.ops, phase(&flat, "replay_write").bytes), (997, write.bytes));
-    assert!(flat_sync.elapsed_ns < due, "{}", flat_sync.elapsed_ns);
-    verified(&flat);
+fn a_trace_of_calls_issues_every_fsync_and_writes_its_bytes_on_a_nexus_5() {
+    let known = [(22, 7), (997, 316)];
+    for (path, (syncs, saves)) in both("calls.txt", "mobigen-facebook.txt").iter().zip(known) {
+        let (fsyncs, bytes) = counted(&std::fs::read_to_string(path).unwrap());
+        let run = replayed(path, "sim:nexus5-2013", &[]);
+        assert_eq!(run.status, RunStatus::Complete);
+        let (sync, write) = (phase(&run, "replay_sync"), phase(&run, "replay_write"));
+        assert_eq!((fsyncs, sync.ops), (syncs, syncs));
+        assert_eq!(write.bytes.0, bytes);
+        let save = phase(&run, "replay_save");
+        assert_eq!(save.ops, saves, "the transactions of its rollback journals");
+        assert_eq!(save.ops, committed(path), "as `flashlag trace` recognises them");
+        assert_eq!(save.lag.map(|lag| lag.saves), Some(saves));
+        let replay = sync.replay.as_ref().unwrap();
+        // A paced replay lasts as long as the trace, and counts from the intended start.
+        let due = replay.scheduled_ns.unwrap();
+        assert!(sync.elapsed_ns >= due && !sync.closed_loop, "{due}");
+        assert_eq!(sync.response_ns.as_ref().map(|_| sync.missed_slots.is_some()), Some(true));
+        verified(&run);
+        // Virtual time: the same again, byte for byte.
+        assert_eq!(run.phases, replayed(path, "sim:nexus5-2013", &[]).phases);
+        let flat = replayed(path, "sim:nexus5-2013", &[("pace", "flat")]);
+        let flat_sync = phase(&flat, "replay_sync");
+        assert!(flat_sync.closed_loop && flat_sync.response_ns.is_none());
+        assert_eq!((flat_sync.ops, phase(&flat, "replay_write").bytes), (syncs, write.bytes));
+        assert!(flat_sync.elapsed_ns < due, "{}", flat_sync.elapsed_ns);
+        verified(&flat);
+    }
 }
 
 #[test]
-fn block_requests_of_a_pixel_6a_are_all_done_within_the_time_of_the_trace() {
-    let path = trace_or_skip!("pixel6a-telegram_exec.csv.gz");
-    let set = [("time", "20s"), ("span", "4GiB")];
-    let run = replayed(&path, "sim:pixel6-2021", &set);
-    assert_eq!(run.status, RunStatus::Complete);
-    let moved: u64 = run.phases.iter().map(|phase| phase.ops).sum();
-    assert!(moved > 100, "{moved}");
-    let read = phase(&run, "replay_read");
-    assert!(read.elapsed_ns < Nanos::from_secs(25), "{}", read.elapsed_ns);
-    assert_eq!(read.replay.as_ref().map(|replay| replay.level), Some(ReplayLevel::Blocks));
-    assert!(run.phases.iter().all(|phase| phase.operation.is_replay()));
-    verified(&run);
+fn block_requests_of_a_phone_are_all_done_within_the_time_of_the_trace() {
+    for path in both("processes.csv", "pixel6a-telegram_exec.csv.gz") {
+        let set = [("time", "20s"), ("span", "4GiB")];
+        let run = replayed(&path, "sim:pixel6-2021", &set);
+        assert_eq!(run.status, RunStatus::Complete);
+        let moved: u64 = run.phases.iter().map(|phase| phase.ops).sum();
+        assert!(moved > 100, "{moved}");
+        let read = phase(&run, "replay_read");
+        assert!(read.elapsed_ns < Nanos::from_secs(25), "{}", read.elapsed_ns);
+        assert_eq!(read.replay.as_ref().map(|replay| replay.level), Some(ReplayLevel::Blocks));
+        assert!(run.phases.iter().all(|phase| phase.operation.is_replay()));
+        verified(&run);
+    }
 }
 
 /// A trace of events on files of these kinds, stored in `folder`.
