@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Speed beside fio: each case is run by our engine and by fio in turn, on the same file, and the
-medians go into a table (printed, and kept in docs/benchmarks.md with the facts of the machine).
+medians go into a table (printed, and put between the marks of docs/benchmarks.md with the facts of the
+machine; what stands outside of the marks is written by hand).
 
 Timing is no test: whatever the figures are, this exits 0. Without fio its columns say so.
 """
@@ -16,6 +17,8 @@ import statistics
 import subprocess
 import sys
 import tempfile
+
+import marks
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 ENGINE = ROOT / "target/release/examples/bench_engine"
@@ -51,25 +54,6 @@ CASES = [
     ("the same writes, fio with refill_buffers", "io_uring-randwrite-32-direct",
      ("deep_write", REFILL), "disk", [("ops/s", ">=", 1.0), ("CPU/op", "<=", 0.9)]),
 ]
-
-NOTES = """\
-- Both sides take the same file, which our engine laid out (stamped, incompressible, durable), the
-  same block, depth and time; addresses are uniform with replacement (fio: `norandommap`).
-- The file is 128 MiB on disk (`--mib`) and 16 MiB on tmpfs, where a larger one would measure the
-  kernel's cache misses.
-- CPU per operation is the measuring thread's user and system time over its operations
-  (`CLOCK_THREAD_CPUTIME_ID`; fio: `usr_cpu` and `sys_cpu` of the job).
-- Ours has everything on that a run has: two clock readings an operation, histogram, intervals,
-  wait sampling, and for writes a payload that is new in every byte and stamped in every sector.
-  fio writes the same buffer again and again unless `refill_buffers` is set, which is a row of its
-  own.
-- Writes that are not durable each end with a flush on both sides (fio: `end_fsync`).
-- p50 and p99 are of the completion latency (fio: `clat`; with fdatasync fio counts the sync apart,
-  so its write and sync percentiles are added up, which is exact for neither).
-- A spread is (largest − smallest) / median of a side's own runs. Where fio does not agree with
-  itself, a ratio says nothing: read the spreads first.
-"""
-
 
 def run_json(command):
     done = subprocess.run(command, capture_output=True, text=True)
@@ -235,15 +219,7 @@ def simulation():
     done = subprocess.run(["cargo", "run", "--release", "--locked", "-q", "-p", "flashlag-flash",
                            "--example", "bench_flash"],
                           cwd=ROOT, check=True, capture_output=True, text=True)
-    return ["## The simulation", "",
-            "A page-mapped device of 16 GiB, 4 KiB pages, 256 a block, 7 % over-provisioning, "
-            "greedy, uniform random 4 KiB writes at steady state, all timing on (bars: 5 million "
-            "writes a CPU second, write amplification within 0.5 % of the formula's, 12 bytes); "
-            "then a phone of 128 GB (bars: aged in a second, a year in 600 s, from five days).",
-            "", "```", done.stdout.rstrip(), "```", "",
-            "The bare counting loop is the same map without dies, times, buffers and errors.", "",
-            "`make round-trip` fits simulated runs of hidden parameters and forecasts with both.",
-            ""]
+    return f"```\n{done.stdout.rstrip()}\n```"
 
 
 def main():
@@ -270,16 +246,14 @@ def main():
             extra.append(f"Peak memory of a `quick` run (exit code {quick[1]}): {quick[0]:.1f} MB "
                          "(bar: 24 MB).")
     lines = ["| " + " | ".join(cells) + " |" for cells in table]
-    text = "\n".join(
-        ["# Benchmarks", "",
-         "Written by `make bench`: medians of "
-         f"{arguments.runs} runs of {arguments.seconds} s for each side, in turn.", "",
-         *[f"- {fact}" for fact in facts], "", *lines, "", *[line + "\n" for line in extra],
-         *simulation(),
-         "## How to read it", "", NOTES])
-    print(text)
+    engine = "\n".join(
+        [f"Medians of {arguments.runs} runs of {arguments.seconds} s for each side, in turn.", "",
+         *[f"- {fact}" for fact in facts], "", *lines, "", *[line + "\n" for line in extra]])
+    flash = simulation()
+    print(f"{engine}\n{flash}")
     if not arguments.no_write:
-        DOCUMENT.write_text(text)
+        marks.put(DOCUMENT, "engine", engine)
+        marks.put(DOCUMENT, "simulation", flash)
 
 
 if __name__ == "__main__":

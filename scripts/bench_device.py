@@ -4,7 +4,7 @@
 Each round starts both servers afresh, in turn, and drives them with fio's nbd engine: 4 KiB random
 writes, depth 1 and 16. Then a device whose writes take 1 ms is written to one at a time; how late its
 requests complete is the server's own histogram, and what a client sees is fio's. The figures go into
-a section of docs/benchmarks.md. Timing is no test: whatever they are, this exits 0.
+docs/benchmarks.md, between its marks. Timing is no test: whatever they are, this exits 0.
 """
 
 import argparse
@@ -19,12 +19,12 @@ import subprocess
 import tempfile
 import time
 
+import marks
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 PLUGIN = TARGET / "release/libflashlag_nbd.so"
 DOCUMENT = ROOT / "docs/benchmarks.md"
-HEADING = "## The virtual device"
-NEXT = "## How to read it"
 MIB = 256
 
 
@@ -156,17 +156,12 @@ def main():
         table = beside_memory(folder, arguments.runs, arguments.seconds)
         late = one_millisecond(folder, arguments.runs, arguments.seconds)
     text = "\n".join([
-        HEADING, "",
-        "`scripts/bench_device.py`: 4 KiB random writes by fio's nbd engine over a unix socket, a "
-        f"server each run, in turn; medians of {arguments.runs} runs of {arguments.seconds} s"
+        f"Medians of {arguments.runs} runs of {arguments.seconds} s"
         f"{', all at real-time priority' if apart() else ''}. Load "
-        f"average at the start, on {os.cpu_count()} CPUs: {load:.2f}.", "", *table, "", *late, "",
-        ""])
+        f"average at the start, on {os.cpu_count()} CPUs: {load:.2f}.", "", *table, "", *late])
     print(text)
-    if not arguments.no_write and DOCUMENT.exists():
-        before, heading, after = DOCUMENT.read_text().partition(NEXT)
-        before = before.partition(HEADING)[0]
-        DOCUMENT.write_text(before + text + heading + after)
+    if not arguments.no_write:
+        marks.put(DOCUMENT, "device", text)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import marks
+
 FILESYSTEMS = ["ext4", "f2fs", "btrfs", "xfs", "nilfs2"]
 JOURNALS = ["delete", "truncate", "persist", "wal"]
 # What SQLite does by default, and what it does best.
@@ -528,17 +530,6 @@ TABLES = {"commits": commits, "mounts": mounts, "speeds": speeds, "switches": sw
           "lifecycle": lifecycle, "protocols": protocols, "busy": busy, "cuts": cuts}
 
 
-def put(path, name, lines):
-    """Replaces what is between the table's marks in a document."""
-    begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
-    text = path.read_text()
-    if begin not in text or end not in text:
-        sys.exit(f"lab: {path} has no marks for the table {name}")
-    before, rest = text.split(begin, 1)
-    _, after = rest.split(end, 1)
-    path.write_text(before + begin + "\n" + "\n".join(lines) + "\n" + end + after)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("flashlag")
@@ -553,7 +544,7 @@ def main():
         lines = TABLES[name](options.flashlag, options)
         print(f"\n{name}\n" + "\n".join(lines), flush=True)
         if options.write:
-            put(options.write, name, lines)
+            marks.put(options.write, name, "\n".join(lines))
 
 
 if __name__ == "__main__":

@@ -74,7 +74,7 @@ fn links(text: &str) -> Vec<String> {
     found
 }
 
-fn documents() -> Vec<PathBuf> {
+pub fn documents() -> Vec<PathBuf> {
     let of = |folder: PathBuf| {
         let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
         files.filter(|path| path.extension().is_some_and(|end| end == "md"))

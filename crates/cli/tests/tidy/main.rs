@@ -11,6 +11,7 @@ mod imports;
 mod lanes;
 mod lengths;
 mod licences;
+mod marks;
 mod source;
 mod unsafety;
 mod words;
