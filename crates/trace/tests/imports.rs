@@ -2,13 +2,10 @@
 //! same text, transactions of SQLite, hostile names, damage.
 #![allow(clippy::unwrap_used, reason = "a test that can't go on fails")]
 
-use std::fs::File;
 use std::path::PathBuf;
 
 use flashlag_schema::scenario::JournalMode;
-use flashlag_schema::trace::{
-    BlockOperation, Trace, TraceAction, TraceFileKind, TraceLayer, TraceLedger,
-};
+use flashlag_schema::trace::{BlockOperation, Trace, TraceAction, TraceFileKind};
 use flashlag_trace::{
     ImportError, InputFormat, add_up, import, import_at_most, read_trace, write_trace,
 };
