@@ -7,7 +7,7 @@ use std::process::Command;
 use flashlag_export::fio::{FioFileError, export, histogram_of, import, looks_like_fio};
 use flashlag_schema::scenario::{Durability, EngineKind};
 use flashlag_schema::verify::verify;
-use flashlag_schema::{CheckStatus, Operation, Run, TargetKind, Think};
+use flashlag_schema::{CheckId, CheckStatus, Operation, Run, TargetKind, Think};
 use flashlag_stats::{Histogram, Percentile};
 use flashlag_testing::small_run;
 use flashlag_units::{Bytes, Nanos};
@@ -69,7 +69,7 @@ fn a_file_of_fio_becomes_a_run_that_verifies() {
         assert_eq!(verify(&run), []);
         assert_eq!(run.target.kind, TargetKind::Imported);
         assert!(run.trust.checks.iter().all(|check| check.status == CheckStatus::Unknown));
-        assert_eq!(run.trust.checks.len(), 14);
+        assert_eq!(run.trust.checks.len(), CheckId::ALL.len());
         let json = serde_json::to_value(&run).unwrap();
         let (mut compiler, mut schemas) = (boon::Compiler::new(), boon::Schemas::new());
         let shipped = serde_json::from_str(&flashlag_schema::RUN_JSON_SCHEMA).unwrap();

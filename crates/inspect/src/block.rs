@@ -51,6 +51,17 @@ pub(crate) fn stack_below(root: &Root, mount: &Mount) -> Result<Stack, String> {
     Ok(stack)
 }
 
+/// Filesystems in memory.
+const MEMORY: [&str; 5] = ["tmpfs", "ramfs", "devtmpfs", "hugetlbfs", "rootfs"];
+/// Filesystems of other machines, by what their kinds begin with.
+const REMOTE: [&str; 7] = ["nfs", "cifs", "smb3", "9p", "virtiofs", "ceph", "fuse.sshfs"];
+
+/// Whether a mount keeps its files on a disk of this machine, seen or not.
+pub(crate) fn is_on_a_disk(mount: &Mount) -> bool {
+    !MEMORY.contains(&mount.kind.as_str())
+        && !REMOTE.iter().any(|kind| mount.kind.starts_with(kind))
+}
+
 /// The sysfs directory of the block device that a mount is on.
 fn node_of(root: &Root, mount: &Mount) -> Result<PathBuf, String> {
     let (major, minor) = mount.device;
@@ -58,11 +69,10 @@ fn node_of(root: &Root, mount: &Mount) -> Result<PathBuf, String> {
         let link = format!("/sys/dev/block/{major}:{minor}");
         return root.resolve(&link).ok_or(format!("{link}: not there"));
     }
-    if matches!(mount.kind.as_str(), "tmpfs" | "ramfs" | "devtmpfs" | "hugetlbfs" | "rootfs") {
+    if MEMORY.contains(&mount.kind.as_str()) {
         return Err(format!("{} is held in memory: no block device is below", mount.kind));
     }
-    let remote = ["nfs", "cifs", "smb3", "9p", "virtiofs", "ceph", "fuse.sshfs"];
-    if remote.iter().any(|kind| mount.kind.starts_with(kind)) {
+    if REMOTE.iter().any(|kind| mount.kind.starts_with(kind)) {
         return Err(format!("{} is served by another machine", mount.kind));
     }
     // btrfs, and others with a device of their own, have an anonymous number but name the device.

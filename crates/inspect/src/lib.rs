@@ -20,6 +20,7 @@ mod filesystem;
 mod internals;
 mod layers;
 mod life;
+mod limits;
 mod mount;
 mod pressure;
 mod probe;

@@ -5,13 +5,14 @@ use flashlag_schema::{Environment, Reading};
 use flashlag_units::Nanos;
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::block::{Stack, stack_below};
+use crate::block::{Stack, is_on_a_disk, stack_below};
 use crate::counters::{cpu_times, disk, self_io};
 use crate::disk::device;
 use crate::encryption::encryption;
-use crate::filesystem::{filesystem, find};
+use crate::filesystem::{FilesystemStack, filesystem, find};
 use crate::internals::{internals, searched};
 use crate::layers::layers;
+use crate::limits::LimitFiles;
 use crate::pressure::{cpu, load, pressure};
 use crate::processes::processes;
 use crate::root::Root;
@@ -25,6 +26,7 @@ pub fn environment(root: &Root, directory: &Path) -> Environment {
     let stack = found.as_ref().map_err(Clone::clone);
     let stack = stack.and_then(|found| stack_below(root, &found.mount));
     let sensors = Sensors::find(root, stack.as_ref().map_or(&[], |stack| &stack.disks));
+    let limits = LimitFiles::find(root, &stack, found.as_ref().is_ok_and(on_a_disk));
     let both = |reading: Result<i64, String>| reading.map(|now| (now, now)).into();
     Environment {
         software: software(root),
@@ -35,6 +37,7 @@ pub fn environment(root: &Root, directory: &Path) -> Environment {
         encryption: encryption(root, directory, &found, &stack).into(),
         layers: layers(root, directory, &found, &stack),
         internals: Some(internals(root, directory, &found, &stack)),
+        limits: Some(limits.limits(root)),
         storage_temperature_millicelsius: both(sensors.storage(root)),
         cpu_temperature_millicelsius: both(sensors.cpu(root)),
         // Measured by the engine when a run begins.
@@ -58,14 +61,18 @@ pub struct Probe {
     root: Root,
     stack: Result<Stack, String>,
     sensors: Sensors,
+    limits: LimitFiles,
 }
 
 impl Probe {
     /// Finds the counters' files. Never fails: a missing one is absent in every reading.
     pub fn open(root: &Root, directory: &Path) -> Probe {
-        let stack = find(root, directory).and_then(|found| stack_below(root, &found.mount));
+        let found = find(root, directory);
+        let stack = found.as_ref().map_err(Clone::clone);
+        let stack = stack.and_then(|found| stack_below(root, &found.mount));
         let sensors = Sensors::find(root, stack.as_ref().map_or(&[], |stack| &stack.disks));
-        Probe { root: root.clone(), stack, sensors }
+        let limits = LimitFiles::find(root, &stack, found.as_ref().is_ok_and(on_a_disk));
+        Probe { root: root.clone(), stack, sensors, limits }
     }
 
     /// The devices below the directory, or why there are none.
@@ -97,6 +104,7 @@ impl Probe {
             storage_millicelsius: self.sensors.storage(root).into(),
             cpu_millicelsius: self.sensors.cpu(root).into(),
             processes: processes(root).into(),
+            limits: self.limits.look(root).counts,
         }
     }
 
@@ -139,6 +147,10 @@ impl Probe {
         let stack = self.stack.as_ref().map_err(Clone::clone)?;
         disk(&self.root, &stack.top)
     }
+}
+
+fn on_a_disk(found: &FilesystemStack) -> bool {
+    is_on_a_disk(&found.mount)
 }
 
 /// The monotonic, the boot-time and the wall clock at one moment. They are read again if the thread

@@ -85,6 +85,19 @@ impl Root {
         read().map_err(|error| format!("{}: {}", path.display(), reason(error.kind())))
     }
 
+    /// As [`Root::text`]; `None` where there is no such file.
+    pub(crate) fn text_if_there(&self, path: impl AsRef<Path>) -> Result<Option<String>, String> {
+        let path = path.as_ref();
+        match self.real(path).symlink_metadata() {
+            Err(error)
+                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
+            {
+                Ok(None)
+            }
+            _ => self.text(path).map(Some),
+        }
+    }
+
     /// As [`Root::text`]; an empty file is absent too.
     pub(crate) fn line(&self, path: impl AsRef<Path>) -> Result<String, String> {
         let path = path.as_ref();

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use crate::calibration::Calibration;
 use crate::internals::Internals;
 use crate::layer::Layer;
+use crate::limits::Limits;
 use crate::pressure::PressureStall;
 use crate::reading::Reading;
 
@@ -31,6 +32,9 @@ pub struct Environment {
     /// The state of filesystem, device and memory; absent in files of older versions and in simulations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub internals: Option<Internals>,
+    /// What the control groups of the process limit; absent in files of older versions and in simulations.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limits: Option<Limits>,
     /// Storage temperature before and after, in thousandths of a degree Celsius.
     pub storage_temperature_millicelsius: Reading<(i64, i64)>,
     /// Hottest CPU zone before and after, in thousandths of a degree Celsius.

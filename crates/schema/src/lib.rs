@@ -20,6 +20,7 @@ mod histogram;
 pub mod internals;
 mod lag;
 mod layer;
+mod limits;
 mod packed;
 mod phase;
 mod pressure;
@@ -56,6 +57,7 @@ pub use environment::{
 pub use histogram::{LatencySummary, StoredHistogram};
 pub use lag::Lag;
 pub use layer::{Layer, LayerKind};
+pub use limits::{Limit, LimitCount, LimitKind, Limits};
 pub use packed::PackedText;
 pub use phase::{
     BlockKinds, Change, ChangeKind, Cleanup, Floor, Growth, GrowthPart, IntervalRecord, KindCount,

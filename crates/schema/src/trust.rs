@@ -70,6 +70,12 @@ pub enum CheckCause {
     CpuMost,
     /// Waiting for a CPU added to the waits; storage held the larger part.
     CpuAdded,
+    /// A control group's limit of requests or bytes to the disk.
+    IoLimit,
+    /// A control group's quota of CPUs.
+    CpuQuota,
+    /// A control group's limit of memory.
+    MemoryLimit,
 }
 
 /// The outcome of a check. Nothing missing ever passes: what could not be seen is unknown.
@@ -102,6 +108,8 @@ pub enum CheckId {
     FlushIsReal,
     /// The payload can't be compressed or deduplicated away.
     PayloadIncompressible,
+    /// No limit of a control group (requests, CPUs, memory) held the process back.
+    MachineLimits,
     /// The measuring thread had a CPU when it wanted one.
     CpuContention,
     /// The process itself was never stopped, frozen or suspended while it measured.
@@ -122,13 +130,14 @@ pub enum CheckId {
 
 impl CheckId {
     /// Every check, in the order of their declaration.
-    pub const ALL: [CheckId; 14] = [
+    pub const ALL: [CheckId; 15] = [
         CheckId::Clock,
         CheckId::Accounting,
         CheckId::EngineOverhead,
         CheckId::CacheBypass,
         CheckId::FlushIsReal,
         CheckId::PayloadIncompressible,
+        CheckId::MachineLimits,
         CheckId::CpuContention,
         CheckId::NeverStopped,
         CheckId::ForeignIo,
@@ -148,6 +157,7 @@ impl CheckId {
             CheckId::CacheBypass => "cache_bypass",
             CheckId::FlushIsReal => "flush_is_real",
             CheckId::PayloadIncompressible => "payload_incompressible",
+            CheckId::MachineLimits => "machine_limits",
             CheckId::CpuContention => "cpu_contention",
             CheckId::NeverStopped => "never_stopped",
             CheckId::ForeignIo => "foreign_io",

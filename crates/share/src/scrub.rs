@@ -93,9 +93,11 @@ fn is_common(part: &str) -> bool {
 }
 
 fn is_system(path: &str) -> bool {
-    SYSTEM.iter().any(|known| {
-        path.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    })
+    // Control groups are named after users, services and containers.
+    !path.starts_with("/sys/fs/cgroup/")
+        && SYSTEM.iter().any(|known| {
+            path.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        })
 }
 
 /// Replaces each absolute path of two parts or more, and each path of a home directory.

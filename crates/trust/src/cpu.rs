@@ -17,7 +17,7 @@
 //! are judged instead of the whole time.
 
 use flashlag_schema::counters::{CounterDelta, CpuTimes};
-use flashlag_schema::{Check, CheckCause, CheckId, Operation, Phase, Time};
+use flashlag_schema::{Check, CheckCause, CheckId, CheckStatus, Operation, Phase, Time};
 use flashlag_units::Nanos;
 
 use crate::evidence::Evidence;
@@ -38,8 +38,23 @@ const ADVICE: &str = "Stop what else is running (see top), or wait until it is d
                       again.";
 
 pub(super) fn check(evidence: &Evidence<'_>) -> Option<Check> {
-    let findings = evidence.counted().map(|(phase, counted)| judge_phase(phase, counted)).collect();
+    let findings = evidence.counted().enumerate().map(|(index, (phase, counted))| {
+        let around = evidence.counters.get(index).and_then(Option::as_ref);
+        let quota = around.and_then(|(before, after)| crate::limits::quota(before, after));
+        with_quota(judge_phase(phase, counted), quota)
+    });
+    let findings = findings.collect();
     combine(CheckId::CpuContention, CLAIM, findings)
+}
+
+/// A quota of CPUs that held the process back is what to change, not what else is running.
+fn with_quota(found: Finding, quota: Option<(String, String)>) -> Finding {
+    match quota {
+        Some((words, advice)) if found.status != CheckStatus::Pass => {
+            Finding { detail: found.detail + &words, advice, ..found }
+        }
+        _ => found,
+    }
 }
 
 fn judge_phase(phase: &Phase, counted: Option<CounterDelta>) -> Finding {
@@ -176,7 +191,7 @@ fn system(counted: &CounterDelta) -> System {
 #[cfg(test)]
 mod tests {
     use flashlag_schema::counters::{Counters, Neighbour};
-    use flashlag_schema::{CheckStatus, Reading, WaitRecord};
+    use flashlag_schema::{Reading, WaitRecord};
     use flashlag_units::Bytes;
 
     use super::*;

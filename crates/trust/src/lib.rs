@@ -19,6 +19,7 @@ mod evidence;
 mod finding;
 mod flush;
 mod foreign;
+mod limits;
 mod payload;
 mod samples;
 mod space;
@@ -42,6 +43,7 @@ pub fn judge(evidence: &Evidence<'_>) -> Trust {
         cache::check(evidence),
         flush::check(evidence),
         payload::check(evidence),
+        limits::check(evidence),
         cpu::check(evidence),
         stopped::check(evidence),
         foreign::check(evidence),

@@ -7,7 +7,7 @@ use flashlag_schema::counters::{Counters, CpuTimes, DiskCounters, SelfIo, Thrott
 use flashlag_schema::scenario::Durability;
 use flashlag_schema::{
     Calibration, Check, CheckStatus, ClockCalibration, EngineOverhead, Environment, IntervalRecord,
-    Operation, Phase, PressureStall, Reading, State, StoredHistogram, Time,
+    Limits, Operation, Phase, PressureStall, Reading, State, StoredHistogram, Time,
 };
 use flashlag_stats::Histogram;
 use flashlag_testing::closed_loop_phase;
@@ -269,6 +269,7 @@ fn environment() -> Environment {
     let mut environment = Environment::default();
     let text = |text: &str| Reading::Value(text.to_owned());
     environment.software.virtualized = Reading::Value(false);
+    environment.limits = Some(Limits::default());
     environment.filesystem.kind = text("ext4");
     environment.filesystem.mount_point = text("/home");
     environment.filesystem.options = Reading::Value(vec!["rw".to_owned(), "relatime".to_owned()]);
@@ -324,6 +325,7 @@ fn still() -> Counters {
         storage_millicelsius: Reading::Value(40_000),
         cpu_millicelsius: Reading::Value(50_000),
         processes: Reading::unavailable("no other process can be seen"),
+        limits: Vec::new(),
     }
 }
 

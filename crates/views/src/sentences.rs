@@ -13,6 +13,9 @@ pub(crate) fn finding(id: FindingId) -> &'static str {
         FindingId::OtherWriter => OTHER_WRITER,
         FindingId::FragmentedDatabase => FRAGMENTED_DATABASE,
         FindingId::CpuWait => CPU_WAIT,
+        FindingId::IoLimit => IO_LIMIT,
+        FindingId::CpuQuota => CPU_QUOTA,
+        FindingId::MemoryLimit => MEMORY_LIMIT,
         FindingId::Swapping => SWAPPING,
         FindingId::Throttled => THROTTLED,
         FindingId::FuseOnPath => FUSE_ON_PATH,
@@ -64,6 +67,9 @@ const OTHER_WRITER: &str =
 const FRAGMENTED_DATABASE: &str =
     "A database lies in many pieces: each page written or read is a request of its own.";
 const CPU_WAIT: &str = "Saves wait for a free CPU: the storage is not to blame for this part.";
+const IO_LIMIT: &str = "A control group limits what this process may read and write: requests wait for the limit, whatever the storage could do.";
+const CPU_QUOTA: &str = "A control group limits CPU time: when the quota is used up, everything stands still until the next period.";
+const MEMORY_LIMIT: &str = "A control group limits memory and nearly all of it is used: cached pages are given up, and a call that needs memory waits.";
 const SWAPPING: &str =
     "Memory is short: apps are written to the flash and read back, beside every save.";
 const THROTTLED: &str = "Heat slowed the device down.";
@@ -129,6 +135,9 @@ pub(crate) fn action(of: FindingAction) -> &'static str {
         FindingAction::DeleteAndTrim => DELETE_AND_TRIM,
         FindingAction::DeferBulkWrites => DEFER_BULK_WRITES,
         FindingAction::FreeCpu => FREE_CPU,
+        FindingAction::RaiseIoLimit => RAISE_IO_LIMIT,
+        FindingAction::RaiseCpuQuota => RAISE_CPU_QUOTA,
+        FindingAction::RaiseMemoryLimit => RAISE_MEMORY_LIMIT,
         FindingAction::GroupFlushes => GROUP_FLUSHES,
         FindingAction::OneDatabase => ONE_DATABASE,
         FindingAction::RewriteDatabase => REWRITE_DATABASE,
@@ -172,6 +181,11 @@ const DELETE_AND_TRIM: &str = "Delete or move data, then trim (`fstrim -v MOUNTP
 const DEFER_BULK_WRITES: &str =
     "Write in bulk at another time, or in small pieces at a low I/O priority (`ionice -c 3`).";
 const FREE_CPU: &str = "Do less at the same time, or raise the priority of what saves.";
+const RAISE_IO_LIMIT: &str = "Raise or remove the limit (systemd: `IOWriteBandwidthMax=` and its like; Docker: `--device-write-bps` and its like).";
+const RAISE_CPU_QUOTA: &str =
+    "Raise or remove the quota (systemd: `CPUQuota=`; Docker: `--cpus`; Kubernetes: `limits.cpu`).";
+const RAISE_MEMORY_LIMIT: &str =
+    "Raise the limit (systemd: `MemoryHigh=`, `MemoryMax=`; Docker: `--memory`), or use less.";
 const GROUP_FLUSHES: &str =
     "Put several changes into one transaction, or several writes before one fdatasync.";
 const ONE_DATABASE: &str =
@@ -220,6 +234,7 @@ pub(crate) fn price(of: FindingRisk) -> &'static str {
         FindingRisk::SpaceKept => SPACE_KEPT,
         FindingRisk::BusyWhileTrimming => BUSY_WHILE_TRIMMING,
         FindingRisk::OtherWorkWaits => OTHER_WORK_WAITS,
+        FindingRisk::LessMemoryForOthers => LESS_MEMORY_FOR_OTHERS,
         FindingRisk::MoreLostAtOnce => MORE_LOST_AT_ONCE,
         FindingRisk::NotShared => NOT_SHARED,
         FindingRisk::Reformat => REFORMAT,
@@ -242,6 +257,7 @@ const SPACE_ALLOCATED: &str = "Files take more space than they hold.";
 const SPACE_KEPT: &str = "Less space is left for data.";
 const BUSY_WHILE_TRIMMING: &str = "The device is busy while it is trimmed.";
 const OTHER_WORK_WAITS: &str = "The other work ends later.";
+const LESS_MEMORY_FOR_OTHERS: &str = "Less memory is left for other work.";
 const MORE_LOST_AT_ONCE: &str = "A crash or a power cut loses more changes at once.";
 const NOT_SHARED: &str = "Other apps can't read them there.";
 const REFORMAT: &str = "All data has to be written anew.";

@@ -2,8 +2,8 @@
 //! largest cause, and what to do about it.
 
 use flashlag_explain::{Subjects, ordered};
-use flashlag_schema::Run;
 use flashlag_schema::finding::{EffectBasis, Finding, FindingId, Severity};
+use flashlag_schema::{CheckId, Run};
 
 use crate::format;
 use crate::headline::headline;
@@ -41,7 +41,9 @@ impl Story {
 pub fn story(run: &Run, findings: &[Finding]) -> Story {
     let headline = headline(run);
     // Where there is no verdict, neither waits nor causes can be believed, but that a CPU was the cause.
-    let cpu = headline.no_verdict.as_ref().is_some_and(|failure| failure.cpu.is_some());
+    let failure = headline.no_verdict.as_ref();
+    let limited = failure.is_some_and(|failure| failure.id == CheckId::MachineLimits);
+    let cpu = failure.is_some_and(|failure| failure.cpu.is_some() && !limited);
     let believed = headline.no_verdict.is_none() || cpu;
     let waited = layered(run).and_then(|layered| layered.sentence());
     let waited = waited.or_else(|| waits(run).map(|waits| format!("{}.", waits.heading)));
@@ -50,6 +52,9 @@ pub fn story(run: &Run, findings: &[Finding]) -> Story {
         matters && finding.cost().is_some_and(|cost| cost > 0.0)
     });
     let largest = largest.filter(|one| believed && (!cpu || one.id == FindingId::CpuWait));
+    // A limit that held the run back is the cause, whatever else was waited for.
+    let limit = findings.iter().find(|one| limited && is_limit(one.id)).cloned();
+    let largest = limit.or(largest);
     let words = largest
         .as_ref()
         .and_then(|one| in_words(Some(run), std::slice::from_ref(one)).findings.into_iter().next());
@@ -63,12 +68,17 @@ pub fn story(run: &Run, findings: &[Finding]) -> Story {
         cause: words
             .as_ref()
             .map(|words| format!("The largest cause: {}", format::decapitalized(&words.finding))),
-        advice: words.zip(cost).map(|(words, cost)| {
+        advice: words.map(|words| {
+            let Some(cost) = cost else { return words.action.into_owned() };
             let per = per.map(crate::listed::plural).unwrap_or("operations");
             let action = words.action.trim_end_matches('.');
             format!("{action}: up to {} less for 1,000 {per}{which}.", format::seconds(cost))
         }),
     }
+}
+
+fn is_limit(id: FindingId) -> bool {
+    matches!(id, FindingId::IoLimit | FindingId::CpuQuota | FindingId::MemoryLimit)
 }
 
 /// ` (SQLite save, WAL, beside another writer)`, of a finding whose cost is not that of the saves or writes

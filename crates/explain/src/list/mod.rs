@@ -10,12 +10,13 @@ mod waited;
 
 pub use order::ordered;
 
-use flashlag_schema::Phase;
-use flashlag_schema::finding::{Cause, Fact, Finding, Severity};
+use flashlag_schema::finding::{Cause, Fact, Finding, FindingId, Severity};
+use flashlag_schema::{CheckId, CheckStatus, Phase, Run};
 use flashlag_units::Nanos;
 
 use crate::candidate::Context;
 use crate::doubt::is_trusted;
+use crate::remedy::finding;
 use crate::set_up;
 use crate::verdict::{LagVerdict, verdict};
 
@@ -28,8 +29,31 @@ pub fn list(context: &Context<'_>, causes: &[Cause]) -> Vec<Finding> {
     found.extend(course::all(context));
     found.extend(promise::all(context));
     found.extend(seen::all(context));
-    found.extend(set_up(&run.environment));
+    let limit = seen::limit_of(context);
+    found.extend(set_up(&run.environment).into_iter().filter(|one| matters(run, limit, one.id)));
+    if limit == Some(FindingId::CpuQuota) {
+        // The quota is why no CPU was free.
+        for one in found.iter_mut().filter(|one| one.id == FindingId::CpuWait) {
+            let renamed =
+                finding(FindingId::CpuQuota, one.severity, "", Vec::new(), one.effect.clone());
+            (one.id, one.action, one.risk) = (renamed.id, renamed.action, renamed.risk);
+        }
+    }
     order::ordered(order::merged(found))
+}
+
+/// Whether a finding of the set-up matters to a run: a limit of a control group does where it held the run
+/// back, or where that is not known. One that is far above what was measured changes nothing.
+fn matters(run: &Run, held_back: Option<FindingId>, id: FindingId) -> bool {
+    if !matches!(id, FindingId::IoLimit | FindingId::CpuQuota | FindingId::MemoryLimit) {
+        return true;
+    }
+    let check = run.trust.checks.iter().find(|check| check.id == CheckId::MachineLimits);
+    match check.map(|check| check.status) {
+        Some(CheckStatus::Pass) => false,
+        Some(CheckStatus::Fail) => held_back == Some(id),
+        Some(CheckStatus::Unknown) | None => true,
+    }
 }
 
 /// How much the waits of a phase matter; without one, those of the phase that explains the run. Nothing

@@ -3,7 +3,7 @@
 use flashlag_schema::finding::{Effect, EffectBasis, Estimate, Fact, Finding, FindingId, Severity};
 use flashlag_schema::replay::TraceTransactions;
 use flashlag_schema::scenario::JournalMode;
-use flashlag_schema::{CheckId, CheckStatus, LayerKind, Reading};
+use flashlag_schema::{Check, CheckCause, CheckId, CheckStatus, LayerKind, Reading};
 use flashlag_units::{Nanos, ratio};
 
 use super::{felt, of_phase};
@@ -23,6 +23,7 @@ pub(super) fn all(context: &Context<'_>) -> Vec<Finding> {
     found.extend(other_io(context));
     found.extend(hot(context));
     found.extend(busy_cpu(context));
+    found.extend(limited(context));
     found.extend(modelled(context));
     found
 }
@@ -179,6 +180,26 @@ fn busy_cpu(context: &Context<'_>) -> Option<Finding> {
     );
     let source = "Documentation/scheduler/sched-stats.rst: time spent waiting to run";
     Some(finding(FindingId::CpuWait, Severity::Costly, source, evidence, effect))
+}
+
+/// The finding of a limit that held the run back, by the check that failed.
+pub(super) fn limit_of(context: &Context<'_>) -> Option<FindingId> {
+    let checks = &context.run.trust.checks;
+    let failed =
+        |check: &&Check| check.id == CheckId::MachineLimits && check.status == CheckStatus::Fail;
+    Some(match checks.iter().find(failed)?.cause {
+        Some(CheckCause::CpuQuota) => FindingId::CpuQuota,
+        Some(CheckCause::MemoryLimit) => FindingId::MemoryLimit,
+        _ => FindingId::IoLimit,
+    })
+}
+
+/// A limit of a control group where a check says that it spoils the run.
+fn limited(context: &Context<'_>) -> Option<Finding> {
+    let evidence = vec![failed(context, CheckId::MachineLimits)?];
+    let effect = Reading::unavailable("this run did not measure without the limit");
+    let source = "docs/measuring.md: what the group used of what its limit allows";
+    Some(finding(limit_of(context)?, Severity::Costly, source, evidence, effect))
 }
 
 /// What a simulated run has above its filesystem: a simulation has no other layers to see.

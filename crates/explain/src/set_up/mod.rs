@@ -3,6 +3,7 @@
 
 mod device;
 mod filesystem;
+mod limits;
 mod path;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -18,7 +19,7 @@ pub use filesystem::FAST_COMMIT;
 /// A rule: the finding, where its condition is seen to hold. What could not be read triggers nothing.
 type Rule = fn(&Seen<'_>) -> Option<Finding>;
 
-const RULES: [Rule; 25] = [
+const RULES: [Rule; 28] = [
     filesystem::no_barrier,
     filesystem::no_journal,
     filesystem::errors,
@@ -30,6 +31,9 @@ const RULES: [Rule; 25] = [
     filesystem::few_free_segments,
     filesystem::discard_on_delete,
     filesystem::never_trimmed,
+    limits::io,
+    limits::cpu,
+    limits::memory,
     path::fuse,
     path::software_encryption,
     device::cache_off,

@@ -3,7 +3,7 @@
 
 use flashlag_schema::counters::Throttle;
 use flashlag_schema::internals::{Calls, DatabasePieces, Databases, Ext4Journal, MemoryState};
-use flashlag_schema::{DeviceLife, PressureStall, Reading};
+use flashlag_schema::{DeviceLife, Limit, LimitKind, Limits, PressureStall, Reading};
 use flashlag_units::{Bytes, Nanos};
 
 use super::*;
@@ -214,6 +214,16 @@ fn heat(undervoltage: Option<bool>, cooling_state: u64, limit: u8) -> Environmen
     })
 }
 
+/// A laptop whose control group limits something, of which a part is used.
+fn limited(kind: LimitKind, value: u64, used: Option<u64>) -> Environment {
+    with(laptop(), |seen| {
+        let device = kind.is_of_io().then(|| "nvme0n1".to_owned());
+        let file = "/sys/fs/cgroup/system.slice/db.service/x".to_owned();
+        let limit = Limit { kind, file, device, value, used };
+        seen.limits = Some(Limits { set: vec![limit], unseen: Vec::new() });
+    })
+}
+
 fn pieces(kib: u64, pieces: u64) -> Environment {
     with(laptop(), |seen| {
         let worst = DatabasePieces { name: None, bytes: Bytes::from_kib(kib), pieces };
@@ -271,6 +281,19 @@ pub(crate) fn planted() -> Vec<(FindingId, Environment, Environment)> {
         (Scheduler, scheduled("nvme", "bfq"), scheduled("emmc", "bfq")),
         (Swapping, swapped(64, 100), swapped(64, 99)),
         (Swapping, swapped(64, 100), swapped(63, 100)),
+        (IoLimit, limited(LimitKind::WriteBytes, 400_000, None), laptop()),
+        (IoLimit, limited(LimitKind::WriteOps, 200, None), limited(LimitKind::Cpu, 2000, None)),
+        (CpuQuota, limited(LimitKind::Cpu, 999, None), limited(LimitKind::Cpu, 1000, None)),
+        (
+            MemoryLimit,
+            limited(LimitKind::MemoryMax, 1000, Some(900)),
+            limited(LimitKind::MemoryMax, 1000, Some(899)),
+        ),
+        (
+            MemoryLimit,
+            limited(LimitKind::MemoryHigh, 1000, Some(1001)),
+            limited(LimitKind::MemoryHigh, 1000, None),
+        ),
         (Throttled, heat(None, 2, 79), heat(None, 2, 80)),
         (Throttled, heat(None, 2, 79), heat(None, 0, 79)),
         (Throttled, heat(Some(true), 0, 100), heat(Some(false), 0, 100)),

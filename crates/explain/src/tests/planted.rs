@@ -2,7 +2,7 @@
 //! in which it must not.
 
 use flashlag_schema::finding::FindingId;
-use flashlag_schema::{Run, StallCause, State};
+use flashlag_schema::{CheckCause, CheckStatus, Run, StallCause, State};
 
 use super::list::{card, fill, reads, scenario, two, waited};
 use super::pairs::{beside, rollback_and_wal, stages};
@@ -23,6 +23,7 @@ fn planted(id: FindingId) -> Option<(Run, Run)> {
         GrowingFiles => (with_growth("save_delete", 30), with_growth("save_delete", 10)),
         FlushPerWrite => (with_flush(200), with_flush(199)),
         OtherWriter => (beside_a_writer(30), beside_a_writer(10)),
+        IoLimit | CpuQuota | MemoryLimit => limited(id),
         CpuWait => (with_cpu(51), with_cpu(49)),
         SyncIsNoOp => (sync(true), sync(false)),
         DeletedNotTrimmed => (trimmed(State::Deleted, 40), trimmed(State::Deleted, 12)),
@@ -66,6 +67,25 @@ fn sync(fails: bool) -> Run {
     let check = failing(flashlag_schema::CheckId::FlushIsReal, &[]);
     run.trust.checks.extend(fails.then_some(check));
     run
+}
+
+/// A run in a control group with a limit: one that held it back, and one that is far above.
+fn limited(id: FindingId) -> (Run, Run) {
+    let (with_limit, _) = of_set_up(id);
+    let judged = |status| {
+        let mut run = with_limit.clone();
+        run.phases = vec![saves("save_wal", State::New, &all(20_000_000, 500))];
+        let mut check = failing(flashlag_schema::CheckId::MachineLimits, &[]);
+        check.status = status;
+        check.cause = Some(match id {
+            FindingId::CpuQuota => CheckCause::CpuQuota,
+            FindingId::MemoryLimit => CheckCause::MemoryLimit,
+            _ => CheckCause::IoLimit,
+        });
+        run.trust.checks.push(check);
+        run
+    };
+    (judged(CheckStatus::Fail), judged(CheckStatus::Pass))
 }
 
 /// Saves of 10 ms when new, then in a state, then of 12 ms once trimmed.

@@ -24,6 +24,7 @@ fn claim(id: CheckId) -> &'static str {
         CheckId::CacheBypass => "The bytes reached the device",
         CheckId::FlushIsReal => "Flushes reached the device",
         CheckId::PayloadIncompressible => "The payload can't be compressed away",
+        CheckId::MachineLimits => "No limit of the machine held it back",
         CheckId::CpuContention => "A CPU was free when it was wanted",
         CheckId::NeverStopped => "The program was never stopped",
         CheckId::ForeignIo => "Nothing else used the device",

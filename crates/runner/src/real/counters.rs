@@ -143,6 +143,7 @@ pub(super) mod tests {
             storage_millicelsius: Reading::default(),
             cpu_millicelsius: Reading::default(),
             processes: Reading::default(),
+            limits: Vec::new(),
         };
         EdgeCounters { kernel, device: None, asked: (Nanos::ZERO, Nanos::ZERO) }
     }

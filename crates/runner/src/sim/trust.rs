@@ -8,12 +8,13 @@ use flashlag_units::Bytes;
 use flashlag_trust::{Evidence, Fill, judge};
 
 /// Checks of the measuring machine, which do not apply in virtual time.
-const OF_THE_MACHINE: [CheckId; 9] = [
+const OF_THE_MACHINE: [CheckId; 10] = [
     CheckId::Clock,
     CheckId::EngineOverhead,
     CheckId::CacheBypass,
     CheckId::FlushIsReal,
     CheckId::PayloadIncompressible,
+    CheckId::MachineLimits,
     CheckId::CpuContention,
     CheckId::NeverStopped,
     CheckId::ForeignIo,

@@ -7,7 +7,7 @@ mod processes;
 use flashlag_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
-use crate::{PressureStall, Reading};
+use crate::{LimitCount, PressureStall, Reading};
 
 pub use delta::CounterDelta;
 pub use processes::{Neighbour, Process, Processes};
@@ -43,6 +43,8 @@ pub struct Counters {
     pub cpu_millicelsius: Reading<i64>,
     /// The other processes.
     pub processes: Reading<Processes>,
+    /// The limits of the process's control groups, with what was counted in them.
+    pub limits: Vec<LimitCount>,
 }
 
 /// The I/O of one process, as in `/proc/self/io`. `rchar` and `wchar` count the bytes of system

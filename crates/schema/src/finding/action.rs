@@ -23,6 +23,12 @@ pub enum FindingAction {
     DeferBulkWrites,
     /// Run less at the same time, or raise the priority of what saves.
     FreeCpu,
+    /// Raise or remove the control group's limit on I/O.
+    RaiseIoLimit,
+    /// Raise or remove the control group's quota of CPUs.
+    RaiseCpuQuota,
+    /// Raise or remove the control group's limit of memory.
+    RaiseMemoryLimit,
     /// Put several changes into one transaction or several writes before one flush.
     GroupFlushes,
     /// Keep what changes together in one database.
@@ -100,6 +106,8 @@ pub enum FindingRisk {
     BusyWhileTrimming,
     /// The other work ends later.
     OtherWorkWaits,
+    /// Less memory is left for other work.
+    LessMemoryForOthers,
     /// A crash or power cut loses more changes at once.
     MoreLostAtOnce,
     /// Other apps can't read the files there.

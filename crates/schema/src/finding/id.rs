@@ -23,6 +23,12 @@ pub enum FindingId {
     // Of the machine.
     /// The measuring thread was able to run and no CPU was free.
     CpuWait,
+    /// A control group limits requests or bytes to the disk.
+    IoLimit,
+    /// A control group limits CPUs.
+    CpuQuota,
+    /// A control group limits memory, and the limit is near.
+    MemoryLimit,
     /// Tasks wait for memory, and are written to the flash.
     Swapping,
     /// The device was slowed down by heat.
@@ -98,7 +104,7 @@ pub enum FindingId {
 
 impl FindingId {
     /// Every kind.
-    pub const ALL: [FindingId; 42] = [
+    pub const ALL: [FindingId; 45] = [
         FindingId::RollbackJournal,
         FindingId::SeveralDatabases,
         FindingId::SmallTransactions,
@@ -107,6 +113,9 @@ impl FindingId {
         FindingId::OtherWriter,
         FindingId::FragmentedDatabase,
         FindingId::CpuWait,
+        FindingId::IoLimit,
+        FindingId::CpuQuota,
+        FindingId::MemoryLimit,
         FindingId::Swapping,
         FindingId::Throttled,
         FindingId::FuseOnPath,

@@ -90,7 +90,7 @@ fn no_verdict(run: &Run, phase: &Phase) -> Option<NoVerdict> {
     let cpu = failures_of(run, phase).into_iter().find(|f| f.id == CheckId::CpuContention);
     let cpu_check = failed_for(run, phase).find(|check| check.id == CheckId::CpuContention);
     let failure = match failure.id {
-        CheckId::CacheBypass | CheckId::FlushIsReal => failure,
+        CheckId::CacheBypass | CheckId::FlushIsReal | CheckId::MachineLimits => failure,
         _ => cpu.unwrap_or(failure),
     };
     Some(NoVerdict {
@@ -117,6 +117,7 @@ fn reason(run: &Run, id: CheckId, cpu: Option<CheckCause>) -> String {
     let words = match id {
         CheckId::CacheBypass => "these writes did not reach storage",
         CheckId::FlushIsReal => "these writes were not made durable",
+        CheckId::MachineLimits => limit_reason(run),
         CheckId::CpuContention if cpu == Some(CheckCause::CpuAdded) => {
             "the CPU added to these waits"
         }
@@ -137,6 +138,16 @@ fn reason(run: &Run, id: CheckId, cpu: Option<CheckCause>) -> String {
         }
     };
     words.to_owned()
+}
+
+/// Which limit of the machine held a run back.
+fn limit_reason(run: &Run) -> &'static str {
+    let check = run.trust.checks.iter().find(|check| check.id == CheckId::MachineLimits);
+    match check.and_then(|check| check.cause) {
+        Some(CheckCause::CpuQuota) => "a quota of CPUs, not storage, was the cause of these waits",
+        Some(CheckCause::MemoryLimit) => "a limit of memory held it back",
+        _ => "a limit on I/O, not storage, was the cause of these waits",
+    }
 }
 
 /// Leaves "these writes" out of a reason that follows another of them.

@@ -113,6 +113,17 @@ fn other_filesystem(finding: &Finding) -> Option<&str> {
     other.filter(|_| finding.id == FindingId::OtherFilesystem)
 }
 
+/// What to do about a finding; a limit is named with its value and its file.
+fn action(finding: &Finding) -> Cow<'static, str> {
+    let said = sentences::action(finding.action);
+    let of_limits = finding.evidence.iter().filter(|fact| fact.field == "environment.limits.set");
+    let limits: Vec<&str> = of_limits.map(|fact| fact.value.as_str()).collect();
+    match limits.is_empty() {
+        true => said.into(),
+        false => format!("{said} It allows {}.", limits.join("; ")).into(),
+    }
+}
+
 fn one(run: Option<&Run>, finding: &Finding) -> ListedFinding {
     let known = finding.effect.value();
     let other = other_filesystem(finding);
@@ -133,9 +144,12 @@ fn one(run: Option<&Run>, finding: &Finding) -> ListedFinding {
         effect: known.map(|effect| effect::sentence(run, finding.id, effect)),
         // Of a set-up alone nothing has a figure.
         unknown: run.and(finding.effect.reason()).map(str::to_owned),
-        action: other.map_or(sentences::action(finding.action).into(), |other| {
-            format!("Format with {other}, after a test on a device of the same kind.").into()
-        }),
+        action: other.map_or_else(
+            || action(finding),
+            |other| {
+                format!("Format with {other}, after a test on a device of the same kind.").into()
+            },
+        ),
         price: finding.risk.map(sentences::price),
         commands: finding.commands.clone(),
         evidence: finding.evidence.iter().map(|fact| evidence::in_words(run, fact)).collect(),

@@ -4,7 +4,8 @@ use flashlag_schema::counters::Throttle;
 use flashlag_schema::internals::{
     Databases, DeviceInternals, Ext4Journal, FilesystemInternals, MemoryState,
 };
-use flashlag_schema::{Environment, Reading};
+use flashlag_schema::{Environment, Limit, Limits, Reading};
+use flashlag_units::Bytes;
 
 use crate::format;
 
@@ -34,6 +35,9 @@ pub fn state(environment: &Environment) -> Vec<(&'static str, String)> {
         add("memory", memory(&internals.memory));
         add("heat", heat(environment, &internals.thermal));
         add("databases", vec![databases(&internals.databases)]);
+    }
+    if let Some(found) = &environment.limits {
+        add("limits", limits(found));
     }
     if let Some(life) = environment.device.life.value() {
         add(
@@ -229,6 +233,20 @@ fn heat(environment: &Environment, thermal: &Reading<Throttle>) -> Vec<Option<St
         held.filter(|percent| *percent < 100)
             .map(|percent| format!("CPU held to {percent}% of its frequency")),
     ]
+}
+
+/// What control groups allow, and that not all of them can be seen.
+fn limits(limits: &Limits) -> Vec<Option<String>> {
+    let used = |limit: &Limit| {
+        let used = limit.used.map(|used| format!(", {} used", format::size(Bytes(used))));
+        used.unwrap_or_default()
+    };
+    let set = limits.set.iter();
+    let set =
+        set.map(|limit| Some(format!("{} ({}{})", limit.in_words(), limit.file, used(limit))));
+    // Without a list of groups nothing is known of any: as all that can't be read, that is left out.
+    let unseen = limits.unseen.iter().filter(|reason| !reason.starts_with("/proc/self/cgroup"));
+    set.chain(unseen.map(|reason| Some(reason.clone()))).collect()
 }
 
 fn databases(databases: &Reading<Databases>) -> Option<String> {

@@ -1,0 +1,133 @@
+//! The control groups of this process, each up to the root, as far as they can be seen.
+//! Formats: cgroups(7), Documentation/admin-guide/cgroup-v2.rst, proc(5) for mountinfo.
+
+use std::path::{Component, Path, PathBuf};
+
+use crate::mount::{Mount, mounts};
+use crate::root::Root;
+
+/// The number that the first namespace of control groups has on every kernel (`PROC_CGROUP_INIT_INO`).
+const FIRST_NAMESPACE: &str = "cgroup:[4026531835]";
+
+/// The controllers that can hold storage back, by their names in version 1.
+const CONTROLLERS: [&str; 3] = ["blkio", "cpu", "memory"];
+
+/// The groups of one hierarchy that hold this process.
+#[derive(Clone, Debug)]
+pub(super) struct Hierarchy {
+    /// The controllers of a hierarchy of version 1; `None` of version 2, which has them all in one.
+    pub controllers: Option<Vec<String>>,
+    /// The directories of the groups, the process's own first.
+    pub groups: Vec<PathBuf>,
+    /// Why not every group up to the root is among them; `None` where every one is.
+    pub unseen: Option<String>,
+}
+
+impl Hierarchy {
+    /// Whether it has this controller of version 1.
+    pub fn has(&self, controller: &str) -> bool {
+        self.controllers.as_ref().is_some_and(|all| all.iter().any(|one| one == controller))
+    }
+
+    /// The directory of the group above all, where that one can be seen.
+    pub fn root(&self) -> Option<&Path> {
+        self.groups.last().filter(|_| self.unseen.is_none()).map(PathBuf::as_path)
+    }
+}
+
+/// The hierarchies with controllers of I/O, CPUs or memory.
+///
+/// # Errors
+/// The process's groups can't be read: why, in words.
+pub(super) fn hierarchies(root: &Root) -> Result<Vec<Hierarchy>, String> {
+    let text = root.text("/proc/self/cgroup")?;
+    let mounts = mounts(root)?;
+    // `4:memory:/a/b`, and `0::/a/b` of version 2.
+    let lines = text.lines().filter_map(|line| {
+        let mut parts = line.splitn(3, ':').skip(1);
+        Some((parts.next()?, Path::new(parts.next()?)))
+    });
+    let lines: Vec<(&str, &Path)> = lines.collect();
+    let in_first = |controller: &&str| {
+        lines.iter().any(|(all, _)| all.split(',').any(|one| one == *controller))
+    };
+    // Version 2 has the controllers that version 1 has not taken.
+    let second_has_any = !CONTROLLERS.iter().all(in_first);
+    let mut found = Vec::new();
+    for (controllers, path) in &lines {
+        let named: Vec<String> = controllers.split(',').map(str::to_owned).collect();
+        let is_second = controllers.is_empty();
+        let counts = match is_second {
+            true => second_has_any,
+            false => named.iter().any(|one| CONTROLLERS.contains(&one.as_str())),
+        };
+        if counts {
+            let controllers = (!is_second).then_some(named);
+            found.push(hierarchy(root, &mounts, controllers, path));
+        }
+    }
+    Ok(found)
+}
+
+fn hierarchy(
+    root: &Root,
+    mounts: &[Mount],
+    controllers: Option<Vec<String>>,
+    path: &Path,
+) -> Hierarchy {
+    let is_of = |mount: &&Mount| match &controllers {
+        None => mount.kind == "cgroup2",
+        Some(all) => mount.kind == "cgroup" && all.iter().all(|one| mount.options.contains(one)),
+    };
+    let mut candidates: Vec<(&Mount, PathBuf)> = mounts
+        .iter()
+        .filter(is_of)
+        .filter_map(|mount| Some((mount, below(&mount.root, path)?)))
+        .filter(|(mount, below)| root.has(mount.mount_point.join(below)))
+        .collect();
+    // Of several, the one that shows most.
+    candidates.sort_by_key(|(_, below)| std::cmp::Reverse(below.components().count()));
+    let what = controllers.as_ref().map_or("version 2".to_owned(), |all| all.join(","));
+    let Some((mount, below)) = candidates.first() else {
+        let is_root = path == Path::new("/") && is_in_first_namespace(root);
+        let unseen = match mounts.iter().any(|mount| is_of(&mount)) {
+            true => {
+                format!("the control group {} ({what}) can't be seen from here", path.display())
+            }
+            false => format!("the control groups ({what}) are not mounted"),
+        };
+        return Hierarchy { controllers, groups: Vec::new(), unseen: (!is_root).then_some(unseen) };
+    };
+    let own = mount.mount_point.join(below);
+    let count = below.components().count() + 1;
+    let groups: Vec<PathBuf> = own.ancestors().take(count).map(Path::to_owned).collect();
+    let top = groups.last().unwrap_or(&own);
+    let whole = mount.root == Path::new("/") && is_in_first_namespace(root);
+    let unseen = !whole && !is_root(root, top, controllers.is_none());
+    let unseen = unseen.then(|| {
+        format!("the control groups above {} ({what}) can't be seen from here", top.display())
+    });
+    Hierarchy { controllers, groups, unseen }
+}
+
+/// The path of a group below what a mount shows; `None` where the mount does not show it.
+fn below(shown: &Path, path: &Path) -> Option<PathBuf> {
+    let below = path.strip_prefix(shown).ok()?;
+    // A group outside of the process's namespace has a path like `/../other`.
+    let plain = below.components().all(|part| matches!(part, Component::Normal(_)));
+    plain.then(|| below.to_owned())
+}
+
+/// Whether a directory is the group above all: files that all others have are not in it, or the other way.
+fn is_root(root: &Root, group: &Path, is_second: bool) -> bool {
+    let has = |name: &str| root.has(group.join(name));
+    match is_second {
+        true => has("cgroup.controllers") && !has("cgroup.type") && !has("cgroup.events"),
+        false => has("release_agent") || has("cgroup.sane_behavior"),
+    }
+}
+
+fn is_in_first_namespace(root: &Root) -> bool {
+    let link = std::fs::read_link(root.real(Path::new("/proc/self/ns/cgroup")));
+    link.is_ok_and(|target| target == Path::new(FIRST_NAMESPACE))
+}

@@ -1,0 +1,222 @@
+//! What the control groups of this process limit, and what was counted against it.
+//!
+//! A limit of any group up to the root holds. One exception: in version 1 the limits of I/O are flat, a
+//! parent's hold back only what runs in the parent itself (Documentation/admin-guide/cgroup-v1/
+//! blkio-controller.rst, "Hierarchical Cgroups"), so only the process's own group is looked at.
+
+mod files;
+mod groups;
+
+use std::path::{Path, PathBuf};
+
+use flashlag_schema::{Limit, LimitCount, LimitKind, Limits, Reading};
+
+use crate::below::whole;
+use crate::block::{Stack, name};
+use crate::root::Root;
+use groups::{Hierarchy, hierarchies};
+
+/// The control groups of this process with the devices that matter, found once and read often.
+#[derive(Clone, Debug)]
+pub(crate) struct LimitFiles {
+    hierarchies: Vec<Hierarchy>,
+    devices: Devices,
+    /// Why the groups could not be found.
+    failed: Option<String>,
+}
+
+/// The devices whose limits matter.
+#[derive(Clone, Debug)]
+enum Devices {
+    /// None: memory, another machine.
+    None,
+    /// Which are below is not known: all that a group limits.
+    Any,
+    /// Those, by `major:minor` and the kernel's name.
+    Those(Vec<(String, String)>),
+}
+
+/// Limits and what was counted in their groups, at one moment.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Seen {
+    pub counts: Vec<LimitCount>,
+    pub unseen: Vec<String>,
+}
+
+impl LimitFiles {
+    /// Finds the groups. `is_on_a_disk`: whether the files are on a block device at all.
+    pub fn find(root: &Root, stack: &Result<Stack, String>, is_on_a_disk: bool) -> LimitFiles {
+        let devices = match stack {
+            Ok(stack) => Devices::Those(devices(root, stack)),
+            Err(_) if is_on_a_disk => Devices::Any,
+            Err(_) => Devices::None,
+        };
+        match hierarchies(root) {
+            Ok(hierarchies) => LimitFiles { hierarchies, devices, failed: None },
+            Err(reason) => LimitFiles { hierarchies: Vec::new(), devices, failed: Some(reason) },
+        }
+    }
+
+    /// The limits as they are now.
+    pub fn limits(&self, root: &Root) -> Limits {
+        let seen = self.look(root);
+        let set = seen.counts.into_iter().map(|count| count.limit).collect();
+        Limits { set, unseen: seen.unseen }
+    }
+
+    /// The limits as they are now, with what was counted.
+    pub fn look(&self, root: &Root) -> Seen {
+        let mut seen = Seen::default();
+        seen.unseen.extend(self.failed.clone());
+        for hierarchy in &self.hierarchies {
+            match hierarchy.controllers.is_some() {
+                true => self.first(root, hierarchy, &mut seen),
+                false => self.second(root, hierarchy, &mut seen),
+            }
+        }
+        seen
+    }
+
+    /// Groups of version 1.
+    fn first(&self, root: &Root, hierarchy: &Hierarchy, seen: &mut Seen) {
+        let own = hierarchy.groups.first();
+        let with_parents = hierarchy.has("cpu") || hierarchy.has("memory");
+        let matters = with_parents || (own.is_none() && !matches!(self.devices, Devices::None));
+        seen.unseen.extend(hierarchy.unseen.clone().filter(|_| matters));
+        if hierarchy.has("blkio")
+            && let Some(own) = own
+        {
+            self.rates(root, own, files::FIRST_RATES, seen);
+        }
+        for group in &hierarchy.groups {
+            if hierarchy.has("cpu") {
+                files::first_cpu(root, group, seen);
+            }
+            if hierarchy.has("memory") {
+                files::first_memory(root, group, seen);
+            }
+        }
+    }
+
+    /// Groups of version 2. The one above all has no limits but the costs of the devices.
+    fn second(&self, root: &Root, hierarchy: &Hierarchy, seen: &mut Seen) {
+        seen.unseen.extend(hierarchy.unseen.clone());
+        for group in &hierarchy.groups {
+            self.rates(root, group, files::SECOND_RATES, seen);
+            self.rates(root, group, files::LATENCY, seen);
+            files::second_cpu(root, group, seen);
+            files::second_memory(root, group, seen);
+        }
+        if let (Some(top), Some(own)) = (hierarchy.root(), hierarchy.groups.first()) {
+            self.costs(root, top, own, seen);
+        }
+    }
+
+    /// The limits of a group that hold for devices, a line each.
+    fn rates(&self, root: &Root, group: &Path, of: &[files::OfDevices], seen: &mut Seen) {
+        if matches!(self.devices, Devices::None) {
+            return;
+        }
+        for of in of {
+            let file = group.join(of.file);
+            for (numbers, kind, value) in seen.lines(root, &file, of.parse) {
+                let Some(device) = self.device(root, &numbers) else { continue };
+                let amount = files::amount(root, group, &numbers, kind);
+                seen.add(&file, kind, Some(device), value, amount);
+            }
+        }
+    }
+
+    /// The weights and the highest rate by which the group above all gives devices out.
+    fn costs(&self, root: &Root, top: &Path, own: &Path, seen: &mut Seen) {
+        if matches!(self.devices, Devices::None) || own == top {
+            return;
+        }
+        let file = top.join("io.cost.qos");
+        for (numbers, kind, value) in seen.lines(root, &file, files::cost) {
+            let Some(device) = self.device(root, &numbers) else { continue };
+            let waited = files::cost_wait(root, own, &numbers);
+            seen.add(&file, kind, Some(device), value, waited);
+        }
+    }
+
+    /// The name of a device that matters.
+    fn device(&self, root: &Root, numbers: &str) -> Option<String> {
+        match &self.devices {
+            Devices::None => None,
+            Devices::Those(known) => {
+                known.iter().find(|(its, _)| its == numbers).map(|(_, name)| name.clone())
+            }
+            Devices::Any => {
+                let node = root.resolve(format!("/sys/dev/block/{numbers}"));
+                Some(node.map_or_else(|| numbers.to_owned(), |node| name(&node)))
+            }
+        }
+    }
+}
+
+impl Seen {
+    fn add(
+        &mut self,
+        file: &Path,
+        kind: LimitKind,
+        device: Option<String>,
+        value: u64,
+        amount: Result<u64, String>,
+    ) {
+        let file = file.to_string_lossy().into_owned();
+        let limit = Limit { kind, file, device, value, used: None };
+        let times = Reading::unavailable("requests that were held back are not counted");
+        self.counts.push(LimitCount { limit, amount: amount.into(), times });
+    }
+
+    /// The lines of a file that may not be there, by its parser.
+    fn lines(
+        &mut self,
+        root: &Root,
+        file: &Path,
+        parse: files::Parse,
+    ) -> Vec<(String, LimitKind, u64)> {
+        let text = self.text(root, file).unwrap_or_default();
+        let mut found = Vec::new();
+        for line in text.lines().filter(|line| !line.trim().is_empty()) {
+            match parse(file, line) {
+                Some(limits) => found.extend(limits),
+                None => self.odd(file),
+            }
+        }
+        found
+    }
+
+    /// The text of a file; without one nothing is limited by it, and one that can't be read is noted.
+    fn text(&mut self, root: &Root, file: &Path) -> Option<String> {
+        match root.text_if_there(file) {
+            Ok(text) => text,
+            Err(reason) => {
+                self.unseen.push(reason);
+                None
+            }
+        }
+    }
+
+    fn odd(&mut self, file: &Path) {
+        let reason = format!("{} is not in the format known", file.display());
+        if !self.unseen.contains(&reason) {
+            self.unseen.push(reason);
+        }
+    }
+}
+
+/// The whole disks of a stack, which alone can have limits, from the top.
+fn devices(root: &Root, stack: &Stack) -> Vec<(String, String)> {
+    let mut nodes: Vec<PathBuf> = vec![whole(root, &stack.top)];
+    nodes.extend(stack.mapped.iter().chain(&stack.disks).cloned());
+    let mut found: Vec<(String, String)> = Vec::new();
+    for node in nodes {
+        let Ok(numbers) = root.line(node.join("dev")) else { continue };
+        if !found.iter().any(|(known, _)| *known == numbers) {
+            found.push((numbers, name(&node)));
+        }
+    }
+    found
+}
