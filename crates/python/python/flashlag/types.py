@@ -69,7 +69,9 @@ The kinds of change.
 """
 
 
-CheckCause: TypeAlias = Literal['cpu_most', 'cpu_added']
+CheckCause: TypeAlias = Literal[
+    'cpu_most', 'cpu_added', 'io_limit', 'cpu_quota', 'memory_limit'
+]
 """
 Why a check failed, of those that can fail for several reasons.
 """
@@ -82,6 +84,7 @@ CheckId: TypeAlias = Literal[
     'cache_bypass',
     'flush_is_real',
     'payload_incompressible',
+    'machine_limits',
     'cpu_contention',
     'never_stopped',
     'foreign_io',
@@ -374,6 +377,9 @@ FindingAction: TypeAlias = Literal[
     'delete_and_trim',
     'defer_bulk_writes',
     'free_cpu',
+    'raise_io_limit',
+    'raise_cpu_quota',
+    'raise_memory_limit',
     'group_flushes',
     'one_database',
     'rewrite_database',
@@ -419,6 +425,9 @@ FindingId: TypeAlias = Literal[
     'other_writer',
     'fragmented_database',
     'cpu_wait',
+    'io_limit',
+    'cpu_quota',
+    'memory_limit',
     'swapping',
     'throttled',
     'fuse_on_path',
@@ -465,6 +474,7 @@ FindingRisk: TypeAlias = Literal[
     'space_kept',
     'busy_while_trimming',
     'other_work_waits',
+    'less_memory_for_others',
     'more_lost_at_once',
     'not_shared',
     'reformat',
@@ -565,6 +575,22 @@ LayerKind: TypeAlias = Literal[
 ]
 """
 The kinds of layer.
+"""
+
+
+LimitKind: TypeAlias = Literal[
+    'read_bytes',
+    'write_bytes',
+    'read_ops',
+    'write_ops',
+    'latency',
+    'cost',
+    'cpu',
+    'memory_high',
+    'memory_max',
+]
+"""
+What a control group limits.
 """
 
 
@@ -1799,6 +1825,50 @@ class Layer(TypedDict):
     name: str
     """
     The layer's own name: a mount point for a filesystem, the kernel's name for a device.
+    """
+
+
+class Limit(TypedDict):
+    """
+    One limit of one control group.
+    """
+
+    device: NotRequired[str]
+    """
+    The kernel's name of the block device that it holds for; absent of CPUs and memory.
+    """
+    file: str
+    """
+    The file that sets it: `/sys/fs/cgroup/system.slice/db.service/io.max`.
+    """
+    kind: LimitKind
+    """
+    What is limited.
+    """
+    used: NotRequired[int]
+    """
+    What the group uses of it at this moment, in bytes; of memory only.
+    """
+    value: int
+    """
+    Its value: bytes or operations a second, thousandths of a CPU, or bytes, by `kind`. Of a controller that
+    shares the device out by targets and weights, the target in microseconds or the highest rate in
+    hundredths of a percent.
+    """
+
+
+class Limits(TypedDict):
+    """
+    The limits of the process's control groups, each group up to the root, and what could not be seen of them.
+    """
+
+    set: List[Limit]
+    """
+    What is set, the process's own group first.
+    """
+    unseen: List[str]
+    """
+    Why groups, or files of theirs, could not be looked at; empty where every group up to the root was.
     """
 
 
@@ -3301,6 +3371,10 @@ class Environment(TypedDict):
     """
     What a write passes through, the path under test first, the disk last. Empty in files of older
     versions and in simulations.
+    """
+    limits: NotRequired[Limits]
+    """
+    What the control groups of the process limit; absent in files of older versions and in simulations.
     """
     memory_bytes: ReadingOfBytes
     """
