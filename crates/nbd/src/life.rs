@@ -5,7 +5,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Duration;
 
-use flashlag_serve::{ControlServer, ServeError, ServedDevice};
+use flashlag_serve::{ControlServer, Relay, Relaying, ServeError, ServedDevice};
 use rustix::process::{Signal, getpid, kill_process};
 
 /// How long clients may delay the end of a server whose starting program is gone.
@@ -67,6 +67,7 @@ impl Lifeline {
 /// The control socket and the connection to the starting program, kept open by this value.
 pub(crate) struct Lifetime {
     _control: Option<ControlServer>,
+    _relaying: Option<Relaying>,
     _line: Option<Lifeline>,
 }
 
@@ -78,6 +79,7 @@ impl Lifetime {
     pub(crate) fn begin(
         device: &Arc<ServedDevice>,
         mut line: Option<Lifeline>,
+        relay: Option<Relay>,
         again: fn() -> Option<Arc<ServedDevice>>,
     ) -> Result<Lifetime, ServeError> {
         let settings = device.settings();
@@ -89,10 +91,18 @@ impl Lifetime {
                 Some(ControlServer::start(path, tell, nbdkit::shutdown)?)
             }
         };
+        let relaying = match (relay, &settings.relay_to) {
+            (Some(relay), Some(server)) => Some(relay.begin(server).map_err(|error| {
+                let reason = error.to_string();
+                let advice = "end some other program, and try again".into();
+                ServeError::File { operation: "relay to", path: server.clone(), reason, advice }
+            })?),
+            _ => None,
+        };
         if let Some(line) = &mut line {
             // A failure means that the starting program is gone, which ends this process.
             let _ = line.watch(again).and_then(|()| line.stream.write_all(b"+"));
         }
-        Ok(Lifetime { _control: control, _line: line })
+        Ok(Lifetime { _control: control, _relaying: relaying, _line: line })
     }
 }

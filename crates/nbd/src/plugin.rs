@@ -1,6 +1,6 @@
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use flashlag_serve::{Refusal, ServeError, ServedDevice, Settings};
+use flashlag_serve::{Refusal, Relay, ServeError, ServedDevice, Settings};
 use nbdkit::{Error, ExtentHandle, ExtentType, Flags, FuaFlags, Result, Server};
 
 use crate::life::{Lifeline, Lifetime};
@@ -9,6 +9,8 @@ use crate::life::{Lifeline, Lifetime};
 static SETTINGS: Mutex<Option<Settings>> = Mutex::new(None);
 static DEVICE: OnceLock<Arc<ServedDevice>> = OnceLock::new();
 static LINE: Mutex<Option<Lifeline>> = Mutex::new(None);
+/// The socket of the clients, where nbdkit is not to have them itself.
+static RELAY: Mutex<Option<Relay>> = Mutex::new(None);
 static LIFE: Mutex<Option<Lifetime>> = Mutex::new(None);
 
 /// A client's connection.
@@ -107,6 +109,8 @@ impl Server for Plugin {
         // First of all: what follows may take minutes.
         let line = settings.notify.as_deref().map(|path| Lifeline::connect(path, made));
         *lock(&LINE) = line.transpose().map_err(unusable)?;
+        let relay = settings.relay.as_ref().map(Relay::bind);
+        *lock(&RELAY) = relay.transpose().map_err(unusable)?;
         let device = ServedDevice::open(&settings).map_err(unusable)?;
         // nbdkit calls this once.
         let _ = DEVICE.set(Arc::new(device));
@@ -115,7 +119,8 @@ impl Server for Plugin {
 
     /// Threads are begun here, since a fork would end them.
     fn after_fork() -> Result<()> {
-        let life = Lifetime::begin(&device()?, lock(&LINE).take(), made).map_err(unusable)?;
+        let (line, relay) = (lock(&LINE).take(), lock(&RELAY).take());
+        let life = Lifetime::begin(&device()?, line, relay, made).map_err(unusable)?;
         *lock(&LIFE) = Some(life);
         Ok(())
     }

@@ -6,6 +6,7 @@ use flashlag_schema::target::{Age, TimeScale, ValueError};
 use flashlag_units::Bytes;
 
 use crate::error::ServeError;
+use crate::listen::Listen;
 
 /// The settings of a device to serve.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,6 +32,11 @@ pub struct Settings {
     /// A socket of the starting program: the device reports there that it is ready, and ends when
     /// the connection does.
     pub notify: Option<PathBuf>,
+    /// Where a relay takes clients, for an nbdkit that a dying client would end; it passes them on to
+    /// `relay_to`.
+    pub relay: Option<Listen>,
+    /// The socket of nbdkit itself behind a relay.
+    pub relay_to: Option<PathBuf>,
 }
 
 impl Default for Settings {
@@ -46,6 +52,8 @@ impl Default for Settings {
             time_scale: TimeScale::default(),
             control: None,
             notify: None,
+            relay: None,
+            relay_to: None,
         }
     }
 }
@@ -75,10 +83,12 @@ impl Settings {
             "image" => self.image = path(),
             "control" => self.control = path(),
             "notify" => self.notify = path(),
+            "relay" => self.relay = Some(value.parse().map_err(|e| wrong(format!("{e}")))?),
+            "relay_to" => self.relay_to = path(),
             _ => {
                 return Err(wrong(
                     "there is no such setting; there are profile, size, state, seed, store, \
-                     scratch, image, time_scale, control and notify"
+                     scratch, image, time_scale, control, notify, relay and relay_to"
                         .to_owned(),
                 ));
             }
@@ -93,12 +103,14 @@ impl Settings {
         words.extend(self.age.map(|age| format!("state={age}")));
         words.push(format!("seed={}", self.seed));
         words.push(format!("time_scale={}", self.time_scale));
+        words.extend(self.relay.as_ref().map(|listen| format!("relay={listen}")));
         let paths = [
             ("store", &self.store),
             ("scratch", &self.scratch),
             ("image", &self.image),
             ("control", &self.control),
             ("notify", &self.notify),
+            ("relay_to", &self.relay_to),
         ];
         for (key, path) in paths {
             words.extend(path.as_deref().map(|path: &Path| format!("{key}={}", path.display())));

@@ -4,10 +4,15 @@ use crate::source::{Kind, Source, Token};
 use crate::{none, root};
 
 /// Files whose sleeps are a measurement's own or a person's wait.
-const SLEEPS: [(&str, &str); 20] = [
+const SLEEPS: [(&str, &str); 22] = [
     ("crates/android/src/end/apart.rs", "a process that was started answers after a while"),
     ("crates/android/src/end/hub.rs", "those who follow have a moment to read the end"),
     ("crates/android/src/end/system.rs", "Android logs after a while that a trim has ended"),
+    (
+        "crates/android/src/run_on_phone.rs",
+        "another host's run begins after a while, or its host is gone",
+    ),
+    ("crates/serve/src/relay/mod.rs", "the system has room for another client after a while"),
     ("crates/runner/src/android/connection.rs", "a phone comes back when someone plugs it in"),
     (
         "crates/runner/src/android/follow.rs",

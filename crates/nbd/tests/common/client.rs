@@ -18,7 +18,11 @@ pub struct Client {
 
 impl Client {
     pub fn connect(socket: &Path) -> io::Result<Client> {
-        let mut stream = UnixStream::connect(socket)?;
+        Client::begin(UnixStream::connect(socket)?)
+    }
+
+    /// The handshake, on a stream that is connected.
+    pub fn begin(mut stream: UnixStream) -> io::Result<Client> {
         let mut greeting = [0; 18];
         stream.read_exact(&mut greeting)?;
         stream.write_all(&FLAGS.to_be_bytes())?;

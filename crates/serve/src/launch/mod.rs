@@ -2,8 +2,8 @@
 
 mod directory;
 mod find;
-mod listen;
 mod ready;
+mod version;
 
 use std::io;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -22,12 +22,12 @@ use rustix::time::Timespec;
 
 use crate::control::{self, Control};
 use crate::error::ServeError;
+use crate::listen::{self, Listen};
 use crate::settings::Settings;
 use crate::store::check_store;
 use flashlag_flash::{SECTOR, is_instant, model_of_size};
 
 pub use directory::OwnDirectory;
-pub use listen::{Listen, percent_encoded};
 use ready::KeptLines;
 
 /// Most threads of a client: nbdkit keeps a request's buffer for each.
@@ -108,7 +108,17 @@ impl Launch {
         settings.notify = Some(notify.clone());
         let mut command = Command::new(&nbdkit);
         command.arg("--foreground");
-        command.args(listen.arguments());
+        // With TLS, this nbdkit is as good as another.
+        let is_plain = !self.options.iter().any(|option| option.starts_with("--tls"));
+        match is_plain && version::needs_relay(&nbdkit) {
+            true => {
+                let behind = Listen::Unix(directory.join("nbdkit.sock"));
+                command.args(behind.arguments());
+                settings.relay_to = Some(directory.join("nbdkit.sock"));
+                settings.relay = Some(listen.clone());
+            }
+            false => drop(command.args(listen.arguments())),
+        }
         command.arg(format!("--threads={threads}")).args(&self.options);
         command.arg(plugin).args(settings.arguments());
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());

@@ -75,6 +75,8 @@ fn launch(args: &ServeArgs) -> Result<Launch> {
         time_scale: args.time_scale,
         control: Some(PathBuf::from(absolute(&control)?)),
         notify: None,
+        relay: None,
+        relay_to: None,
     };
     Ok(Launch {
         listen: Some(listen),

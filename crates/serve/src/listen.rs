@@ -41,7 +41,7 @@ impl Listen {
         }
     }
 
-    pub(super) fn arguments(&self) -> Vec<String> {
+    pub(crate) fn arguments(&self) -> Vec<String> {
         match self {
             Listen::Unix(path) => vec![format!("--unix={}", path.display())],
             Listen::Tcp(address, port) => {
@@ -51,7 +51,7 @@ impl Listen {
     }
 
     /// Checks that the address is free.
-    pub(super) fn check(&self) -> Result<(), ServeError> {
+    pub(crate) fn check(&self) -> Result<(), ServeError> {
         match self {
             Listen::Unix(path) => check_socket(path),
             // nbdkit says that best itself.
@@ -101,7 +101,7 @@ pub fn percent_encoded(path: &Path) -> String {
 }
 
 /// Makes room for a socket: removes a stale one of ours, and nothing else.
-pub(super) fn check_socket(path: &Path) -> Result<(), ServeError> {
+pub(crate) fn check_socket(path: &Path) -> Result<(), ServeError> {
     const ADVICE: &str = "choose another with --listen unix:PATH";
     let refuse = |reason: &str| ServeError::File {
         operation: "listen on",

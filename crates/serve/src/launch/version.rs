@@ -1,0 +1,58 @@
+//! Which versions of nbdkit must not have clients of their own.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Whether a client that dies ends this nbdkit: see `relay`. One that does not say its version is taken for
+/// such; a relay is never wrong.
+pub(super) fn needs_relay(nbdkit: &Path) -> bool {
+    let asked = Command::new(nbdkit).arg("--version").stdin(Stdio::null()).output();
+    let said = asked.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+    said.ok().as_deref().and_then(version).is_none_or(is_ended_by_clients)
+}
+
+/// `nbdkit 1.32.5`, or with a further word behind.
+fn version(said: &str) -> Option<(u32, u32, u32)> {
+    let mut numbers = said.split_whitespace().nth(1)?.split('.');
+    let mut number = || {
+        let digits = numbers.next()?;
+        let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+        digits.get(..end)?.parse().ok()
+    };
+    Some((number()?, number()?, number()?))
+}
+
+/// Between the commits "server: Give client EOF when we are done writing" and "server: Don't assert on send
+/// if client hangs up early", on the stable branch and on the other.
+fn is_ended_by_clients(version: (u32, u32, u32)) -> bool {
+    match version {
+        (1, 32, patch) => patch >= 4,
+        (1, 33, patch) => (3..10).contains(&patch),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_versions_between_the_fault_and_its_mending_need_a_relay() {
+        let needs = |said: &str| version(said).map(is_ended_by_clients);
+        for (said, expected) in [
+            ("nbdkit 1.32.5\n", Some(true)),
+            ("nbdkit 1.32.4", Some(true)),
+            ("nbdkit 1.32.3", Some(false)),
+            ("nbdkit 1.33.3", Some(true)),
+            ("nbdkit 1.33.10", Some(false)),
+            ("nbdkit 1.24.1", Some(false)),
+            ("nbdkit 1.42.2 (Debian 1.42.2-1)", Some(false)),
+            ("nbdkit 1.32.5-3", Some(true)),
+            ("nbdkit", None),
+            ("something else", None),
+            ("", None),
+        ] {
+            assert_eq!(needs(said), expected, "{said}");
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! A relay before nbdkit, for the versions that a dying client ends.
+//!
+//! nbdkit 1.32.4 and 1.32.5 (Debian 12), and 1.33.3 to 1.33.9, close their half of a connection when an answer
+//! can't be sent, or a request ends in its middle. A second thread with an answer for that client then fails
+//! an assertion (`raw_send_socket: Assertion 'sock >= 0'`), which ends the server for everybody; nbdkit's
+//! commit 9d82aa4f mends it. The relay keeps both causes away: it takes every answer, whether the client
+//! still lives or not, and passes on whole messages only. To nbdkit, each client leaves in good order.
+//!
+//! TLS needs no relay: there nbdkit does not take the socket away from its threads.
+
+mod framing;
+mod pump;
+
+use std::io;
+use std::net::TcpListener;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use rustix::io::Errno;
+use rustix::net::{Shutdown, SocketFlags, accept_with, shutdown, sockopt};
+
+use crate::error::ServeError;
+use crate::listen::Listen;
+
+/// A thread of the relay has a buffer on the heap, and little on its stack.
+const STACK: usize = 128 << 10;
+/// How long to wait where the system has no room for another client.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// A socket that clients connect to.
+#[derive(Debug)]
+pub struct Relay {
+    listener: OwnedFd,
+    listen: Listen,
+}
+
+/// A relay at work. It ends when this is dropped.
+#[derive(Debug)]
+pub struct Relaying {
+    listener: Arc<OwnedFd>,
+    listen: Listen,
+    ends: Arc<AtomicBool>,
+    accepting: Option<JoinHandle<()>>,
+}
+
+impl Relay {
+    /// Takes the address; clients wait until the relay is begun.
+    ///
+    /// # Errors
+    /// It is in use, or not ours to use.
+    pub fn bind(listen: &Listen) -> Result<Relay, ServeError> {
+        let bound = match listen {
+            Listen::Unix(path) => UnixListener::bind(path).map(OwnedFd::from),
+            Listen::Tcp(address, port) => TcpListener::bind((*address, *port)).map(OwnedFd::from),
+        };
+        let refuse = |error: io::Error| {
+            let name = PathBuf::from(listen.to_string());
+            ServeError::file("listen on", &name, &error, "choose another with --listen")
+        };
+        Ok(Relay { listener: bound.map_err(refuse)?, listen: listen.clone() })
+    }
+
+    /// Passes on from now on what clients send to the server at a socket.
+    ///
+    /// # Errors
+    /// The system has no room for another thread.
+    pub fn begin(self, server: &Path) -> io::Result<Relaying> {
+        let listener = Arc::new(self.listener);
+        let ends = Arc::new(AtomicBool::new(false));
+        let theirs = Accepting {
+            listener: Arc::clone(&listener),
+            server: server.to_owned(),
+            ends: Arc::clone(&ends),
+            clients: Vec::new(),
+        };
+        let accepting = named("relay").spawn(move || theirs.accept())?;
+        Ok(Relaying { listener, listen: self.listen, ends, accepting: Some(accepting) })
+    }
+}
+
+impl Drop for Relaying {
+    /// Removes the socket, and waits for the threads: their code goes with the plugin.
+    fn drop(&mut self) {
+        self.ends.store(true, Ordering::Relaxed);
+        // Wakes the thread that waits for clients.
+        let _ = shutdown(&*self.listener, Shutdown::Both);
+        let _ = self.accepting.take().map(JoinHandle::join);
+        if let Listen::Unix(path) = &self.listen {
+            // It may have been removed by somebody else already.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+fn named(name: &str) -> thread::Builder {
+    thread::Builder::new().name(name.to_owned()).stack_size(STACK)
+}
+
+/// A client, with both ends of its connection.
+struct Served {
+    client: Arc<OwnedFd>,
+    server: Arc<OwnedFd>,
+    thread: JoinHandle<()>,
+}
+
+struct Accepting {
+    listener: Arc<OwnedFd>,
+    server: PathBuf,
+    ends: Arc<AtomicBool>,
+    clients: Vec<Served>,
+}
+
+impl Accepting {
+    fn accept(mut self) {
+        while !self.ends.load(Ordering::Relaxed) {
+            match accept_with(&*self.listener, SocketFlags::CLOEXEC) {
+                Ok(client) => {
+                    self.clients.retain(|served| !served.thread.is_finished());
+                    // A client that there is no room for finds its connection closed.
+                    if let Ok(served) = self.serve(client) {
+                        self.clients.push(served);
+                    }
+                }
+                // Gone before it was served.
+                Err(Errno::INTR | Errno::CONNABORTED) => {}
+                Err(_) => thread::sleep(PAUSE),
+            }
+        }
+        for served in self.clients {
+            let _ = shutdown(&*served.client, Shutdown::Both);
+            let _ = shutdown(&*served.server, Shutdown::Both);
+            let _ = served.thread.join();
+        }
+    }
+
+    fn serve(&self, client: OwnedFd) -> io::Result<Served> {
+        // An answer waits for no other; a unix socket has no such delay.
+        let _ = sockopt::set_tcp_nodelay(&client, true);
+        let client = Arc::new(client);
+        let server = Arc::new(OwnedFd::from(UnixStream::connect(&self.server)?));
+        let (ours, theirs) = (Arc::clone(&client), Arc::clone(&server));
+        let both = move || {
+            let (from, to) = (Arc::clone(&theirs), Arc::clone(&ours));
+            match named("relay-replies").spawn(move || pump::replies(&from, &to)) {
+                Ok(replies) => {
+                    pump::requests(&ours, &theirs);
+                    // It ends when the server has answered all.
+                    let _ = replies.join();
+                }
+                Err(_) => drop(shutdown(&*ours, Shutdown::Both)),
+            }
+        };
+        let thread = named("relay-requests").spawn(both)?;
+        Ok(Served { client, server, thread })
+    }
+}
