@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use wait_timeout::ChildExt;
@@ -13,7 +13,7 @@ use crate::connected::{Connected, Connection};
 use crate::error::PhoneError;
 use crate::identity::printable;
 use crate::quote::ShellCommand;
-use crate::transport::{PhoneLines, ShellAnswer, Transport};
+use crate::transport::{Held, PhoneLines, ShellAnswer, Transport};
 
 /// Environment variable with the adb program, as other tools read it.
 const VARIABLE: &str = "ADB";
@@ -136,6 +136,15 @@ fn refused(action: &str, done: &Done) -> PhoneError {
     PhoneError::Adb { action: action.to_owned(), reason }
 }
 
+/// A command without its status: adb ended before the phone's answer did, whatever it says of itself.
+fn cut_short(done: &Done) -> PhoneError {
+    let reason = reason_in(&done.errors).unwrap_or_else(|| {
+        "the connection ended before the phone's answer did: was the cable pulled, or did the phone restart?"
+            .to_owned()
+    });
+    PhoneError::Adb { action: "shell".to_owned(), reason }
+}
+
 /// The line of adb's output that says why: the last one about an error, else the last one. Lines with
 /// a star are about the server; a copy that failed ends with how much was copied.
 fn reason_in(text: &str) -> Option<String> {
@@ -178,6 +187,13 @@ impl AdbPhone {
         command
     }
 
+    fn lines(&self, mut adb: Command) -> Result<AdbLines, PhoneError> {
+        let mut child = adb.spawn().map_err(|source| self.adb.not_started(source))?;
+        let output = child.stdout.take().map(BufReader::new);
+        let input = child.stdin.take();
+        Ok(AdbLines { child, output, _input: input })
+    }
+
     fn copied(&self, words: &[&str]) -> Result<(), PhoneError> {
         let done = self.ask(words, COPY)?;
         match done.status.success() {
@@ -197,9 +213,8 @@ impl Transport for AdbPhone {
         let done = self.ask(&["shell", &text], limit)?;
         // A terminal, which old phones put between, ends lines by two characters.
         let output = done.output.replace('\r', "");
-        let (printed, status) =
-            output.rsplit_once(STATUS).ok_or_else(|| refused("shell", &done))?;
-        let status = status.trim().parse().map_err(|_| refused("shell", &done))?;
+        let (printed, status) = output.rsplit_once(STATUS).ok_or_else(|| cut_short(&done))?;
+        let status = status.trim().parse().map_err(|_| cut_short(&done))?;
         let errors = done.errors.replace('\r', "");
         Ok(ShellAnswer { status, output: printed.to_owned(), errors })
     }
@@ -207,9 +222,13 @@ impl Transport for AdbPhone {
     fn follow(&self, command: &ShellCommand) -> Result<Box<dyn PhoneLines>, PhoneError> {
         let mut adb = self.command(&["shell", command.text()]);
         adb.stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = adb.spawn().map_err(|source| self.adb.not_started(source))?;
-        let output = child.stdout.take().map(BufReader::new);
-        Ok(Box::new(AdbLines { child, output }))
+        Ok(Box::new(self.lines(adb)?))
+    }
+
+    fn hold(&self, command: &ShellCommand) -> Result<Box<dyn Held>, PhoneError> {
+        let mut adb = self.command(&["shell", &format!("{{ {command}; }} 2>&1")]);
+        adb.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        Ok(Box::new(self.lines(adb)?))
     }
 
     fn push(&self, from: &Path, to: &str) -> Result<(), PhoneError> {
@@ -247,10 +266,15 @@ fn is_an_address(serial: &str) -> bool {
 }
 
 /// The output of `adb shell`, line by line. The program ends when this is dropped.
+#[derive(Debug)]
 struct AdbLines {
     child: Child,
     output: Option<BufReader<ChildStdout>>,
+    /// Open as long as the command is to last.
+    _input: Option<ChildStdin>,
 }
+
+impl Held for AdbLines {}
 
 impl PhoneLines for AdbLines {
     fn next_line(&mut self) -> Option<String> {
@@ -314,5 +338,15 @@ mod tests {
         let fails = Adb { program: "cat".into() };
         let done = fails.ask(&["/nowhere/file"], QUESTION).unwrap();
         assert!(refused("cat", &done).to_string().contains("No such file"));
+    }
+
+    #[test]
+    fn an_answer_that_the_cable_cut_off_is_no_success() {
+        let silent = Adb { program: "true".into() }.ask(&[], QUESTION).unwrap();
+        let said = cut_short(&silent).to_string();
+        assert!(said.contains("the connection ended before") && !said.contains("status"), "{said}");
+        // The beginning of an answer is no reason either.
+        let begun = Adb { program: "echo".into() }.ask(&["[ro.product"], QUESTION).unwrap();
+        assert_eq!(cut_short(&begun).to_string(), said);
     }
 }

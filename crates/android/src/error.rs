@@ -116,6 +116,29 @@ pub enum PhoneError {
         /// The phone as a target.
         target: String,
     },
+    /// Another host puts a run on the phone just now.
+    #[error(
+        "flashlag is measuring that phone already (another flashlag, here or on another computer, is putting \
+         its run there): wait until that run has ended, or end it with `flashlag clean adb:{serial}`"
+    )]
+    Taken {
+        /// The phone's serial number.
+        serial: String,
+    },
+    /// Something in the phone's folder that flashlag did not put there.
+    #[error(
+        "on the phone, {folder} has what is not flashlag's ({}), which is left alone: move it away, or \
+         remove it with `adb -s {serial} shell rm -r {folder}`, then give the command again",
+        .names.join(", ")
+    )]
+    Foreign {
+        /// The folder.
+        folder: String,
+        /// The names in it.
+        names: Vec<String>,
+        /// The phone's serial number.
+        serial: String,
+    },
     /// Measurements on the phone that a new run would remove.
     #[error(
         "the phone has a run (scenario {scenario}) that was not taken: its command with --resume takes or \

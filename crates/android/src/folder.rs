@@ -1,5 +1,14 @@
 use flashlag_schema::target::PHONE_DIRECTORY;
 
+/// How the name of the mark of a host begins; the process of its shell on the phone follows.
+pub(crate) const MARK: &str = "host-";
+
+/// The process of a mark; `None` of a name that is none.
+pub(crate) fn host_of(name: &str) -> Option<&str> {
+    let digits = |text: &&str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    name.strip_prefix(MARK).filter(digits)
+}
+
 /// The folder of flashlag on a phone, and the files in it. There is one for each phone: two runs at a
 /// time would disturb each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,7 +66,17 @@ impl Folder {
         self.file("log")
     }
 
-    /// Every file that is made in the folder.
+    /// Whether flashlag makes a file of that name in the folder.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        host_of(name).is_some() || self.files().contains(&self.file(name))
+    }
+
+    /// The path of a file in the folder.
+    pub(crate) fn of(&self, name: &str) -> String {
+        self.file(name)
+    }
+
+    /// Every file that is made in the folder, beside the marks of hosts.
     pub fn files(&self) -> [String; 7] {
         let [program, order, run] = [self.program(), self.order(), self.run()];
         [program, order, run, self.outcome(), self.lock(), self.log(), self.awake()]

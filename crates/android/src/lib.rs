@@ -7,6 +7,7 @@
 
 mod adb;
 mod choice;
+mod claim;
 mod connected;
 pub mod end;
 mod error;
@@ -28,4 +29,4 @@ pub use identity::{Abi, Identity};
 pub use program::{PROGRAMS_VARIABLE, program_for};
 pub use quote::ShellCommand;
 pub use run_on_phone::{Following, Heard, RunOnPhone};
-pub use transport::{PhoneLines, ShellAnswer, Transport};
+pub use transport::{Held, PhoneLines, ShellAnswer, Transport};

@@ -121,6 +121,12 @@ pub enum Line {
         /// The reading.
         tick: Progress,
     },
+    /// The run, which could not be stored on the phone; its end follows.
+    Unstored {
+        /// The run.
+        #[serde(with = "flashlag_schema::remote::as_text")]
+        run: Box<Run>,
+    },
     /// The run ended.
     Ended(Outcome),
 }

@@ -12,6 +12,11 @@ impl ShellCommand {
         ShellCommand(quoted.join(" "))
     }
 
+    /// A text for the shell itself, of which nothing comes from outside.
+    pub(crate) fn script(text: String) -> ShellCommand {
+        ShellCommand(text)
+    }
+
     /// The text for the shell.
     pub fn text(&self) -> &str {
         &self.0

@@ -2,28 +2,37 @@
 
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::Duration;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use flashlag_schema::Run;
 use flashlag_schema::finding::Explained;
 
+use crate::claim;
 use crate::error::PhoneError;
-use crate::folder::Folder;
+use crate::folder::{Folder, host_of};
 use crate::identity::{Identity, printable};
 use crate::protocol::{Answer, Line, PhoneOrder, Prepared, RunState, SUBCOMMAND};
 use crate::quote::ShellCommand;
-use crate::transport::{ShellAnswer, Transport};
+use crate::transport::{Held, ShellAnswer, Transport};
 use crate::version;
 
 /// The time for a command that only looks.
 const LOOK: Duration = Duration::from_secs(20);
 /// The time for the checks before a run, which remove the files of killed runs.
 const PREPARE: Duration = Duration::from_secs(300);
+/// How long a host that prepares a run is watched before the phone counts as taken, and how often.
+const PATIENCE: Duration = Duration::from_secs(3);
+const AGAIN: Duration = Duration::from_millis(200);
 
 /// A run on a phone.
 pub struct RunOnPhone {
     transport: Box<dyn Transport>,
     folder: Folder,
+    /// What keeps the folder this host's, from before its run until everything is removed.
+    claim: Mutex<Option<Box<dyn Held>>>,
+    /// The names in the folder when it was looked at last for a run.
+    judged: Mutex<Option<Vec<String>>>,
 }
 
 /// What was heard of a run.
@@ -55,7 +64,12 @@ impl Following {
 impl RunOnPhone {
     /// The run of a phone.
     pub fn new(transport: Box<dyn Transport>) -> RunOnPhone {
-        RunOnPhone { transport, folder: Folder::default() }
+        RunOnPhone {
+            transport,
+            folder: Folder::default(),
+            claim: Mutex::default(),
+            judged: Mutex::default(),
+        }
     }
 
     /// The way to the phone.
@@ -71,26 +85,138 @@ impl RunOnPhone {
         Identity::of(&self.shell(&["getprop"], LOOK)?.output)
     }
 
-    /// The run that the phone has, and its state; `None` if there is no folder of flashlag.
+    /// The run that the phone has, and its state; `None` if there is no run.
     ///
     /// # Errors
-    /// The phone can't be reached, or the folder is not flashlag's.
+    /// The phone can't be reached, another host puts a run there just now, or the run is of a version that
+    /// can't be read here.
     pub fn found(&self) -> Result<Option<(PhoneOrder, RunState)>, PhoneError> {
-        let path = self.folder.path();
-        if !self.exists(path)? {
+        let until = Instant::now() + PATIENCE;
+        let mut had_host = false;
+        loop {
+            let names = self.names()?;
+            *self.judged() = names.clone();
+            let Some(names) = names else {
+                // That run has been taken meanwhile; the next command finds the phone free.
+                return if had_host { Err(self.taken()) } else { Ok(None) };
+            };
+            let found = self.found_among(&names)?;
+            let is_under_way =
+                found.as_ref().is_some_and(|(_, state)| *state == RunState::UnderWay);
+            if is_under_way || self.has_claim() {
+                return Ok(found);
+            }
+            let has_host = claim::host_is_there(self.transport(), &names)?;
+            had_host |= has_host;
+            if !has_host && !names.is_empty() {
+                return Ok(found);
+            }
+            if Instant::now() > until {
+                return if has_host { Err(self.taken()) } else { Ok(found) };
+            }
+            // That run may begin in a moment, its host may be gone in a moment where the cable was pulled, and
+            // one that has just made the folder marks it next.
+            std::thread::sleep(AGAIN);
+        }
+    }
+
+    /// The run in a folder with these names.
+    fn found_among(&self, names: &[String]) -> Result<Option<(PhoneOrder, RunState)>, PhoneError> {
+        let path = self.folder.order();
+        if !names.iter().any(|name| self.folder.of(name) == path) {
             return Ok(None);
         }
-        let read = self.shell(&["cat", &self.folder.order()], LOOK)?;
+        let read = self.shell(&["cat", &path], LOOK)?;
         let order = read.output.lines().find_map(|line| serde_json::from_str(line).ok());
         let Some(order) = order.filter(|_| read.status == 0) else {
-            if let Some(there) = read.output.lines().find_map(version::of_order) {
-                return Err(PhoneError::OtherOrder(there));
-            }
-            // A folder without an order: putting it there was cut short.
-            self.remove()?;
-            return Ok(None);
+            return match read.output.lines().find_map(version::of_order) {
+                Some(there) => Err(PhoneError::OtherOrder(there)),
+                // Putting it there was cut short.
+                None => Ok(None),
+            };
         };
         Ok(Some((order, self.state()?)))
+    }
+
+    /// Makes the phone's folder this host's, as [`RunOnPhone::found`] has found it, until everything is removed
+    /// or this value is dropped. Returns whether it was there already.
+    ///
+    /// # Errors
+    /// The phone can't be reached, another host was faster, or the folder has what is not flashlag's.
+    pub fn claim(&self) -> Result<bool, PhoneError> {
+        let names = self.judged().clone();
+        self.only_ours(names.iter().flatten())?;
+        let held = claim::take(self.transport(), &self.folder, names.as_deref())?;
+        let Some(held) = held else { return Err(self.not_claimed()?) };
+        *self.claim.lock().unwrap_or_else(PoisonError::into_inner) = Some(held);
+        Ok(names.is_some())
+    }
+
+    fn judged(&self) -> MutexGuard<'_, Option<Vec<String>>> {
+        self.judged.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn has_claim(&self) -> bool {
+        self.claim.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
+    /// Why the folder could not be made this host's.
+    fn not_claimed(&self) -> Result<PhoneError, PhoneError> {
+        match self.names()? {
+            Some(_) => Ok(self.taken()),
+            None => Ok(PhoneError::Command {
+                what: format!("making the folder {}", self.folder.path()),
+                reason: "the phone's shell did not say why".to_owned(),
+            }),
+        }
+    }
+
+    /// Removes what an earlier run left in the folder, which stays this host's.
+    ///
+    /// # Errors
+    /// The phone can't be reached, or something is left.
+    pub fn empty(&self) -> Result<(), PhoneError> {
+        let Some(names) = self.names()? else { return Ok(()) };
+        let left = |name: &&String| host_of(name).is_none();
+        self.remove_files(names.iter().filter(left))
+    }
+
+    fn taken(&self) -> PhoneError {
+        PhoneError::Taken { serial: self.transport.serial().to_owned() }
+    }
+
+    fn names(&self) -> Result<Option<Vec<String>>, PhoneError> {
+        claim::names(self.transport(), &self.folder)
+    }
+
+    /// Refuses names that flashlag does not use.
+    fn only_ours<'a>(&self, names: impl Iterator<Item = &'a String>) -> Result<(), PhoneError> {
+        let foreign = names.filter(|name| !self.folder.has(name));
+        self.nothing_of(foreign.map(|name| printable(name)).collect())
+    }
+
+    fn nothing_of(&self, names: Vec<String>) -> Result<(), PhoneError> {
+        if names.is_empty() {
+            return Ok(());
+        }
+        let (folder, serial) = (self.folder.path().to_owned(), self.transport.serial().to_owned());
+        Err(PhoneError::Foreign { folder, names, serial })
+    }
+
+    /// Removes flashlag's own of these files, and puts the phone's settings back before.
+    fn remove_files<'a>(&self, names: impl Iterator<Item = &'a String>) -> Result<(), PhoneError> {
+        let ours = names.filter(|name| self.folder.has(name));
+        let files: Vec<String> = ours.map(|name| self.folder.of(name)).collect();
+        if files.contains(&self.folder.awake()) {
+            self.ask("sleep", LOOK)?;
+        }
+        if files.is_empty() {
+            return Ok(());
+        }
+        let mut words = vec!["rm", "-f"];
+        words.extend(files.iter().map(String::as_str));
+        // What could not be removed is named by what is left.
+        self.shell(&words, LOOK).map(drop)
     }
 
     /// The state of the run in the phone's folder.
@@ -114,17 +240,13 @@ impl RunOnPhone {
         self.exists(&self.folder.run())
     }
 
-    /// Makes the folder, puts the program there and asks the program what it is. `here` is the version
-    /// and commit of this end.
+    /// Puts the program into the folder and asks the program what it is. `here` is the version and commit of
+    /// this end.
     ///
     /// # Errors
     /// The phone can't be reached, has no room, or does not run the program, or the program is of
     /// another version.
     pub fn install(&self, program: &Path, here: &str) -> Result<(), PhoneError> {
-        let path = self.folder.path();
-        if !self.exists(path)? {
-            self.must(&format!("making the folder {path}"), &["mkdir", path])?;
-        }
         let there = self.folder.program();
         self.transport.push(program, &there)?;
         self.must("making the program executable", &["chmod", "755", &there])?;
@@ -177,6 +299,11 @@ impl RunOnPhone {
             Answer::Started => Ok(()),
             other => Err(PhoneError::Answer(format!("{other:?}"))),
         }
+    }
+
+    /// Ends the claim.
+    pub fn release(&self) {
+        drop(self.claim.lock().unwrap_or_else(PoisonError::into_inner).take());
     }
 
     /// Tells the run to end; its result can then be taken.
@@ -253,22 +380,28 @@ impl RunOnPhone {
         self.must(&format!("removing flashlag's files in {directory}"), &words)
     }
 
-    /// Removes everything that was put on the phone; nothing, where that was done already.
+    /// Removes everything that was put on the phone. Returns whether there was something.
     ///
     /// # Errors
-    /// The phone can't be reached, or something is left.
-    pub fn remove(&self) -> Result<(), PhoneError> {
-        let (path, files) = (self.folder.path(), self.folder.files());
-        if !self.exists(path)? {
-            return Ok(());
+    /// The phone can't be reached, or something is left: what is not flashlag's stays.
+    pub fn remove(&self) -> Result<bool, PhoneError> {
+        let path = self.folder.path();
+        let Some(names) = self.names()? else { return Ok(false) };
+        self.remove_files(names.iter())?;
+        let removed = self.shell(&["rmdir", path], LOOK)?;
+        self.release();
+        if removed.status == 0 {
+            return Ok(true);
         }
-        if self.exists(&self.folder.awake())? {
-            self.ask("sleep", LOOK)?;
+        match self.names()? {
+            // Somebody else removed it meanwhile.
+            None => Ok(true),
+            Some(left) => {
+                self.nothing_of(left.iter().map(|name| printable(name)).collect())?;
+                let what = format!("removing the folder {path}");
+                Err(PhoneError::Command { what, reason: removed.reason() })
+            }
         }
-        let mut words = vec!["rm", "-f"];
-        words.extend(files.iter().map(String::as_str));
-        self.must("removing flashlag's files", &words)?;
-        self.must(&format!("removing the folder {path}"), &["rmdir", path])
     }
 
     /// Puts a file of these contents on the phone.

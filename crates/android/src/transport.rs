@@ -31,6 +31,9 @@ pub trait PhoneLines: Send {
     fn next_line(&mut self) -> Option<String>;
 }
 
+/// A command on the phone that lasts as long as this value: its input ends with it.
+pub trait Held: PhoneLines + std::fmt::Debug {}
+
 /// The way to one phone.
 pub trait Transport: Send + Sync {
     /// The phone's serial number or address.
@@ -48,6 +51,13 @@ pub trait Transport: Send + Sync {
     /// # Errors
     /// The adb program does not begin.
     fn follow(&self, command: &ShellCommand) -> Result<Box<dyn PhoneLines>, PhoneError>;
+
+    /// Starts a command whose input stays open until the value is dropped, or this process or the cable is
+    /// gone.
+    ///
+    /// # Errors
+    /// The adb program does not begin.
+    fn hold(&self, command: &ShellCommand) -> Result<Box<dyn Held>, PhoneError>;
 
     /// Copies a file to the phone.
     ///

@@ -48,6 +48,15 @@ pub fn resumed(output: &str) -> anyhow::Error {
     Suggestion { error, command }.into()
 }
 
+/// The error that ended a run, whose measurements are kept.
+pub fn ended(error: &str, output: &str) -> anyhow::Error {
+    let command = resuming(std::env::args().skip(1).collect(), output);
+    let error = format!(
+        "{error}\n  The measurements before it are kept, and once that is mended, this command goes on:"
+    );
+    Suggestion { error, command }.into()
+}
+
 fn resuming(mut words: Vec<String>, output: &str) -> String {
     if !words.iter().any(|word| word == "--resume") {
         words.push("--resume".to_owned());

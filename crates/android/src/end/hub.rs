@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use flashlag_schema::Run;
 use flashlag_schema::remote::{Progress, send};
 
 use crate::error::PhoneError;
@@ -37,6 +38,8 @@ struct Story {
     steps: Vec<Line>,
     /// The number of ticks so far, and the last of them.
     tick: (u64, Option<Line>),
+    /// A run that the phone has no room for.
+    unstored: Option<Line>,
     outcome: Option<Outcome>,
 }
 
@@ -87,6 +90,11 @@ impl Hub {
         let mut story = self.shared.story();
         story.tick = (story.tick.0 + 1, Some(Line::Tick { tick }));
         self.shared.grown.notify_all();
+    }
+
+    /// Hands a run that could not be stored to those who follow.
+    pub fn hand_over(&self, run: Box<Run>) {
+        self.shared.story().unstored = Some(Line::Unstored { run });
     }
 
     /// Ends the story, and waits a little for those who follow to have read it.
@@ -158,7 +166,10 @@ fn tell(mut stream: UnixStream, shared: &Shared, after: u64) -> std::io::Result<
                 lines.extend(story.tick.1.clone());
             }
             ticked = story.tick.0;
-            lines.extend(story.outcome.clone().map(Line::Ended));
+            if let Some(outcome) = &story.outcome {
+                lines.extend(story.unstored.clone());
+                lines.push(Line::Ended(outcome.clone()));
+            }
             (lines, story.outcome.is_some())
         };
         for line in &lines {

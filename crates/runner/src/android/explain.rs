@@ -36,7 +36,9 @@ fn look(
         return on.explain(directory);
     }
     let program = program_for(abi)?;
-    let seen = on.install(&program, &this_program()).and_then(|()| on.explain(directory));
+    let emptied = if on.claim()? { on.empty() } else { Ok(()) };
+    let installed = emptied.and_then(|()| on.install(&program, &this_program()));
+    let seen = installed.and_then(|()| on.explain(directory));
     // The first error is the one to know.
     match (seen, on.remove()) {
         (Ok(_), Err(error)) => Err(error),

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use flashlag_android::protocol::{Line, Outcome, RunState};
 use flashlag_android::{Heard, PhoneError, RunOnPhone};
+use flashlag_schema::Run;
 use flashlag_stats::live::Live;
 
 use super::connection::{patiently, wait};
@@ -17,6 +18,14 @@ const LOOK: Duration = Duration::from_millis(200);
 /// From the end of a stream to the next.
 const AGAIN: Duration = Duration::from_millis(500);
 
+/// The end of a run that was followed.
+#[derive(Debug)]
+pub(super) struct End {
+    pub(super) outcome: Outcome,
+    /// The run, where the phone had no room for its file.
+    pub(super) unstored: Option<Box<Run>>,
+}
+
 /// Follows a run until it ended, over any number of pulled cables.
 ///
 /// # Errors
@@ -25,10 +34,11 @@ pub(super) fn follow(
     on: &RunOnPhone,
     stop: &AtomicBool,
     observer: &mut dyn Observer,
-) -> Result<Outcome, PhoneError> {
+) -> Result<End, PhoneError> {
     let live = Arc::new(Live::default());
     let mut known = 0;
     let mut stopping = false;
+    let mut unstored = None;
     loop {
         let following = on.follow(known)?;
         loop {
@@ -45,7 +55,8 @@ pub(super) fn follow(
                         pass_on(&step, &live, observer);
                     }
                     Line::Tick { tick } => pass_on(&tick, &live, observer),
-                    Line::Ended(outcome) => return Ok(outcome),
+                    Line::Unstored { run } => unstored = Some(run),
+                    Line::Ended(outcome) => return Ok(End { outcome, unstored }),
                 },
             }
         }
@@ -54,7 +65,7 @@ pub(super) fn follow(
         match found.map(|(_, state)| state) {
             // Where the run can't be followed, its end is waited for.
             Some(RunState::UnderWay) => std::thread::sleep(AGAIN),
-            Some(RunState::Ended(outcome)) => return Ok(outcome),
+            Some(RunState::Ended(outcome)) => return Ok(End { outcome, unstored }),
             Some(RunState::Dead) | None => return Err(PhoneError::Ended),
         }
     }

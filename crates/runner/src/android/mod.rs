@@ -49,7 +49,10 @@ const ENDING: std::time::Duration = std::time::Duration::from_secs(120);
 fn clean(on: &RunOnPhone) -> Result<&'static str, PhoneError> {
     use flashlag_android::protocol::RunState;
     let (at, was_under_way) = match on.found() {
-        Ok(None) => return Ok("no files of flashlag here"),
+        // A host that prepares a run there finds its files gone.
+        Ok(None) | Err(PhoneError::Taken { .. }) => {
+            return Ok(if on.remove()? { "files removed" } else { "no files of flashlag here" });
+        }
         Ok(Some((order, state))) => (order.run.at, state == RunState::UnderWay),
         // The program there is of the order's version, and understands what it is asked.
         Err(PhoneError::OtherOrder(_)) => {

@@ -24,6 +24,7 @@ use crate::remote::{Forward, reading};
 use crate::replays::{received, take_facts};
 use crate::request::Request;
 use crate::target::Target;
+use crate::work::Work;
 
 /// From one reading of a phase's progress to the next.
 const TICK: Duration = Duration::from_secs(1);
@@ -186,7 +187,11 @@ fn run(folder: &Folder, stop: &Arc<AtomicBool>) -> std::io::Result<()> {
     let order = end::order(folder).map_err(std::io::Error::other)?;
     let hub = end::Hub::open(&order.token, Arc::clone(stop)).map_err(std::io::Error::other)?;
     let hub = Arc::new(hub);
-    let error = measured(folder, &order, stop, &hub).err().map(|error| error.to_string());
+    let measured = measured(folder, &order, stop, &hub);
+    let error = measured.err().map(|(error, run)| {
+        run.into_iter().for_each(|run| hub.hand_over(run));
+        error.to_string()
+    });
     let outcome = Outcome { error };
     // Without this file the run counts as killed, and is continued.
     let stored = end::store_outcome(folder, &outcome);
@@ -199,7 +204,25 @@ fn measured(
     order: &PhoneOrder,
     stop: &Arc<AtomicBool>,
     hub: &Arc<end::Hub>,
-) -> Result<Run, RunError> {
+) -> Result<Run, (RunError, Option<Box<Run>>)> {
+    let (work, first_task) = ready(folder, order, stop).map_err(|error| (error, None))?;
+    let mut shown = Shown::new(hub);
+    if let Err(reason) = keep_awake(folder) {
+        shown.event(Event::Note(&format!("the phone may fall asleep during the run: {reason}")));
+    }
+    let run = real::finish_or_hand_over(work, first_task, &mut shown);
+    if let Err(error) = end::let_sleep(folder, &ask) {
+        shown.event(Event::Note(&error.to_string()));
+    }
+    run.map_err(|unstored| (unstored.error, Some(unstored.run)))
+}
+
+/// The run of an order, and its first task.
+fn ready(
+    folder: &Folder,
+    order: &PhoneOrder,
+    stop: &Arc<AtomicBool>,
+) -> Result<(Work<real::Directory<'static>>, usize), RunError> {
     let earlier = earlier(folder, order)?;
     let path = folder.run();
     let path = Path::new(&path);
@@ -209,15 +232,7 @@ fn measured(
     };
     let (request, directory) = request(order, Some(Arc::new(output)), earlier, stop)?;
     let (work, first_task, _) = real::prepare(request, directory)?;
-    let mut shown = Shown::new(hub);
-    if let Err(reason) = keep_awake(folder) {
-        shown.event(Event::Note(&format!("the phone may fall asleep during the run: {reason}")));
-    }
-    let run = real::finish(work, first_task, &mut shown);
-    if let Err(error) = end::let_sleep(folder, &ask) {
-        shown.event(Event::Note(&error.to_string()));
-    }
-    run
+    Ok((work, first_task))
 }
 
 /// Runs a program of Android.

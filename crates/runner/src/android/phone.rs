@@ -6,7 +6,7 @@ use flashlag_android::protocol::{PhoneOrder, Prepared, RunState};
 use flashlag_android::{Adb, Connected, Identity, PhoneError, RunOnPhone, program_for};
 use flashlag_engine::fill::FreeSpace;
 use flashlag_schema::target::{PhoneChoice, PhoneSpec};
-use flashlag_schema::{Run, Target, TargetKind};
+use flashlag_schema::{Run, RunStatus, Target, TargetKind};
 
 use super::connection::patiently;
 use super::follow::follow;
@@ -92,13 +92,16 @@ fn prepare_on(
         return Ok(PhoneRun { on, order: there.clone(), fresh: None, notes });
     }
     let program = program_for(identity.abi)?;
+    let was_there = on.claim()?;
     if next == Next::Begin && found.is_some() {
         notes.push("removed what an earlier run left on the phone".to_owned());
-        on.remove()?;
     }
     order.resume = next == Next::Bring || next == Next::Continue && has_run_file;
     let brought = request.resume.as_deref().filter(|_| next == Next::Bring);
-    match ready(&on, &program, &order, brought) {
+    // What a run that is continued has measured stays.
+    let empties = was_there && next != Next::Continue;
+    let emptied = if empties { on.empty() } else { Ok(()) };
+    match emptied.and_then(|()| ready(&on, &program, &order, brought)) {
         Ok(prepared) => {
             notes.extend(prepared.notes.iter().cloned());
             let fresh = Some(Box::new(fresh(prepared)));
@@ -107,8 +110,9 @@ fn prepare_on(
         Err(error) => {
             // A killed run's file stays for the next try. What can't be removed from a phone that is
             // gone is removed by the next run.
-            if next != Next::Continue {
-                let _ = on.remove();
+            match next {
+                Next::Continue => on.release(),
+                _ => drop(on.remove()),
             }
             Err(error)
         }
@@ -173,21 +177,49 @@ pub(crate) fn run(
     if begins {
         start(&on, stop, observer).map_err(refuse)?;
     }
-    let outcome = follow(&on, stop, observer).map_err(refuse)?;
-    if let Some(error) = outcome.error {
-        patiently(&on, stop, observer, || on.remove()).map_err(refuse)?;
-        return Err(refuse(PhoneError::Reported(error)));
-    }
-    observer.event(Event::Preparing("taking the run from the phone"));
-    let mut run = patiently(&on, stop, observer, || on.take()).map_err(refuse)?;
+    let end = follow(&on, stop, observer).map_err(refuse)?;
+    let mut run = match end.outcome.error {
+        None => {
+            observer.event(Event::Preparing("taking the run from the phone"));
+            patiently(&on, stop, observer, || on.take()).map_err(refuse)?
+        }
+        Some(error) => match rescued(&on, end.unstored, &error) {
+            Some(run) => run,
+            None => {
+                patiently(&on, stop, observer, || on.remove()).map_err(refuse)?;
+                return Err(refuse(PhoneError::Reported(error)));
+            }
+        },
+    };
     complete(&mut run, &order);
     match &request.output {
         Some(output) => output.store(&mut run)?,
         None => run.seal(),
     }
     // Only now: until here the phone's file was the only one.
-    patiently(&on, stop, observer, || on.remove()).map_err(refuse)?;
+    match patiently(&on, stop, observer, || on.remove()) {
+        // The run is here, and what is not flashlag's stays where it is.
+        Err(error @ PhoneError::Foreign { .. }) => {
+            observer.event(Event::Note(&error.to_string()));
+        }
+        removed => drop(removed.map_err(refuse)?),
+    }
     Ok(run)
+}
+
+/// The measurements of a run that ended without a run file: as the phone's end handed them over, or else as
+/// its file was before it could not be written any more. `None` if nothing was measured.
+fn rescued(on: &RunOnPhone, unstored: Option<Box<Run>>, error: &str) -> Option<Run> {
+    let run = unstored.map(|run| *run).or_else(|| on.take().ok());
+    let mut run = run.filter(|run| !run.phases.is_empty())?;
+    let next_step = match run.status {
+        RunStatus::Complete => return Some(run),
+        RunStatus::Running { next_step }
+        | RunStatus::Interrupted { next_step }
+        | RunStatus::Failed { next_step, .. } => next_step,
+    };
+    run.status = RunStatus::Failed { next_step, error: format!("on the phone: {error}") };
+    Some(run)
 }
 
 /// Begins the run. Whether a phone that went away meanwhile had begun is asked once it is back.

@@ -61,28 +61,65 @@ fn payload_sample(seed: u64) -> Vec<u8> {
     sample
 }
 
+/// A run whose file could not be written at its end either.
+#[derive(Debug)]
+pub(crate) struct Unstored {
+    /// Why.
+    pub(crate) error: RunError,
+    /// The run, with all that was measured.
+    pub(crate) run: Box<Run>,
+}
+
 /// Does every task from the `first` on, removes the files of the run and stores the run however it
 /// ended; its status says how.
 ///
 /// # Errors
 /// Only where the run file can't be written or flashlag's own files can't be made or removed.
 pub(crate) fn finish(
-    mut work: Work<Directory<'_>>,
+    work: Work<Directory<'_>>,
     first: usize,
     observer: &mut dyn Observer,
 ) -> Result<Run, RunError> {
+    finish_or_hand_over(work, first, observer).map_err(|unstored| unstored.error)
+}
+
+/// As [`finish`], for a caller that has another place for a run that could not be stored.
+///
+/// # Errors
+/// As [`finish`], with the run.
+pub(crate) fn finish_or_hand_over(
+    mut work: Work<Directory<'_>>,
+    first: usize,
+    observer: &mut dyn Observer,
+) -> Result<Run, Unstored> {
     let scenario = work.request.scenario.clone();
     let tasks = tasks(&scenario);
     let done = tasks.get(..first).unwrap_or_default();
-    work.run.status = match work.fill_again(done, observer)? {
-        Some(error) => RunStatus::Failed { next_step: first as u32, error },
-        None => work.go_through(&tasks, first, observer)?,
+    let next_step = first as u32;
+    work.run.status = RunStatus::Running { next_step };
+    let gone = match work.fill_again(done, observer) {
+        Ok(Some(error)) => Ok(RunStatus::Failed { next_step, error }),
+        Ok(None) => work.go_through(&tasks, first, observer),
+        Err(error) => Err(error),
     };
+    work.run.status = gone.unwrap_or_else(|error| stopped_by(&error, &work.run.status));
     conclude(work, observer)
 }
 
+/// The status of a run whose file could not be written, or whose own directory is gone. What was measured is
+/// still in memory, and the removal of the run's files may leave room to store it.
+fn stopped_by(error: &RunError, status: &RunStatus) -> RunStatus {
+    let next_step = match status {
+        RunStatus::Running { next_step }
+        | RunStatus::Interrupted { next_step }
+        | RunStatus::Failed { next_step, .. } => *next_step,
+        RunStatus::Complete => 0,
+    };
+    RunStatus::Failed { next_step, error: error.to_string() }
+}
+
 /// Removes the files of the run and stores the run as it ended.
-fn conclude(mut work: Work<Directory<'_>>, observer: &mut dyn Observer) -> Result<Run, RunError> {
+fn conclude(mut work: Work<Directory<'_>>, observer: &mut dyn Observer) -> Result<Run, Unstored> {
     work.refresh();
     observer.event(Event::Preparing("removing flashlag's files"));
     // The data first, since a full storage may hold the run file too; the manifest last, since it
@@ -103,7 +140,7 @@ fn conclude(mut work: Work<Directory<'_>>, observer: &mut dyn Observer) -> Resul
         if let RunStatus::Failed { error: cause, .. } = &work.run.status {
             observer.event(Event::Note(&format!("the run ended: {cause}")));
         }
-        return Err(error);
+        return Err(Unstored { error, run: Box::new(work.run) });
     }
     Ok(work.run)
 }

@@ -186,7 +186,13 @@ fn conclude(
 /// The exit status: an error outweighs a failed check, which outweighs a crossed threshold.
 fn decide(run: &Run, output: &Path, thresholds: &[Threshold]) -> Result<Exit> {
     match &run.status {
-        RunStatus::Failed { error, .. } => bail!("{error}\n  The measurements before it are kept."),
+        RunStatus::Failed { error, .. } => {
+            let goes_on = matches!(run.target.kind, TargetKind::Path | TargetKind::Phone);
+            if goes_on {
+                return Err(typed::ended(error, &output.to_string_lossy()));
+            }
+            bail!("{error}\n  The measurements before it are kept.")
+        }
         RunStatus::Interrupted { .. } => {
             let output = output.to_string_lossy();
             match run.target.kind {

@@ -1,0 +1,77 @@
+//! A phone that fills up in the middle of a run: what was measured is kept, and what to do is said.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that can't go on fails")]
+
+#[path = "support/phone.rs"]
+mod support;
+
+use std::fs::File;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use flashlag_schema::RunStatus;
+use support::{Bench, pixel, text};
+
+/// Another app that takes every byte of the phone, until it is dropped.
+struct Filler {
+    ends: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+    file: PathBuf,
+}
+
+impl Filler {
+    fn start(bench: &Bench) -> Filler {
+        let file = bench.phone.root().join("data/local/tmp/filler");
+        let (ends, mut filler) = (Arc::<AtomicBool>::default(), File::create(&file).unwrap());
+        let asked = Arc::clone(&ends);
+        let thread = std::thread::spawn(move || {
+            let bytes = vec![7; 1 << 20];
+            while !asked.load(Ordering::Relaxed) {
+                // Full: until something is removed.
+                if filler.write_all(&bytes).is_err() {
+                    let _ = filler.write_all(&bytes[..4096]);
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+            }
+        });
+        Filler { ends, thread: Some(thread), file }
+    }
+}
+
+impl Drop for Filler {
+    fn drop(&mut self) {
+        self.ends.store(true, Ordering::Relaxed);
+        self.thread.take().unwrap().join().unwrap();
+        std::fs::remove_file(&self.file).unwrap();
+    }
+}
+
+#[test]
+fn a_phone_that_fills_up_during_a_run_costs_what_was_not_measured_yet_and_no_more() {
+    let Some(bench) = Bench::of(pixel().data_size(Some(200 << 20))) else { return };
+    let words = ["short.toml", "--on", "adb:", "--leave", "1MB"];
+    let mut child = bench.begin(&words);
+    bench.wait_for("WAL save", 1);
+    let filler = Filler::start(&bench);
+    assert_eq!(child.wait().unwrap().code(), Some(2), "{}", bench.log());
+    let said = bench.log().split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("No space left") && said.contains("--resume"), "{said}");
+    let stored = bench.stored();
+    assert!(!stored.phases.is_empty(), "{said}");
+    assert!(stored.phases[0].ops > 10 && !stored.phases[0].cut_short);
+    assert!(
+        matches!(&stored.status, RunStatus::Failed { error, .. } if error.contains("No space"))
+    );
+    let verified = bench.command(&["verify", "run.json"]).output().unwrap();
+    assert!(verified.status.success(), "{}", text(&verified));
+    bench.is_clean();
+    // Once there is room, the same command goes on.
+    drop(filler);
+    let first = stored.phases[0].clone();
+    let run = bench.complete(bench.begin(&[&words[..], &["--resume"]].concat()));
+    assert_eq!(run.phases.len(), 3);
+    assert_eq!(run.phases[0], first, "what was measured before is as it was");
+}
