@@ -68,7 +68,9 @@ impl Folder {
 
     /// Whether flashlag makes a file of that name in the folder.
     pub(crate) fn has(&self, name: &str) -> bool {
-        host_of(name).is_some() || self.files().contains(&self.file(name))
+        // A run that was killed while it stored its file leaves that file's temporary name.
+        let is_temporary = name.starts_with("flashlag-") && name.ends_with(".flashlag-tmp");
+        is_temporary || host_of(name).is_some() || self.files().contains(&self.file(name))
     }
 
     /// The path of a file in the folder.

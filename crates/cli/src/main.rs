@@ -5,6 +5,7 @@ mod args;
 mod command;
 mod exit;
 mod form;
+mod limits;
 mod load;
 mod observer;
 mod results;
@@ -20,6 +21,10 @@ use args::{Cli, Command};
 use exit::Exit;
 
 fn main() -> std::process::ExitCode {
+    limits::with_enough_stack(all)
+}
+
+fn all() -> std::process::ExitCode {
     // Set by build.rs. Before the guest's branch: a guest runs this program too.
     if let Some(commit) = option_env!("FLASHLAG_COMMIT") {
         flashlag_runner::set_commit(commit);
@@ -37,6 +42,12 @@ fn main() -> std::process::ExitCode {
     // If this fails, a file over the limit ends the program by a signal, as usual.
     let _ = signals::long_files_are_errors();
     let terminal = terminal::Terminal::detect(cli.quiet, cli.verbose);
+    if cli.command.takes_memory()
+        && let Some(reason) = limits::too_little_memory()
+    {
+        say::error(&reason, None);
+        return Exit::CouldNotRun.into();
+    }
     let done = match cli.command {
         Command::Run(args) => command::run::run(&args, &terminal),
         Command::Compare(args) => command::compare::compare(&args, &terminal),

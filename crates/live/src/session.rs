@@ -98,6 +98,8 @@ impl Session {
     /// # Errors
     /// The source can't be used, or none can; counters are no source of a session.
     pub fn start(scope: &Scope, choice: SourceChoice) -> Result<Session, LiveError> {
+        // Also where this session records by another source: events that a killed flashlag left on cost time.
+        crate::tracefs::sweep();
         let cpu = own_cpu();
         let mut refused = Vec::new();
         for one in SourceChoice::OF_EVENTS {

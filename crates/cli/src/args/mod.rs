@@ -138,6 +138,18 @@ pub enum Command {
     SweepWorker,
 }
 
+impl Command {
+    /// Whether it measures or simulates, which takes memory.
+    pub fn takes_memory(&self) -> bool {
+        #[cfg(feature = "sweep")]
+        if matches!(self, Command::Sweep(_)) {
+            return true;
+        }
+        use Command::{Cuts, Device, Fit, Predict, Run, Trace};
+        matches!(self, Run(_) | Predict(_) | Fit(_) | Cuts(_) | Device(_) | Trace(_))
+    }
+}
+
 /// `flashlag run`
 #[derive(Clone, Debug, Args)]
 pub struct RunArgs {

@@ -1,5 +1,6 @@
 //! An instance of tracefs of flashlag's own: its buffers, its tracepoints, and its end.
 
+use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
@@ -21,18 +22,34 @@ const BUFFERS: usize = 65536;
 /// The most text that is taken at once, about.
 const PIECE: usize = 1 << 20;
 
-/// What tracefs is at, and whether flashlag has mounted it.
+/// The source of a mount by flashlag, as `/proc/mounts` shows it: of whatever process, it is to be taken
+/// away.
+const OURS: &str = "flashlag";
+
+/// What tracefs is at, and whether a flashlag has mounted it.
 #[derive(Debug)]
 struct Mounted {
     place: PathBuf,
     is_own: bool,
 }
 
+/// Removes what flashlags that were killed left in tracefs: their instances with the events that these record,
+/// and a mount that none needs any more.
+pub fn sweep() {
+    let Ok(all) = mounts(&Root::system()) else { return };
+    for found in all.iter().filter(|mount| mount.kind == "tracefs") {
+        remove_abandoned(&found.mount_point.join("instances"));
+        drop(Mounted { place: found.mount_point.clone(), is_own: found.source == OURS });
+    }
+}
+
 impl Mounted {
     fn find(may_mount: bool) -> Result<Mounted, LiveError> {
         let all = mounts(&Root::system()).map_err(LiveError::Mounts)?;
         if let Some(found) = all.iter().find(|mount| mount.kind == "tracefs") {
-            return Ok(Mounted { place: found.mount_point.clone(), is_own: false });
+            // Of a flashlag that was killed, or of one that runs beside this one: the last takes it away.
+            let is_own = found.source == OURS;
+            return Ok(Mounted { place: found.mount_point.clone(), is_own });
         }
         if !may_mount {
             return Err(unusable(format!(
@@ -41,7 +58,7 @@ impl Mounted {
             )));
         }
         let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
-        mount("nodev", PLACE, "tracefs", flags, None)
+        mount(OURS, PLACE, "tracefs", flags, None)
             .map_err(|error| unusable(format!("tracefs can't be mounted at {PLACE}: {error}")))?;
         Ok(Mounted { place: PathBuf::from(PLACE), is_own: true })
     }
@@ -49,7 +66,7 @@ impl Mounted {
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        if self.is_own {
+        if self.is_own && !has_instances(&self.place.join("instances")) {
             // Busy for somebody who looks at it: it stays until they have left.
             let _ = unmount(&self.place, UnmountFlags::DETACH);
         }
@@ -173,12 +190,29 @@ fn lost_in(stats: &str) -> u64 {
     counts.filter_map(|(_, count)| count.trim().parse::<u64>().ok()).sum()
 }
 
+/// The process of an instance of that name; `None` of an instance that is not flashlag's.
+fn process_of(name: &OsStr) -> Option<u32> {
+    name.to_str()?.strip_prefix(NAME)?.parse().ok()
+}
+
+/// Whether a flashlag records that sees the same mounts: instances are the kernel's, mounts are not.
+fn has_instances(all: &Path) -> bool {
+    let mounts_of = |process: &str| fs::read_link(format!("/proc/{process}/ns/mnt")).ok();
+    let mut processes = fs::read_dir(all)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| process_of(&entry.file_name()));
+    processes.any(|process| {
+        mounts_of(&process.to_string()).is_some_and(|seen| Some(seen) == mounts_of("self"))
+    })
+}
+
 /// Removes the instances of flashlags that were killed.
 fn remove_abandoned(all: &Path) {
     for entry in fs::read_dir(all).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let pid: Option<u32> = name.to_str().and_then(|name| name.strip_prefix(NAME)?.parse().ok());
-        if pid.is_some_and(|pid| !Path::new("/proc").join(pid.to_string()).exists()) {
+        let is_gone = |pid: u32| !Path::new("/proc").join(pid.to_string()).exists();
+        if process_of(&entry.file_name()).is_some_and(is_gone) {
             // Another user's, or just removed by another flashlag.
             let _ = fs::remove_dir(entry.path());
         }

@@ -9,6 +9,7 @@ use flashlag_units::{Nanos, count};
 use rustix::time::{ClockId, clock_gettime};
 
 use self::instance::Instance;
+pub(crate) use self::instance::sweep;
 use self::look::Machine;
 use crate::error::LiveError;
 use crate::places::Places;

@@ -188,9 +188,9 @@ fn run(folder: &Folder, stop: &Arc<AtomicBool>) -> std::io::Result<()> {
     let hub = end::Hub::open(&order.token, Arc::clone(stop)).map_err(std::io::Error::other)?;
     let hub = Arc::new(hub);
     let measured = measured(folder, &order, stop, &hub);
-    let error = measured.err().map(|(error, run)| {
-        run.into_iter().for_each(|run| hub.hand_over(run));
-        error.to_string()
+    let error = measured.err().map(|unstored| {
+        unstored.run.into_iter().for_each(|run| hub.hand_over(run));
+        unstored.error.to_string()
     });
     let outcome = Outcome { error };
     // Without this file the run counts as killed, and is continued.
@@ -204,8 +204,9 @@ fn measured(
     order: &PhoneOrder,
     stop: &Arc<AtomicBool>,
     hub: &Arc<end::Hub>,
-) -> Result<Run, (RunError, Option<Box<Run>>)> {
-    let (work, first_task) = ready(folder, order, stop).map_err(|error| (error, None))?;
+) -> Result<Run, Box<real::Unstored>> {
+    let (work, first_task) = ready(folder, order, stop)
+        .map_err(|error| Box::new(real::Unstored { error, run: None }))?;
     let mut shown = Shown::new(hub);
     if let Err(reason) = keep_awake(folder) {
         shown.event(Event::Note(&format!("the phone may fall asleep during the run: {reason}")));
@@ -214,7 +215,7 @@ fn measured(
     if let Err(error) = end::let_sleep(folder, &ask) {
         shown.event(Event::Note(&error.to_string()));
     }
-    run.map_err(|unstored| (unstored.error, Some(unstored.run)))
+    run
 }
 
 /// The run of an order, and its first task.

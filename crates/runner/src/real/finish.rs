@@ -66,8 +66,8 @@ fn payload_sample(seed: u64) -> Vec<u8> {
 pub(crate) struct Unstored {
     /// Why.
     pub(crate) error: RunError,
-    /// The run, with all that was measured.
-    pub(crate) run: Box<Run>,
+    /// The run, with all that was measured; `None` of one that did not begin.
+    pub(crate) run: Option<Box<Run>>,
 }
 
 /// Does every task from the `first` on, removes the files of the run and stores the run however it
@@ -91,7 +91,7 @@ pub(crate) fn finish_or_hand_over(
     mut work: Work<Directory<'_>>,
     first: usize,
     observer: &mut dyn Observer,
-) -> Result<Run, Unstored> {
+) -> Result<Run, Box<Unstored>> {
     let scenario = work.request.scenario.clone();
     let tasks = tasks(&scenario);
     let done = tasks.get(..first).unwrap_or_default();
@@ -119,7 +119,10 @@ fn stopped_by(error: &RunError, status: &RunStatus) -> RunStatus {
 }
 
 /// Removes the files of the run and stores the run as it ended.
-fn conclude(mut work: Work<Directory<'_>>, observer: &mut dyn Observer) -> Result<Run, Unstored> {
+fn conclude(
+    mut work: Work<Directory<'_>>,
+    observer: &mut dyn Observer,
+) -> Result<Run, Box<Unstored>> {
     work.refresh();
     observer.event(Event::Preparing("removing flashlag's files"));
     // The data first, since a full storage may hold the run file too; the manifest last, since it
@@ -140,7 +143,7 @@ fn conclude(mut work: Work<Directory<'_>>, observer: &mut dyn Observer) -> Resul
         if let RunStatus::Failed { error: cause, .. } = &work.run.status {
             observer.event(Event::Note(&format!("the run ended: {cause}")));
         }
-        return Err(Unstored { error, run: Box::new(work.run) });
+        return Err(Box::new(Unstored { error, run: Some(Box::new(work.run)) }));
     }
     Ok(work.run)
 }

@@ -49,7 +49,7 @@ pub(crate) use files::Files;
 use files::OpenDirectory;
 use looks::LooksThread;
 
-pub(crate) use finish::{finish, finish_or_hand_over};
+pub(crate) use finish::{Unstored, finish, finish_or_hand_over};
 pub use prepare::Cost;
 pub(crate) use prepare::{DirectoryRequest, prepare};
 pub(crate) use witness::Witness;

@@ -1,0 +1,61 @@
+//! Limits of this process that are too low to work in: found before anything begins, since a lack of memory
+//! in its middle ends a program by a signal.
+
+use flashlag_units::Bytes;
+use rustix::process::{Resource, getrlimit};
+
+/// The stack that the program is sure to need, and the one that it takes where the limit is below that.
+const STACK: u64 = 4 << 20;
+const OWN_STACK: usize = 8 << 20;
+/// What a measurement or a simulation takes beside the program itself, at least.
+const MEMORY: u64 = 64 << 20;
+
+/// Runs all of the program, in a thread with a stack of its own where `ulimit -s` leaves too little.
+pub fn with_enough_stack(all: fn() -> std::process::ExitCode) -> std::process::ExitCode {
+    if getrlimit(Resource::Stack).current.is_none_or(|limit| limit >= STACK) {
+        return all();
+    }
+    let thread = std::thread::Builder::new().stack_size(OWN_STACK).spawn(all);
+    match thread.map(std::thread::JoinHandle::join) {
+        Ok(Ok(exit)) => exit,
+        // It has printed why.
+        Ok(Err(_)) => std::process::ExitCode::from(101),
+        // There is no room for a stack.
+        Err(_) => all(),
+    }
+}
+
+/// Why there is too little memory to measure or to simulate, and what to do; `None` if there is enough.
+pub fn too_little_memory() -> Option<String> {
+    let limit = getrlimit(Resource::As).current?;
+    let pages = std::fs::read_to_string("/proc/self/statm").ok()?;
+    let pages: u64 = pages.split(' ').next()?.parse().ok()?;
+    let taken = pages.saturating_mul(rustix::param::page_size() as u64);
+    sentence(limit, taken)
+}
+
+fn sentence(limit: u64, taken: u64) -> Option<String> {
+    (limit.saturating_sub(taken) < MEMORY).then(|| {
+        format!(
+            "this process may have {} of memory (ulimit -v), of which the program itself takes {}: it needs at \
+             least {} beside that; lift the limit with `ulimit -v unlimited` (a service: LimitAS=infinity)",
+            Bytes(limit),
+            Bytes(taken),
+            Bytes(MEMORY)
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_little_memory_is_what_is_left_beside_the_program() {
+        let mib = |mib: u64| mib << 20;
+        assert_eq!(sentence(mib(164), mib(100)), None);
+        let said = sentence(mib(163), mib(100)).unwrap();
+        assert!(said.contains("ulimit -v unlimited"), "{said}");
+        assert!(sentence(mib(20), mib(100)).is_some(), "more was taken before the limit was set");
+    }
+}
