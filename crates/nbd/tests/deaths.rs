@@ -5,6 +5,7 @@
 mod common;
 
 use std::io::{Read, Write};
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -170,27 +171,31 @@ fn a_client_that_has_ended_its_own_half_still_gets_all_answers() {
 
 /// A program that reads at a depth of 64, and is killed by -9.
 fn killed_while_it_reads(running: &Running, program: &dyn Fn() -> Child) {
+    let stat = || running.control().unwrap().stat().unwrap().host;
+    let before = stat().writes;
     let verifier = Verifier::start(running);
     let mut random = Pcg64Mcg::seed_from_u64(2);
+    let mut killed = 0;
     for _ in 0..deaths().div_ceil(10) {
         // What was read beyond a block a read is not the verifier's: the program is at work.
         let others = || {
-            let host = running.control().unwrap().stat().unwrap().host;
-            host.read_bytes.0 - BLOCK * host.reads
+            let host = stat();
+            host.read_bytes.0.saturating_sub(BLOCK * host.reads)
         };
         let before = others();
         let mut child = program();
-        while others() < before + (64 << 20) {
-            assert_eq!(child.try_wait().unwrap(), None, "it ended by itself");
+        // One that has read all there is ends by itself.
+        while others() < before + (64 << 20) && child.try_wait().unwrap().is_none() {
             std::thread::sleep(Duration::from_millis(1));
         }
         std::thread::sleep(Duration::from_millis(random.random_range(0..30)));
         child.kill().unwrap();
-        child.wait().unwrap();
+        killed += u64::from(child.wait().unwrap().signal() == Some(9));
     }
+    assert!(killed > 0, "each had ended by itself");
     let verified = verifier.end();
-    println!("{} killed; {verified:?}", deaths().div_ceil(10));
-    assert_eq!(running.control().unwrap().stat().unwrap().host.writes, verified.writes);
+    println!("{killed} killed; {verified:?}");
+    assert_eq!(stat().writes - before, verified.writes);
 }
 
 #[test]
@@ -204,6 +209,41 @@ fn programs_that_are_killed_while_they_read_do_not_take_the_device_from_another(
         bench.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
     };
     killed_while_it_reads(&running, &reads);
+    running.stop().unwrap();
+}
+
+#[test]
+fn nor_do_other_programs_that_are_killed() {
+    let Some(fio) = flashlag_need::program("fio", "fio") else { return };
+    let Some(nbdcopy) = flashlag_need::program("nbdcopy", "libnbd-bin") else { return };
+    let Some(running) = start(fast("zero")) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let quiet = |command: &mut Command| {
+        command.current_dir(&folder).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    };
+    let by_fio = || {
+        let mut fio = Command::new(&fio);
+        fio.args(["--name=reads", "--ioengine=nbd", "--rw=read", "--bs=1m", "--iodepth=64"]);
+        quiet(
+            fio.args(["--size=256m", "--time_based", "--runtime=600"])
+                .arg(format!("--uri={}", running.uri())),
+        )
+    };
+    killed_while_it_reads(&running, &by_fio);
+    running.stop().unwrap();
+    let running = start(fast("zero")).unwrap();
+    // Blocks that hold nothing are not read.
+    let mut client = connect(&running);
+    let data = vec![1; MIB as usize];
+    for at in 16..400 {
+        assert_eq!(client.write(at << 20, &data, false).unwrap(), 0);
+    }
+    let by_nbdcopy = || {
+        let mut nbdcopy = Command::new(&nbdcopy);
+        nbdcopy.args(["--requests=64", "--request-size=1048576", "--connections=1"]);
+        quiet(nbdcopy.args([&running.uri(), "null:"]))
+    };
+    killed_while_it_reads(&running, &by_nbdcopy);
     running.stop().unwrap();
 }
 

@@ -280,6 +280,19 @@ mod tests {
     }
 
     #[test]
+    fn a_run_that_found_no_room_is_handed_over_before_the_end() {
+        let (token, stop) = (token("full"), Arc::<AtomicBool>::default());
+        let hub = Hub::open(&token, stop).unwrap();
+        let run = Box::new(flashlag_testing::small_run());
+        hub.step(note("a"));
+        let ended = Outcome { error: Some("no room".to_owned()) };
+        hub.hand_over(run.clone());
+        hub.end(ended.clone());
+        let step = Line::Step { number: 1, step: note("a") };
+        assert_eq!(followed(&token, 0), [step, Line::Unstored { run }, Line::Ended(ended)]);
+    }
+
+    #[test]
     fn a_question_that_is_none_is_not_answered() {
         let (token, stop) = (token("odd"), Arc::<AtomicBool>::default());
         let hub = Hub::open(&token, stop).unwrap();
