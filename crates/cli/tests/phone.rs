@@ -24,7 +24,7 @@ fn a_run_on_a_phone_ends_in_a_verified_file_and_a_clean_phone() {
     assert_eq!(run.target.directory.as_deref(), Some("/data/local/tmp"));
     assert_eq!(run.label.as_deref(), Some("Pixel 4, three years old"));
     assert_eq!(run.phases.len(), 3);
-    assert!(run.phases.iter().all(|phase| phase.ops > 10));
+    assert!(run.phases.iter().all(|phase| phase.ops > 0));
     let model = run.environment.software.machine.value().unwrap();
     assert_eq!(model, "Google Pixel 4");
     // One reading before each test, one at the end, of the texts that this model prints.

@@ -61,7 +61,7 @@ fn a_phone_that_fills_up_during_a_run_costs_what_was_not_measured_yet_and_no_mor
     assert!(said.contains("No space left") && said.contains("--resume"), "{said}");
     let stored = bench.stored();
     assert!(!stored.phases.is_empty(), "{said}");
-    assert!(stored.phases[0].ops > 10 && !stored.phases[0].cut_short);
+    assert!(stored.phases[0].ops > 0 && !stored.phases[0].cut_short);
     assert!(
         matches!(&stored.status, RunStatus::Failed { error, .. } if error.contains("No space"))
     );
