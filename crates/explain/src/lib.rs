@@ -46,7 +46,7 @@ pub use plan::{Plan, SaveKind, is_fill};
 pub use remedy::finding;
 pub use set_up::set_up;
 pub use stalls::{is_usual, of_phase as stalls_of};
-pub use subjects::Subjects;
+pub use subjects::{Subjects, severest};
 pub use verdict::{FREEZE, LagVerdict, NOTICED, verdict};
 pub use verify::verify;
 

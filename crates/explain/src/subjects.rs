@@ -109,8 +109,9 @@ fn worst_stage<'a>(run: &Run, list: &[&'a Phase], main: &'a Phase) -> Option<&'a
     Some(severest(run, same).unwrap_or(main))
 }
 
-/// The one with the worst verdict; of several the one with most late, then with the longest tail.
-fn severest<'a>(run: &Run, phases: impl Iterator<Item = &'a Phase>) -> Option<&'a Phase> {
+/// The one with the worst verdict, of those that can be judged; of several the one with most late, then with
+/// the longest tail, then the last.
+pub fn severest<'a>(run: &Run, phases: impl Iterator<Item = &'a Phase>) -> Option<&'a Phase> {
     let judged = phases.filter_map(|phase| {
         let verdict = verdict(run, phase)?;
         let figures = Figures::of_phase(phase);

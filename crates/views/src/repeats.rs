@@ -10,7 +10,7 @@ use crate::headline::{Deciding, DecidingVerdict, TestVerdict};
 use crate::naming::{row_title, stage_of};
 use crate::overload::Overloads;
 use crate::verdict::Judgement;
-use crate::worst::{decides, worst};
+use crate::worst::{BESIDE, circumstances, decides, worst};
 
 /// The runs of one device, together.
 #[derive(Clone, Debug, PartialEq)]
@@ -163,31 +163,34 @@ fn judged(all: &[(&Run, &Phase)]) -> Judgement {
 }
 
 /// The outcome of one run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum RunOutcome {
     /// No save and no durable write was measured.
     NoWaits,
     /// Failed checks cover the deciding test.
     NotJudged,
-    /// The deciding test, and saves with a background writer if they are worse.
-    Judged { alone: LagVerdict, busy: Option<LagVerdict> },
+    /// The deciding test, and the worst of the others with its circumstances if it is worse.
+    Judged { alone: LagVerdict, worse: Option<(LagVerdict, String)> },
 }
 
 impl RunOutcome {
     fn of(run: &Run) -> RunOutcome {
         let Some(deciding) = Deciding::of(run) else { return RunOutcome::NoWaits };
-        let tests: Vec<TestVerdict<'_>> = run
-            .phases
-            .iter()
-            .map(|phase| TestVerdict {
+        let plan = Plan::of(run);
+        let deciding_row = |phase: &'_ Phase| {
+            let kind = decides(&plan, phase)?;
+            Some(circumstances(Some(kind), phase.background.is_some(), &row_title(run, phase)))
+        };
+        let tests = run.phases.iter().filter_map(|phase| {
+            Some(TestVerdict {
                 test: &phase.name,
                 state: phase.state,
                 verdict: verdict(run, phase),
-                busy: phase.operation == Operation::Save && phase.background.is_some(),
+                circumstances: deciding_row(phase)?,
             })
-            .collect();
-        match deciding.judge(&tests) {
-            Some(DecidingVerdict { alone, busy, .. }) => RunOutcome::Judged { alone, busy },
+        });
+        match deciding.judge(&tests.collect::<Vec<_>>()) {
+            Some(DecidingVerdict { alone, worse, .. }) => RunOutcome::Judged { alone, worse },
             None => RunOutcome::NotJudged,
         }
     }
@@ -196,7 +199,7 @@ impl RunOutcome {
 fn sentence(runs: &[Run], asked: usize) -> String {
     let outcomes: Vec<RunOutcome> = runs.iter().map(RunOutcome::of).collect();
     let words = |outcome: &RunOutcome| match outcome {
-        RunOutcome::Judged { alone, busy } => Some((*alone, *busy)),
+        RunOutcome::Judged { alone, worse } => Some((*alone, worse.clone())),
         _ => None,
     };
     let judged: Vec<_> = outcomes.iter().filter_map(words).collect();
@@ -214,20 +217,21 @@ fn sentence(runs: &[Run], asked: usize) -> String {
         };
     };
     let alike = judged.iter().filter(|(word, _)| *word == alone).count();
-    let busy = worst(judged.iter().filter_map(|(_, busy)| *busy)).filter(|busy| *busy > alone);
-    let as_busy = judged.iter().filter(|(_, word)| *word == busy).count();
+    let worse = judged.iter().filter_map(|(_, worse)| worse.as_ref());
+    let worse = worse.max_by_key(|(word, _)| *word).filter(|(word, _)| *word > alone);
+    let is_as_bad = |other: &Option<(LagVerdict, String)>| {
+        other.as_ref().map(|(word, _)| *word) == worse.map(|(word, _)| *word)
+    };
+    let as_bad = judged.iter().filter(|(_, other)| is_as_bad(other)).count();
     let (name, often) = (alone.name(), in_runs(alike, asked));
-    let first = match busy.map(|word| (word.name(), in_runs(as_busy, asked))) {
+    let first = match worse.map(|(word, how)| (word.name(), how, in_runs(as_bad, asked))) {
         None => format!("{}: {often}", capitalized(name)),
-        Some((worse, times)) => {
-            let worse = format!("{worse} beside another writer");
-            match (alone == LagVerdict::Smooth, times == often) {
-                (true, true) => format!("{}, and else {name}: {often}", capitalized(&worse)),
-                (true, false) => {
-                    format!("{} {times}, and else {name} {often}", capitalized(&worse))
-                }
-                (false, true) => format!("{}, and {worse}: {often}", capitalized(name)),
-                (false, false) => format!("{} {often}, and {worse} {times}", capitalized(name)),
+        Some((word, how, times)) => {
+            let (main, but) = if how == BESIDE { (" alone", "") } else { ("", "but ") };
+            let (main, worse) = (capitalized(name) + main, format!("{but}{word} {how}"));
+            match times == often {
+                true => format!("{main}, {worse}: {often}"),
+                false => format!("{main} {often}, {worse} {times}"),
             }
         }
     };

@@ -27,6 +27,18 @@ pub(crate) fn decides(plan: &Plan, phase: &Phase) -> Option<GroupKind> {
     write.then_some(GroupKind::DurableWrite)
 }
 
+/// The circumstances of saves with a background writer.
+pub(crate) const BESIDE: &str = "beside another writer";
+
+/// The circumstances of a row that is worse than the test that decides, within a sentence, by its kind, whether
+/// another writer is beside it, and its title.
+pub(crate) fn circumstances(kind: Option<GroupKind>, beside: bool, title: &str) -> String {
+    match kind {
+        Some(GroupKind::BusySave) if beside => BESIDE.to_owned(),
+        _ => format!("in {title}"),
+    }
+}
+
 /// The worst of several verdicts; `None` if none was given.
 pub(crate) fn worst(verdicts: impl IntoIterator<Item = LagVerdict>) -> Option<LagVerdict> {
     verdicts.into_iter().max()

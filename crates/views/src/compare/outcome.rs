@@ -5,11 +5,10 @@ use flashlag_schema::{Run, State};
 
 use super::{CompareRow, Subject};
 use crate::headline::{Deciding, DecidingVerdict, TestVerdict};
-use crate::worst::GroupKind;
-use crate::worst::worst;
+use crate::worst::{circumstances, worst};
 
 /// The outcome of one subject.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// The worst of the test that decides, in all its stages.
     pub alone: LagVerdict,
@@ -21,8 +20,8 @@ pub struct Outcome {
     pub several: bool,
     /// Whether the test that decides has something beside it, there being no other.
     pub beside: bool,
-    /// Saves beside another writer, where they are worse.
-    pub busy: Option<LagVerdict>,
+    /// The worst of the other tests with its circumstances, if it is worse.
+    pub worse: Option<(LagVerdict, String)>,
 }
 
 /// The stages, by which is named first.
@@ -63,10 +62,10 @@ impl Outcome {
                 test: &row.test,
                 state: row.state,
                 verdict: verdict(row, subject),
-                busy: row.kind == Some(GroupKind::BusySave) && row.beside,
+                circumstances: circumstances(row.kind, row.beside, &row.title),
             })
             .collect();
-        let DecidingVerdict { alone, busy, stages } = deciding.judge(&tests)?;
+        let DecidingVerdict { alone, worse, stages } = deciding.judge(&tests)?;
         let of_state = |state: State| {
             let stages = stages.iter().filter(|(known, _)| *known == state);
             worst(stages.filter_map(|(_, verdict)| *verdict))
@@ -81,7 +80,7 @@ impl Outcome {
             stage: stage.filter(|_| later),
             several: measured.count() > 1,
             beside: own.all(|row| row.beside),
-            busy,
+            worse,
         })
     }
 }

@@ -9,7 +9,7 @@ use super::{CompareRow, Ratio, Subject};
 use crate::format;
 use crate::headline::Deciding;
 use crate::worst::GroupKind;
-use crate::worst::worst;
+use crate::worst::{BESIDE, worst};
 
 /// What each is like by the test that its run's headline decides by, and how long the slow
 /// operations of the row that decides took.
@@ -58,10 +58,10 @@ fn sentences(
         let alike = |known: &Outcome| predicate(known, 1) == predicate(outcome, 1);
         match groups.iter_mut().find(|(known, _)| alike(known)) {
             Some((_, of_group)) => of_group.push(subject),
-            None => groups.push((*outcome, vec![subject])),
+            None => groups.push((outcome.clone(), vec![subject])),
         }
     }
-    groups.sort_by_key(|(outcome, _)| (outcome.alone, outcome.busy));
+    groups.sort_by_key(|(outcome, _)| (outcome.alone, outcome.worse.clone()));
     let named = |of_group: &[usize]| {
         let names: Vec<String> = of_group.iter().map(|s| subjects[*s].name.clone()).collect();
         format::list(&names)
@@ -107,10 +107,10 @@ pub fn main_row(rows: &[CompareRow], state: State) -> Option<&CompareRow> {
     of_state().find(is_write).or_else(|| of_state().next())
 }
 
-/// `lags`, `both freeze once full`, `stays smooth, full or empty`, `lags, and freezes beside another
+/// `lags`, `both freeze once full`, `stays smooth, full or empty`, `is smooth alone but lags beside another
 /// writer`.
 fn predicate(outcome: &Outcome, subjects: usize) -> String {
-    let Outcome { alone, new, stage, several, beside, busy } = *outcome;
+    let Outcome { alone, new, stage, several, beside, .. } = *outcome;
     let all = match subjects {
         1 => "",
         2 => "both ",
@@ -134,13 +134,12 @@ fn predicate(outcome: &Outcome, subjects: usize) -> String {
         (Some(State::Idle), _) => " after idling",
     };
     let when = format!("{when}{}", if beside { " beside another writer" } else { "" });
-    let Some(worse) = busy.map(|word| self::verb(word, subjects == 1, false)) else {
-        return verb + &when;
-    };
-    match smooth {
-        true => format!("{worse} beside another writer, and else {verb}{when}"),
-        false => format!("{verb}{when}, and {worse} beside another writer"),
-    }
+    let Some((worse, circumstances)) = &outcome.worse else { return verb + &when };
+    let alone = if circumstances == BESIDE { " alone" } else { "" };
+    let comma = if when.starts_with(',') { "," } else { "" };
+    let but = if smooth { "but" } else { "and" };
+    let worse = self::verb(*worse, subjects == 1, false);
+    format!("{verb}{alone}{when}{comma} {but} {worse} {circumstances}")
 }
 
 fn verb(verdict: LagVerdict, one: bool, staged: bool) -> &'static str {

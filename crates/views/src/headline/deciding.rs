@@ -15,15 +15,16 @@ pub struct Deciding {
 }
 
 /// A test of a run or of one side, with its verdict.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct TestVerdict<'a> {
     /// Its name in the scenario.
     pub test: &'a str,
     pub state: State,
     /// `None` if a failed check covers it, or nothing was measured.
     pub verdict: Option<LagVerdict>,
-    /// Whether it is saves with a background writer.
-    pub busy: bool,
+    /// Its circumstances beside those of the deciding test, within a sentence: `beside another writer`, `in SQLite
+    /// insert, WAL`.
+    pub circumstances: String,
 }
 
 /// The verdict of a run by the deciding test.
@@ -31,8 +32,8 @@ pub struct TestVerdict<'a> {
 pub struct DecidingVerdict {
     /// The worst of its stages.
     pub alone: LagVerdict,
-    /// Saves with a background writer in the same stage, if they are worse.
-    pub busy: Option<LagVerdict>,
+    /// The worst of all other tests with its circumstances, if it is worse.
+    pub worse: Option<(LagVerdict, String)>,
     /// The stages of the test with their verdicts, in the given order.
     pub stages: Vec<(State, Option<LagVerdict>)>,
 }
@@ -53,11 +54,13 @@ impl Deciding {
             return None;
         }
         let alone = worst(own().filter_map(|tested| tested.verdict))?;
-        let beside = tests
-            .iter()
-            .filter(|tested| tested.busy && tested.test != self.test && tested.state == self.state);
-        let busy = worst(beside.filter_map(|tested| tested.verdict));
+        let others = tests.iter().filter(|tested| tested.test != self.test);
+        let others = others.filter_map(|tested| Some((tested.verdict?, &tested.circumstances)));
+        let worse = others.filter(|(verdict, _)| *verdict > alone);
+        // The first of the worst.
+        let worse = worse.reduce(|worst, next| if next.0 > worst.0 { next } else { worst });
         let stages = own().map(|tested| (tested.state, tested.verdict)).collect();
-        Some(DecidingVerdict { alone, busy: busy.filter(|busy| *busy > alone), stages })
+        let worse = worse.map(|(verdict, circumstances)| (verdict, circumstances.clone()));
+        Some(DecidingVerdict { alone, worse, stages })
     }
 }

@@ -4,6 +4,7 @@ mod believe;
 mod change;
 mod deciding;
 mod words;
+mod worse;
 
 use flashlag_explain::{Figures, LagVerdict, Subjects, cpu_cause, failed_for, verdict};
 use flashlag_schema::replay::ReplayLevel;
@@ -17,6 +18,7 @@ use crate::standing::simulated_device;
 pub(crate) use deciding::{Deciding, DecidingVerdict, TestVerdict};
 
 pub use believe::Believe;
+use worse::Worse;
 
 /// The headline of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -185,39 +187,84 @@ fn no_verdict_words(run: &Run, why: &NoVerdict, phase: Option<&Phase>) -> (Strin
 fn verdict_words(run: &Run, subjects: &Subjects<'_>) -> (String, String) {
     let Some(worst) = subjects.worst else { return without_waits(run) };
     let verdict = verdict(run, worst);
-    let clause = words::late_clause(run, worst);
-    let when = words::how_it_came(run, worst);
-    let sentence = match (verdict, subjects.new_verdict(run)) {
-        (None, _) => "Nothing to judge: the main test has no operations.".to_owned(),
-        (Some(LagVerdict::Smooth), Some(LagVerdict::Smooth)) => {
-            let states = match words::all_states_are_judged(run, worst) {
-                true => "every state",
-                false => "every state that can be judged",
-            };
-            format!("Smooth in {states}. {}, {clause}.", capitalized(&when))
-        }
-        (Some(verdict), Some(new)) if verdict == new => {
-            let even = words::even_when_new(run, new);
-            format!("{even}. {}, {clause}.", capitalized(&when))
-        }
-        (Some(verdict), Some(new)) => {
-            let (first, later) = (words::when_new(run, new), verdict.name());
-            format!("{first}, {later} {when}: {clause}.")
-        }
-        (Some(verdict), None) if words::is_of_several_stages(run, worst) => {
-            format!("{} {when}: {clause}.", capitalized(verdict.name()))
-        }
-        (Some(verdict), None) => format!("{}: {clause}.", capitalized(verdict.name())),
+    let worse = Worse::than(run, worst, verdict);
+    let (sentence, main) = match &worse {
+        Some(worse) => with_worse(run, subjects, (worst, verdict), worse),
+        None => (of_main(run, subjects, (worst, verdict)), None),
+    };
+    let is_said = |phase: Option<&Phase>| {
+        phase.is_some_and(|phase| worse.as_ref().is_some_and(|it| std::ptr::eq(it.phase, phase)))
     };
     let more = [
+        main,
         words::once_full(run, subjects),
-        words::other_journal(run, subjects),
+        words::other_journal(run, subjects).filter(|_| !is_said(subjects.other_journal)),
         words::recovery(run, subjects).filter(|_| verdict != Some(LagVerdict::Smooth)),
-        words::busy(run, subjects),
+        words::busy(run, subjects).filter(|_| !is_said(subjects.busy)),
         change::in_passing(run),
         ending(run),
     ];
     (sentence, joined(more))
+}
+
+/// The sentence where no other test has a worse verdict.
+fn of_main(
+    run: &Run,
+    subjects: &Subjects<'_>,
+    (worst, verdict): (&Phase, Option<LagVerdict>),
+) -> String {
+    let clause = words::late_clause(run, worst);
+    let when = words::how_it_came(run, worst);
+    let Some(verdict) = verdict else {
+        return "Nothing to judge: the main test has no operations.".to_owned();
+    };
+    match subjects.new_verdict(run) {
+        Some(new) if verdict == new => {
+            let lead = words::in_every_state(run, worst, verdict);
+            format!("{lead}. {}, {clause}.", capitalized(&when))
+        }
+        Some(new) => {
+            format!("{}, {} {when}: {clause}.", words::when_new(run, new), verdict.name())
+        }
+        None if words::is_of_several_stages(run, worst) => {
+            format!("{} {when}: {clause}.", capitalized(verdict.name()))
+        }
+        None => format!("{}: {clause}.", capitalized(verdict.name())),
+    }
+}
+
+/// The sentence that names both, and one on the main test: `Smooth alone, overloaded beside another writer:
+/// only …`, `Alone, none of 1,000 SQLite saves misses …`.
+fn with_worse(
+    run: &Run,
+    subjects: &Subjects<'_>,
+    (worst, verdict): (&Phase, Option<LagVerdict>),
+    worse: &Worse<'_>,
+) -> (String, Option<String>) {
+    let bad = format!(
+        "{} {}: {}.",
+        worse.verdict.name(),
+        worse.own,
+        words::late_clause(run, worse.phase)
+    );
+    let Some(verdict) = verdict else { return (capitalized(&bad), None) };
+    let clause = words::late_clause(run, worst);
+    let when = words::how_it_came(run, worst);
+    let several = words::is_of_several_stages(run, worst);
+    let lead = match subjects.new_verdict(run) {
+        Some(new) if verdict == new => {
+            format!("{} {}", words::in_every_state(run, worst, verdict), worse.main)
+        }
+        Some(new) => format!("{}, {} {when}", words::when_new(run, new), verdict.name()),
+        None if several => format!("{} {} {when}", capitalized(verdict.name()), worse.main),
+        None => format!("{} {}", capitalized(verdict.name()), worse.main),
+    };
+    let main = match (several, worse.main.starts_with("for ")) {
+        (true, _) => format!("{} {when}, {clause}.", capitalized(&worse.main)),
+        (false, true) => format!("{}.", capitalized(&clause)),
+        (false, false) => format!("{}, {clause}.", capitalized(&worse.main)),
+    };
+    (format!("{lead}, {bad}"), Some(main))
 }
 
 /// Why there is no verdict on lag.

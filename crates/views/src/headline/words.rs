@@ -13,10 +13,22 @@ pub fn when_new(run: &Run, verdict: LagVerdict) -> String {
 }
 
 /// `Lags even when new`, `Lags as found`.
-pub fn even_when_new(run: &Run, verdict: LagVerdict) -> String {
+fn even_when_new(run: &Run, verdict: LagVerdict) -> String {
     let when = when(run, State::New);
     let even = if when.starts_with("when") { "even " } else { "" };
     format!("{} {even}{when}", capitalized(verdict.name()))
+}
+
+/// `Smooth in every state`, `Lags even when new`: the verdict when new is that of the worst state.
+pub fn in_every_state(run: &Run, worst: &Phase, verdict: LagVerdict) -> String {
+    if verdict != LagVerdict::Smooth {
+        return even_when_new(run, verdict);
+    }
+    let states = match all_states_are_judged(run, worst) {
+        true => "every state",
+        false => "every state that can be judged",
+    };
+    format!("Smooth in {states}")
 }
 
 /// The stage of a phase within a sentence: `once full (run 2)`, `after filling and
@@ -41,7 +53,7 @@ pub fn is_of_several_stages(run: &Run, phase: &Phase) -> bool {
 }
 
 /// Whether the test was measured in each stage of the scenario, without failed checks.
-pub fn all_states_are_judged(run: &Run, phase: &Phase) -> bool {
+fn all_states_are_judged(run: &Run, phase: &Phase) -> bool {
     let same = run.phases.iter().filter(|other| other.name == phase.name);
     let mut stages = same.map(|other| (other.state, other.run, failures_of(run, other).is_empty()));
     let judged = stages.all(|(_, _, trusted)| trusted);
