@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-#[path = "../../engine/tests/common/mod.rs"]
+#[path = "../../engine/tests/it/common/mod.rs"]
 mod common;
 
 use std::collections::BTreeMap;

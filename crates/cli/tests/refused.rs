@@ -1,7 +1,7 @@
 //! Runs where the kernel or the filesystem refuses a call that we would rather have.
 #![allow(clippy::unwrap_used)]
 
-#[path = "../../engine/tests/common/mod.rs"]
+#[path = "../../engine/tests/it/common/mod.rs"]
 mod common;
 
 use std::fs;

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-#[path = "../../engine/tests/common/loop_mount.rs"]
+#[path = "../../engine/tests/it/common/loop_mount.rs"]
 #[allow(dead_code, reason = "what other tests need of it")]
 mod loop_mount;
 

@@ -28,7 +28,7 @@ const SPARE: u64 = (16 << 30) / 100 * 7;
 
 /// The device, whose blocks are of one die: 256 pages each.
 fn model() -> Result<Model, Box<dyn Error>> {
-    let text = include_str!("../tests/data/small.toml")
+    let text = include_str!("../tests/it/data/small.toml")
         .replace("\"mlc\"", "\"slc\"")
         .replace("pages_per_block = { value = 64", "pages_per_block = { value = 256")
         .replace("\"64MiB\"", "\"16GiB\"")

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::{none, root};
+use crate::source::Source;
+use crate::{crate_names, none, root};
 
 /// A path within a crate's name, as the document writes it: `lab/src/spec.rs`, `lab/src/layout`.
 fn is_path(word: &str) -> bool {
@@ -121,4 +122,37 @@ fn a_link_to_a_heading_that_is_not_there_is_broken() {
     assert!(!is_broken(&document, "docs/architecture.md#floors"));
     assert!(is_broken(&document, "docs/architecture.md#storeys"));
     assert!(is_broken(&document, "docs/absent.md"));
+}
+
+/// Whether the text of a source file has an example that rustdoc would compile: a fence that opens without the
+/// name of another language.
+fn has_example(text: &str) -> bool {
+    let mut open = false;
+    text.lines().any(|line| {
+        let Some(rest) = line.trim_start().strip_prefix("//") else { return false };
+        let Some(language) = rest.trim_start_matches(['/', '!']).trim().strip_prefix("```") else {
+            return false;
+        };
+        open = !open;
+        open && ["", "rust", "no_run", "should_panic", "compile_fail"].contains(&language)
+    })
+}
+
+#[test]
+fn every_crate_with_examples_in_its_documentation_has_them_run() {
+    let mut unrun = Vec::new();
+    let mut with = 0;
+    for name in crate_names() {
+        let folder = root().join("crates").join(&name);
+        let within = format!("crates/{name}/src/");
+        let mut sources = Source::all().iter().filter(|source| source.path.starts_with(&within));
+        let examples = sources.any(|source| has_example(&source.text));
+        with += usize::from(examples);
+        let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+        if examples && manifest.contains("doctest = false") {
+            unrun.push(format!("crates/{name}: remove `doctest = false` from Cargo.toml"));
+        }
+    }
+    assert!(with >= 3, "{with} crates with examples");
+    none("examples in documentation are run", unrun);
 }

@@ -40,7 +40,7 @@ fn planted(id: FindingId) -> Option<(Run, Run)> {
         IdleWakeUp => of_waits(StallCause::WakeUp),
         CollectionPeriod => of_waits(StallCause::GarbageCollection),
         BelowClass => (reads(1499.0, card(1)), reads(1500.0, card(1))),
-        // A forecast alone shows it: crates/predict/tests/effect.rs has its cases.
+        // A forecast alone shows it: crates/predict/tests/it/effect.rs has its cases.
         OtherFilesystem => return None,
         FragmentedDatabase | Swapping | Throttled | FuseOnPath | SoftwareEncryption | Overlay
         | LoopDevice | VirtualDisk | NotOnFlash | NoBarrier | NoJournal | FilesystemErrors

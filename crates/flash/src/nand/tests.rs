@@ -7,7 +7,7 @@ use super::*;
 
 /// One die of SLC on one channel: 50 us, 600 us, 3 ms; 4096 bytes take 40,960 ns.
 fn model() -> Model {
-    let text = include_str!("../../tests/data/small.toml").replace("\"mlc\"", "\"slc\"");
+    let text = include_str!("../../tests/it/data/small.toml").replace("\"mlc\"", "\"slc\"");
     Profile::parse(&text).unwrap().model().unwrap()
 }
 

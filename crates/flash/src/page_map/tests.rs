@@ -6,7 +6,7 @@ use flashlag_units::{Bytes, Text};
 use super::*;
 use crate::front::{Store, UnitWrite};
 
-const SMALL: &str = include_str!("../../tests/data/small.toml");
+const SMALL: &str = include_str!("../../tests/it/data/small.toml");
 
 /// A map of `blocks` × `units` with this share of spare slots, those that are always free aside.
 fn bare(policy: GcPolicy, choices: Option<u32>, blocks: u32, units: u32, spare: f64) -> PageStore {
@@ -53,7 +53,7 @@ fn holds(what: &str, found: f64, expected: f64) {
 
 /// Every row of the table of analytic results whose number leaves this rest, at 10,000 blocks.
 fn rows_hold(rest: usize) {
-    let rows = include_str!("../../tests/data/write_amplification.csv");
+    let rows = include_str!("../../tests/it/data/write_amplification.csv");
     let rows: Vec<&str> = rows.lines().skip(1).collect();
     assert_eq!(rows.len(), 29);
     for row in rows.iter().skip(rest).step_by(2) {

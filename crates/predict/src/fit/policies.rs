@@ -391,7 +391,7 @@ mod tests {
     use super::*;
 
     fn candidate(variant: usize, off: f64) -> Candidate {
-        let text = include_str!("../../tests/common/small.toml");
+        let text = include_str!("../../tests/it/common/small.toml");
         let point = Point { places: Vec::new(), residuals: vec![off] };
         Candidate { base: Profile::parse(text).unwrap(), point, variant, steps: Vec::new() }
     }

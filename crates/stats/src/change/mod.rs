@@ -1,5 +1,5 @@
 //! Change points of an interval series: level shifts of throughput or latency, and stalls at
-//! regular distances. Pure; finds nothing in noise (`tests/change.rs` measures the rate of false
+//! regular distances. Pure; finds nothing in noise (`tests/it/change.rs` measures the rate of false
 //! findings, below 1 %).
 //!
 //! Levels are found by ranks (`segment`), so outliers and the shape of the noise do not matter, and

@@ -1,0 +1,296 @@
+//! Changes to the closed form, whose effect is known.
+
+use std::sync::Mutex;
+
+use crate::common::daily::Daily;
+use crate::common::{ClosedForm, lifecycle, profile};
+use flashlag_predict::change::{
+    Change, DaysOfUse, Forecast, PredictOptions, Situation, parse, parse_levels, predict,
+    situation_of, sweep,
+};
+use flashlag_predict::{PredictError, Simulation, SimulationError, Simulator};
+use flashlag_schema::published::Published;
+use flashlag_schema::scenario::{Scenario, Step};
+use flashlag_schema::target::{Kind, MountSpec};
+use flashlag_term::{Style, predict as draw};
+
+fn start(filesystem: &str) -> Situation {
+    Situation::new(&profile(), filesystem).unwrap()
+}
+
+fn forecast(filesystem: &str, changes: &str) -> Forecast {
+    let changes = parse(changes).unwrap();
+    let simulator = ClosedForm::default();
+    let options = PredictOptions::default();
+    let forecast = predict(&start(filesystem), &changes, &[], &simulator, &options).unwrap();
+    let ages = changes.iter().any(|change| matches!(change, Change::Age(_)));
+    assert_eq!(simulator.runs(), changes.len() + 1 + usize::from(ages), "and one only filled");
+    forecast
+}
+
+#[test]
+fn shares_of_the_steps_sum_up_to_the_whole() {
+    let forecast = forecast("f2fs,nobarrier", "nobarrier=off,fs=ext4,fuse=on");
+    let shares: Vec<f64> = forecast.steps.iter().map(|step| step.share.unwrap()).collect();
+    assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{shares:?}");
+    assert!(shares.iter().all(|share| *share > 0.05), "{shares:?}");
+    assert_eq!(forecast.steps[1].filesystem, "ext4");
+    assert_eq!(forecast.steps[2].filesystem, "ext4,fuse");
+}
+
+#[test]
+fn flushes_are_the_reason_where_they_are() {
+    let forecast = forecast("ext4", "nobarrier=on");
+    let reason = &forecast.steps[0].reasons[0];
+    assert!(reason.contains("2.0 flushes before, 0.0 after"), "{reason}");
+    let (before, after) = (forecast.before.durable().unwrap(), forecast.after().durable().unwrap());
+    assert!(after.p50_ns.unwrap() < before.p50_ns.unwrap() - 900e3);
+}
+
+#[test]
+fn a_change_that_does_nothing_says_so() {
+    let forecast = forecast("ext4", "nand.pages_per_block=128");
+    assert_eq!(forecast.steps[0].reasons, ["no figure changes by more than 2%"]);
+    assert_eq!(forecast.steps[0].share, None);
+}
+
+#[test]
+fn a_journal_mode_changes_saves_alone() {
+    let forecast = forecast("ext4", "journal=delete");
+    assert_eq!(forecast.steps[0].share, None);
+    assert_eq!(forecast.steps[0].share_of_saves, Some(1.0));
+    assert!(forecast.steps[0].reasons[0].starts_with("a save takes"));
+}
+
+#[test]
+fn full_storage_is_slower_and_more_spare_helps() {
+    let forecast = forecast("ext4", "full=90%,spare=1GiB,spare=2GiB");
+    let shares: Vec<f64> = forecast.steps.iter().map(|step| step.share.unwrap()).collect();
+    assert!(shares[0] > 1.0 && shares[1] < 0.0, "{shares:?}");
+    assert!(forecast.steps[0].beyond[0].contains("full storage"));
+    assert_eq!(forecast.steps[1].beyond, Vec::<String>::new(), "within its range");
+    assert!(forecast.steps[2].beyond[0].contains("30MiB"), "{:?}", forecast.steps[2].beyond);
+}
+
+#[test]
+fn a_level_beyond_the_published_ones_is_a_warning() {
+    let row = Published {
+        device: "small".to_owned(),
+        condition: "filled-run-1".to_owned(),
+        workload: "rand_write_4k".to_owned(),
+        metric: "throughput".to_owned(),
+        value: 1.0,
+        unit: "MB/s".to_owned(),
+        source: "test".to_owned(),
+        ..Published::default()
+    };
+    let mut start = start("ext4");
+    start.profile.checks[0].leave = Some("2GB".to_owned());
+    let options = PredictOptions::default();
+    let beyond = |level: &str| {
+        let changes = parse(level).unwrap();
+        let simulator = ClosedForm::default();
+        let rows = std::slice::from_ref(&row);
+        predict(&start, &changes, rows, &simulator, &options).unwrap().steps[0].beyond.clone()
+    };
+    assert!(beyond("full=95%")[0].contains("77% full at most"), "{:?}", beyond("full=95%"));
+    assert!(beyond("full=40%")[0].contains("extrapolated"));
+    assert_eq!(beyond("full=76%"), Vec::<String>::new());
+}
+
+/// Keeps the scenarios it is given, in their order: one simulation at a time.
+#[derive(Default)]
+struct Listening {
+    inner: ClosedForm,
+    heard: Mutex<Vec<Scenario>>,
+}
+
+impl Simulator for Listening {
+    fn threads(&self) -> usize {
+        1
+    }
+
+    fn simulate(
+        &self,
+        simulation: &Simulation<'_>,
+    ) -> Result<flashlag_schema::Run, SimulationError> {
+        self.heard.lock().unwrap().push(simulation.scenario.clone());
+        self.inner.simulate(simulation)
+    }
+}
+
+#[test]
+fn a_year_is_a_year_of_days_and_maintenance_trims_once_a_day_at_most() {
+    let simulator = Listening::default();
+    let changes = parse("full=50%,age=60d,idle_maintenance=on").unwrap();
+    let options = PredictOptions::default();
+    predict(&start("ext4"), &changes, &[], &simulator, &options).unwrap();
+    let heard = simulator.heard.into_inner().unwrap();
+    // A night's rest is before the tests of each.
+    let count = |index: usize, wanted: &dyn Fn(&Step) -> bool| {
+        heard[index].steps.iter().filter(|step| wanted(step)).count()
+    };
+    let trims = |index: usize| count(index, &|step| matches!(step, Step::Trim));
+    let idles = |index: usize| count(index, &|step| matches!(step, Step::Idle { .. }));
+    assert_eq!((idles(1), trims(1)), (1, 0));
+    assert_eq!((idles(2), trims(2)), (121, 0));
+    assert_eq!(idles(3), 122, "and the night after the last day, with its trim");
+    assert!((51..=61).contains(&trims(3)), "{}", trims(3));
+}
+
+#[test]
+fn a_sweep_gets_slower_as_storage_fills() {
+    let levels = parse_levels("full=10%..95%").unwrap();
+    assert_eq!(levels.len(), 10);
+    let simulator = ClosedForm::default();
+    let options = PredictOptions::default();
+    let sweep = sweep(&start("ext4"), &levels, &[], &simulator, &options).unwrap();
+    let medians: Vec<f64> =
+        sweep.levels.iter().map(|level| level.figures.durable().unwrap().p50_ns.unwrap()).collect();
+    assert!(medians.is_sorted(), "{medians:?}");
+    assert!(medians[9] > 1.2 * medians[0], "{medians:?}");
+    let text = draw::sweep(&sweep, Style::PLAIN);
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    assert!(text.contains("95%"), "{text}");
+}
+
+#[test]
+fn a_sweep_that_is_none_is_refused() {
+    for text in ["full=10%", "full=50%..10%", "age=1d..2d", "full=0.1..0.5"] {
+        let error = parse_levels(text).unwrap_err();
+        assert!(matches!(error, PredictError::Change { .. }), "{text}");
+    }
+}
+
+#[test]
+fn a_buffer_appears_and_goes() {
+    let forecast = forecast("ext4", "buffer=1MB,buffer=none");
+    assert_eq!(forecast.steps.len(), 2);
+    assert!(forecast.steps[0].beyond[0].contains("buffer.size"));
+}
+
+#[test]
+fn a_change_that_makes_no_device_names_the_parameter() {
+    let changes = parse("nand.program=0us").unwrap();
+    let simulator = ClosedForm::default();
+    let options = PredictOptions::default();
+    let error = predict(&start("ext4"), &changes, &[], &simulator, &options).unwrap_err();
+    assert!(error.to_string().contains("nand.program"), "{error}");
+}
+
+#[test]
+fn a_simulated_run_brings_its_device_and_a_measured_one_must_be_fitted() {
+    let mut run = ClosedForm::default()
+        .simulate(&Simulation {
+            profile: &profile(),
+            mount: &MountSpec::parse(Kind::Sim, "f2fs,fuse").unwrap(),
+            scenario: &lifecycle(),
+            seed: 1,
+            leave: None,
+        })
+        .unwrap();
+    let situation = situation_of(&run, "RUN.json", false).unwrap();
+    assert_eq!(situation.mount.to_string(), "f2fs,fuse");
+    run.target.profile = None;
+    let error = situation_of(&run, "RUN.json", false).unwrap_err().to_string();
+    assert!(error.contains("flashlag fit RUN.json"), "{error}");
+}
+
+#[test]
+fn a_forecast_fits_a_terminal() {
+    let changes = "nobarrier=off,fs=ext4,fuse=on,full=90%,age=3d,idle_maintenance=on,encrypt=on";
+    let text = draw::forecast(&forecast("f2fs,nobarrier", changes), Style::PLAIN);
+    for line in text.lines() {
+        assert!(line.chars().count() <= 100, "{line}");
+    }
+    for wanted in ["as it is", "share p50", "extrapolated: ", "Assumed:"] {
+        assert!(text.contains(wanted), "{wanted}: {text}");
+    }
+}
+
+fn lived(quicker: f64, change: &str) -> (DaysOfUse, String) {
+    let simulator = Daily { quicker, ..Daily::default() };
+    let changes = parse(change).unwrap();
+    let options = PredictOptions::default();
+    let forecast = predict(&start("ext4"), &changes, &[], &simulator, &options).unwrap();
+    let words: Vec<String> =
+        draw::forecast(&forecast, Style::PLAIN).split_whitespace().map(ToOwned::to_owned).collect();
+    (forecast.after().lived.clone().unwrap(), words.join(" "))
+}
+
+#[test]
+fn days_are_simulated_until_they_are_alike_and_the_rest_is_extrapolated() {
+    let (alike, text) = lived(0.0, "full=50%,age=60d");
+    assert_eq!((alike.simulated, alike.asked), (12, 60));
+    assert!(text.contains("extrapolated: 12 of 60 days were simulated"), "{text}");
+    let (drifting, _) = lived(0.5, "full=50%,age=60d");
+    assert!((13..40).contains(&drifting.simulated), "{drifting:?}");
+    assert!(drifting.changing.unwrap().abs() < 0.02, "{drifting:?}");
+}
+
+#[test]
+fn the_days_left_out_wear_as_simulated_days_do_and_neither_filling_nor_tests_count_as_daily() {
+    for (days, simulated) in [(60, 12), (11, 11), (1, 1)] {
+        let (lived, text) = lived(0.0, &format!("full=50%,age={days}d"));
+        assert_eq!((lived.simulated, lived.asked), (simulated, days));
+        let expected = (2.0 + 0.1 * days as f64) / 100.0;
+        assert!((lived.life_used.unwrap() - expected).abs() < 1e-9, "{lived:?}");
+        assert!(text.contains("of the rated cycles are used"), "{text}");
+    }
+}
+
+#[test]
+fn days_that_never_become_alike_are_all_simulated() {
+    // Six days against six: eleven are too few to say.
+    let (short, text) = lived(0.0, "age=11d");
+    assert_eq!((short.simulated, short.changing), (11, None));
+    assert!(text.contains("simulated: all 11 days"), "{text}");
+    let (drifting, text) = lived(0.9, "age=14d");
+    assert_eq!(drifting.simulated, 14);
+    assert!(drifting.changing.unwrap() > 0.02, "{drifting:?}");
+    assert!(text.contains("more than in the 6 before"), "{text}");
+}
+
+#[test]
+fn writes_over_what_is_stored_go_on_until_figures_are_steady_and_the_forecast_says_so() {
+    let settled = |quicker: f64, nearer: f64| {
+        let simulator = Daily { quicker, nearer, ..Daily::default() };
+        let changes = parse("full=90%").unwrap();
+        let options = PredictOptions::default();
+        let forecast = predict(&start("ext4"), &changes, &[], &simulator, &options).unwrap();
+        let text = draw::forecast(&forecast, Style::PLAIN);
+        let words: Vec<&str> = text.split_whitespace().collect();
+        (forecast.after().settling.unwrap(), words.join(" "))
+    };
+    let (even, text) = settled(0.0, 0.8);
+    // The closed form ends each of its tests after 1200 writes.
+    let round = 1200 * 4096;
+    assert_eq!((even.written.0, even.steady), (10 * round, true), "a day's writes: {even:?}");
+    assert!(text.contains("written before: 49 MB over all that is stored"), "{text}");
+    assert!(text.contains("until figures were steady"), "{text}");
+    let (drifting, _) = settled(0.5, 0.8);
+    assert!(drifting.steady && drifting.written.0 > 10 * round, "{drifting:?}");
+    // A few percent slower from round to round, up to the last of three days'.
+    let (never, text) = settled(0.9, 0.98);
+    assert_eq!((never.written.0, never.steady), (30 * round, false), "{never:?}");
+    assert!(text.contains("until figures were not steady"), "{text}");
+}
+
+#[test]
+fn what_is_measured_is_written_over_all_that_is_stored() {
+    let simulator = Listening::default();
+    let changes = parse("full=90%").unwrap();
+    let options = PredictOptions::default();
+    predict(&start("ext4"), &changes, &[], &simulator, &options).unwrap();
+    let heard = simulator.heard.into_inner().unwrap();
+    let room = profile().model().unwrap().map.capacity.0.0;
+    let span = |index: usize, name: &str| match &heard[index].tests[name] {
+        flashlag_schema::scenario::Test::Io(io) => io.span.unwrap().0.0,
+        _ => 0,
+    };
+    for test in ["settle", "rand_write_4k", "rand_read_4k", "lay_out"] {
+        let share = span(1, test) as f64 / room as f64;
+        assert!((0.899..0.9001).contains(&share), "{test}: {share}");
+    }
+    assert!(span(0, "rand_write_4k") < room / 10, "a new device is nearly empty");
+}
