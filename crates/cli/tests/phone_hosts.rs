@@ -120,8 +120,12 @@ fn a_file_that_is_not_flashlags_is_named_with_the_way_out_and_left_alone() {
         assert!(shell(&format!("rm -r {path}")).status.success());
     }
     // Its own names are its own, whatever they are by now.
-    for make in ["ln -s /data/local/tmp/elsewhere F/run.json", "mkfifo F/run.json", "mkfifo F/lock", "echo cut short >F/flashlag-e9088746ee2ba8af-30280ddc.flashlag-tmp"]
-    {
+    for make in [
+        "ln -s /data/local/tmp/elsewhere F/run.json",
+        "mkfifo F/run.json",
+        "mkfifo F/lock",
+        "echo cut short >F/flashlag-e9088746ee2ba8af-30280ddc.flashlag-tmp",
+    ] {
         shell(&format!("mkdir {path}; {}", make.replace('F', path)));
         let cleaned = bench.command(&["clean", "adb:"]).output().unwrap();
         assert!(cleaned.status.success(), "{make}: {}", text(&cleaned));
