@@ -1,5 +1,6 @@
 use flashlag_units::Bytes;
 use rustix::io::Errno;
+use rustix::process::{Resource, getrlimit};
 use thiserror::Error;
 
 /// An operation that failed: on what, where, why, and what to try.
@@ -40,7 +41,7 @@ impl DeviceError {
             offset,
             errno: Some(errno.raw_os_error()),
             reason,
-            advice: advice_for_errno(errno).to_owned(),
+            advice: advice_within_limits(errno, offset),
         }
     }
 
@@ -62,6 +63,40 @@ impl DeviceError {
     }
 }
 
+/// Advice on an error, which names the limit of the shell (`ulimit`) that is its cause. `offset` is where in the
+/// file it happened.
+pub fn advice_within_limits(errno: Errno, offset: Option<Bytes>) -> String {
+    limited(errno, offset, |resource| getrlimit(resource).current)
+}
+
+fn limited(errno: Errno, offset: Option<Bytes>, limit: impl Fn(Resource) -> Option<u64>) -> String {
+    let named = match errno {
+        // Up to the limit a write is short; it fails where it would begin at the limit or beyond.
+        Errno::FBIG => limit(Resource::Fsize)
+            .filter(|limit| offset.is_none_or(|offset| offset.0 >= *limit))
+            .map(|limit| {
+                let bytes = flashlag_units::count(limit);
+                format!(
+                    "the limit of this shell is {bytes} bytes a file (`ulimit -f`, RLIMIT_FSIZE): \
+                     raise it, as by `ulimit -f unlimited`"
+                )
+            }),
+        Errno::MFILE => limit(Resource::Nofile).map(|limit| {
+            let files = flashlag_units::count(limit);
+            format!("too many open files: the limit of this shell is {files}: raise `ulimit -n`")
+        }),
+        Errno::NOMEM | Errno::AGAIN => limit(Resource::As).map(|limit| {
+            format!(
+                "memory ran out: the limit of this shell is {} (`ulimit -v`, RLIMIT_AS): raise it, \
+                 or try a lower queue depth",
+                Bytes(limit)
+            )
+        }),
+        _ => None,
+    };
+    named.unwrap_or_else(|| advice_for_errno(errno).to_owned())
+}
+
 /// Advice for the user on an operating-system error on storage.
 pub fn advice_for_errno(errno: Errno) -> &'static str {
     match errno {
@@ -80,5 +115,32 @@ pub fn advice_for_errno(errno: Errno) -> &'static str {
         Errno::NOMEM | Errno::AGAIN => "memory or a limit on it ran out: try a lower queue depth",
         Errno::FBIG => "the filesystem takes no file that large",
         _ => "see the kernel log",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(errno: Errno, offset: Option<u64>, limit: Option<u64>) -> String {
+        limited(errno, offset.map(Bytes), |_| limit)
+    }
+
+    #[test]
+    fn a_limit_of_the_shell_is_named_where_it_is_the_cause() {
+        let at = |offset| of(Errno::FBIG, offset, Some(102_400));
+        assert!(
+            at(Some(102_400)).contains("102,400 bytes a file (`ulimit -f`"),
+            "{}",
+            at(Some(102_400))
+        );
+        assert!(at(None).contains("RLIMIT_FSIZE"));
+        let filesystem = "the filesystem takes no file that large";
+        assert_eq!(at(Some(102_399)), filesystem, "below the limit of the shell");
+        assert_eq!(of(Errno::FBIG, Some(1 << 40), None), filesystem, "without one");
+        assert!(of(Errno::MFILE, None, Some(1024)).contains("1,024: raise `ulimit -n`"));
+        assert!(of(Errno::NOMEM, None, Some(5_000_000)).contains("5.0 MB (`ulimit -v`"));
+        assert_eq!(of(Errno::NOMEM, None, None), advice_for_errno(Errno::NOMEM));
+        assert_eq!(of(Errno::IO, Some(1), Some(1)), advice_for_errno(Errno::IO));
     }
 }

@@ -20,7 +20,7 @@ pub use android::{is_android, is_android_at};
 pub use budget::Budget;
 pub use calls::{Call, CallDevice, CallRequest};
 pub use clock::{Clock, MonotonicClock, VirtualClock};
-pub use error::{DeviceError, advice_for_errno};
+pub use error::{DeviceError, advice_for_errno, advice_within_limits};
 pub use latency::Latency;
 pub use null::NullDevice;
 pub use ram::{RamCounts, RamDevice, Service};

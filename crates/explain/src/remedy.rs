@@ -70,6 +70,7 @@ fn remedy(id: FindingId) -> (FindingAction, Option<FindingRisk>) {
         FindingId::VirtualDisk => (Do::CompareHereOnly, None),
         FindingId::NotOnFlash => (Do::NameAnother, None),
         FindingId::OtherFilesystem => (Do::ChangeFilesystem, Some(At::Reformat)),
+        FindingId::ReadOnly => (Do::MountWritable, None),
         FindingId::NoBarrier => (Do::FlushAgain, Some(At::EachFlushWaits)),
         FindingId::SyncIsNoOp => (Do::FindLostFlushes, Some(At::EachFlushWaits)),
         FindingId::NoJournal => (Do::AddJournal, Some(At::CommitsCost)),

@@ -75,11 +75,34 @@ pub(crate) fn filesystem(
         mount_point: text(|mount| mount.mount_point.to_string_lossy().into_owned()),
         source: text(|mount| mount.source.clone()),
         options: mount.map(|mount| mount.options.clone()).map_err(Clone::clone).into(),
+        read_only: read_only(root, found, stack),
         total_bytes: size(|size| size.0),
         free_bytes: size(|size| size.1),
         block_bytes: size(|size| size.2),
         layers: layers(found, stack),
     }
+}
+
+/// Why nothing can be written: an option of a mount on the way, or a device below.
+fn read_only(
+    root: &Root,
+    found: &Result<FilesystemStack, String>,
+    stack: &Result<Stack, String>,
+) -> Option<String> {
+    let found = found.as_ref().ok()?;
+    // ext4 keeps `rw` and adds `emergency_ro` after an error since Linux 6.15.
+    let is_of_refusal = |option: &&String| matches!(option.as_str(), "ro" | "emergency_ro");
+    let mut mounts = found.above.iter().chain([&found.mount]);
+    let refusing = mounts.find_map(|mount| {
+        let option = mount.options.iter().find(is_of_refusal)?;
+        Some(format!("{} is mounted with the option {option}", mount.mount_point.display()))
+    });
+    refusing.or_else(|| {
+        let stack = stack.as_ref().ok()?;
+        let mut nodes = [&stack.top].into_iter().chain(&stack.mapped).chain(&stack.disks);
+        let node = nodes.find(|node| root.line(node.join("ro")).is_ok_and(|flag| flag == "1"))?;
+        Some(format!("the block device {} is read-only", name(node)))
+    })
 }
 
 fn layers(found: &Result<FilesystemStack, String>, stack: &Result<Stack, String>) -> Vec<String> {
@@ -101,6 +124,9 @@ fn size(root: &Root, directory: &Path) -> Result<(Bytes, Bytes, Bytes), String> 
     }
     let status = rustix::fs::statvfs(directory)
         .map_err(|error| format!("statvfs {}: {error}", directory.display()))?;
+    if status.f_blocks == 0 {
+        return Err("the filesystem reports no size".to_owned());
+    }
     let blocks = |count: u64| Bytes(count.saturating_mul(status.f_frsize));
     Ok((blocks(status.f_blocks), blocks(status.f_bavail), Bytes(status.f_frsize)))
 }

@@ -72,7 +72,6 @@ fn kind_of(mount: &Mount, is_on_a_device: bool) -> LayerKind {
     match mount.kind.as_str() {
         "tmpfs" | "ramfs" | "devtmpfs" | "hugetlbfs" | "rootfs" => LayerKind::Memory,
         kind if is_on_a_device && !kind.starts_with("fuse") => LayerKind::Filesystem,
-        "fuseblk" => LayerKind::Filesystem,
         "overlay" => LayerKind::Stacked,
         "9p" | "virtiofs" => LayerKind::Remote,
         kind if ["nfs", "cifs", "smb", "ceph", "fuse.sshfs"]

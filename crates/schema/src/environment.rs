@@ -91,6 +91,9 @@ pub struct Filesystem {
     pub source: Reading<String>,
     /// Mount options, of the mount and of the superblock.
     pub options: Reading<Vec<String>>,
+    /// Why nothing can be written: `/mnt/card is mounted with the option ro`. Absent where it can.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_only: Option<String>,
     /// Its size.
     pub total_bytes: Reading<Bytes>,
     /// Free for us, before the run.

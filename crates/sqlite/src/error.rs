@@ -1,6 +1,6 @@
 use std::path::{Path, PathBuf};
 
-use flashlag_device::{DeviceError, advice_for_errno};
+use flashlag_device::{DeviceError, advice_for_errno, advice_within_limits};
 use rusqlite::ffi;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
@@ -84,7 +84,7 @@ impl SqliteError {
             code: 0,
             errno: Some(errno.raw_os_error()),
             reason: words(errno.raw_os_error()),
-            advice: advice_for_errno(errno).to_owned(),
+            advice: advice_within_limits(errno, None),
         }
     }
 
@@ -183,7 +183,7 @@ fn refusal(path: &Path) -> Option<Errno> {
 
 fn advice_for(code: i32, errno: Option<Errno>) -> String {
     if let Some(errno) = errno {
-        return advice_for_errno(errno).to_owned();
+        return advice_within_limits(errno, None);
     }
     let advice = match code & 0xff {
         ffi::SQLITE_IOERR => advice_for_errno(Errno::IO),

@@ -3,7 +3,9 @@
 //! In a closed loop at depth 1, one operation follows the other, so the latencies must fill the
 //! elapsed time: more than all of it (0.1 % is granted for the clock readings between) means that
 //! operations were counted twice or timed wrong; less than 80 % means that a fifth of the time
-//! was spent outside of what was timed, and the throughput is then the harness's. Saves prepare
+//! was spent outside of what was timed, and the throughput is then the harness's. Where the thread was at
+//! work for all of that time, or waited for a CPU, nothing stopped it: calls into memory take less than the
+//! work between them, which is unknown and not failed. Saves prepare
 //! their rows outside of the timed part, and a writer without durability ends with one flush that
 //! belongs to no operation: for these only the upper bound holds. At depth N the latencies may
 //! add up to N times the elapsed time (Little's law). Think times, which the scenario puts between
@@ -11,6 +13,7 @@
 
 use flashlag_schema::scenario::Durability;
 use flashlag_schema::{Check, CheckId, Phase};
+use flashlag_units::Nanos;
 
 use crate::evidence::{Evidence, latency_sum, reads};
 use crate::finding::{Finding, combine, percent, share};
@@ -22,11 +25,11 @@ const ADVICE: &str = "Run it again; if it happens again this is a bug of the eng
                       with the run file.";
 
 pub(super) fn check(evidence: &Evidence<'_>) -> Option<Check> {
-    let findings = evidence.phases.iter().map(judge_phase).collect();
+    let findings = evidence.phases.iter().map(|phase| judge_phase(evidence, phase)).collect();
     combine(CheckId::Accounting, CLAIM, findings)
 }
 
-fn judge_phase(phase: &Phase) -> Finding {
+fn judge_phase(evidence: &Evidence<'_>, phase: &Phase) -> Finding {
     if let Some(contradiction) = contradiction(phase) {
         return Finding::fail(Some(phase), contradiction, ADVICE).weighing(2.0);
     }
@@ -59,6 +62,18 @@ fn judge_phase(phase: &Phase) -> Finding {
     if part > MOST {
         return Finding::fail(Some(phase), detail, ADVICE).weighing(part);
     }
+    if lower_bound_holds && part < LEAST && was_at_work(phase) {
+        let between = most.saturating_sub(latency_sum(phase).0.saturating_add(thought.0));
+        let each = Nanos(between.checked_div(phase.ops).unwrap_or_default());
+        let detail = format!(
+            "{detail} The rest, {each} an operation, is this program's own work between them and its \
+             waits for a CPU{}: it stands in MB/s and in no latency.",
+            engine(evidence)
+        );
+        let advice = "Take the latencies, or larger blocks: calls that are shorter than the work \
+                      between them are no storage's. Is the directory in memory?";
+        return Finding::unknown(Some(phase), detail, advice).weighing(1.0 - part);
+    }
     if lower_bound_holds && part < LEAST {
         let detail = detail + " The rest was spent outside of what was timed.";
         let advice = "Something stopped the program between operations: a debugger, SIGSTOP, a \
@@ -68,6 +83,23 @@ fn judge_phase(phase: &Phase) -> Finding {
     // Where it must be nearly all of it, that is what is worth telling.
     let weight_of_bound = if lower_bound_holds { 1.0 } else { 0.0 };
     Finding::pass(Some(phase), detail).weighing(weight_of_bound - part)
+}
+
+/// Whether the thread was on a CPU, or waited for one, for as long as the latencies leave open: what stops a
+/// program from without leaves it neither.
+fn was_at_work(phase: &Phase) -> bool {
+    let Some(time) = phase.time.value().filter(|_| phase.replay.is_none()) else { return false };
+    let rest = phase.elapsed_ns.saturating_since(latency_sum(phase).plus(phase.thought()));
+    let was_stopped = time.stopped_ns.0 > phase.elapsed_ns.0 / 100;
+    !was_stopped && rest <= time.on_cpu_ns.plus(time.runnable_ns)
+}
+
+/// What the loop takes on a device that does nothing, as calibrated.
+fn engine(evidence: &Evidence<'_>) -> String {
+    let calibrated = evidence.environment.calibration.value();
+    let engine = calibrated.and_then(|calibration| calibration.engine.value());
+    let engine = engine.map(|engine| Nanos(engine.cpu_picoseconds_per_op / 1000));
+    engine.map(|engine| format!(" (the empty loop alone takes {engine})")).unwrap_or_default()
 }
 
 /// A histogram, a series and totals of the same operations that disagree.
@@ -97,7 +129,6 @@ fn contradiction(phase: &Phase) -> Option<String> {
 mod tests {
     use flashlag_schema::Operation;
     use flashlag_schema::{CheckStatus, Mixed, Think};
-    use flashlag_units::Nanos;
 
     use super::*;
     use crate::testing::Case;
@@ -121,6 +152,32 @@ mod tests {
         assert_eq!(case.status(check), Some(CheckStatus::Fail));
         case.phases[0].queue_depth = 4;
         assert_eq!(case.status(check), Some(CheckStatus::Pass));
+    }
+
+    #[test]
+    fn calls_that_are_shorter_than_the_work_between_them_are_unknown_and_a_stop_fails() {
+        let second = Nanos::from_secs(1);
+        let spent = |on_cpu: u64, runnable: u64| {
+            let mut case = filling(Nanos::from_millis(400), second);
+            let (on_cpu_ns, runnable_ns) =
+                (Nanos::from_millis(on_cpu), Nanos::from_millis(runnable));
+            let rest = second.saturating_since(on_cpu_ns.plus(runnable_ns));
+            case.phases[0].time = flashlag_schema::Reading::Value(flashlag_schema::Time {
+                on_cpu_ns,
+                runnable_ns,
+                blocked_ns: rest,
+                stopped_ns: Nanos::ZERO,
+            });
+            case.check(check).unwrap()
+        };
+        // 600 ms are in no latency.
+        let at_work = spent(590, 10);
+        assert_eq!(at_work.status, CheckStatus::Unknown, "{}", at_work.detail);
+        assert!(at_work.detail.contains("the empty loop alone takes"), "{}", at_work.detail);
+        assert!(!at_work.advice.unwrap().contains("debugger"));
+        let stopped = spent(590, 9);
+        assert_eq!(stopped.status, CheckStatus::Fail, "{}", stopped.detail);
+        assert!(stopped.advice.unwrap().contains("debugger"));
     }
 
     #[test]
@@ -165,6 +222,11 @@ mod tests {
         case.keep_only("rand_write_4k");
         case.phases[0].histogram.sum_ns = sum;
         case.phases[0].elapsed_ns = elapsed;
+        case.phases[0].time = flashlag_schema::Reading::Value(flashlag_schema::Time {
+            on_cpu_ns: Nanos(elapsed.0 / 10),
+            blocked_ns: Nanos(elapsed.0 - elapsed.0 / 10),
+            ..Default::default()
+        });
         case
     }
 

@@ -25,6 +25,7 @@ pub(crate) fn finding(id: FindingId) -> &'static str {
         FindingId::VirtualDisk => VIRTUAL_DISK,
         FindingId::NotOnFlash => NOT_ON_FLASH,
         FindingId::OtherFilesystem => OTHER_FILESYSTEM,
+        FindingId::ReadOnly => READ_ONLY,
         FindingId::NoBarrier => NO_BARRIER,
         FindingId::SyncIsNoOp => SYNC_IS_NO_OP,
         FindingId::NoJournal => NO_JOURNAL,
@@ -83,6 +84,7 @@ const VIRTUAL_DISK: &str =
     "The disk is another machine's software: its figures are not those of a flash.";
 const NOT_ON_FLASH: &str = "These files are not on a disk of this machine.";
 const OTHER_FILESYSTEM: &str = "On this device another filesystem would wait less.";
+const READ_ONLY: &str = "The filesystem is read-only: nothing can be saved or measured here.";
 const NO_BARRIER: &str =
     "Syncs do not flush the device: a power cut loses saves that an app believes stored.";
 const SYNC_IS_NO_OP: &str =
@@ -150,6 +152,7 @@ pub(crate) fn action(of: FindingAction) -> &'static str {
         FindingAction::CompareHereOnly => COMPARE_HERE_ONLY,
         FindingAction::NameAnother => NAME_ANOTHER,
         FindingAction::ChangeFilesystem => CHANGE_FILESYSTEM,
+        FindingAction::MountWritable => MOUNT_WRITABLE,
         FindingAction::FlushAgain => FLUSH_AGAIN,
         FindingAction::FindLostFlushes => FIND_LOST_FLUSHES,
         FindingAction::AddJournal => ADD_JOURNAL,
@@ -203,6 +206,7 @@ const COMPARE_HERE_ONLY: &str =
 const NAME_ANOTHER: &str = "Name a directory on the storage in question.";
 const CHANGE_FILESYSTEM: &str =
     "Format with the other filesystem, after a test on a device of the same kind.";
+const MOUNT_WRITABLE: &str = "Mount it writable (`mount -o remount,rw MOUNTPOINT`); where an error made it read-only (see `dmesg`), copy the data elsewhere and check it first, unmounted.";
 const FLUSH_AGAIN: &str = "Remount with barriers (`barrier`, F2FS: `fsync_mode=posix`).";
 const FIND_LOST_FLUSHES: &str = "Find what drops the flushes: a mount option, a layer below the filesystem, or the device itself.";
 const ADD_JOURNAL: &str = "Add one while it is unmounted: `tune2fs -O has_journal DEVICE`.";

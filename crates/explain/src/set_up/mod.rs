@@ -19,7 +19,8 @@ pub use filesystem::FAST_COMMIT;
 /// A rule: the finding, where its condition is seen to hold. What could not be read triggers nothing.
 type Rule = fn(&Seen<'_>) -> Option<Finding>;
 
-const RULES: [Rule; 28] = [
+const RULES: [Rule; 29] = [
+    path::read_only,
     filesystem::no_barrier,
     filesystem::no_journal,
     filesystem::errors,

@@ -6,12 +6,27 @@ use flashlag_schema::finding::{Fact, Finding, FindingId, Severity};
 use super::{Seen, fact, found, of_layer};
 
 pub(super) fn fuse(seen: &Seen<'_>) -> Option<Finding> {
-    let layer = seen.layer(LayerKind::Fuse)?;
+    let by_kind = || {
+        let kind = seen.kind().filter(|kind| kind.starts_with("fuse"))?;
+        Some(fact("filesystem.kind", kind))
+    };
+    let evidence = seen.layer(LayerKind::Fuse).map(of_layer).or_else(by_kind)?;
     Some(found(
         FindingId::FuseOnPath,
         Severity::Costly,
         "profiles/pixel-2016.toml: slower by up to 30 % as published, 0.1 ms a call as assumed there",
-        vec![of_layer(layer)],
+        vec![evidence],
+    ))
+}
+
+/// Nothing can be written: a mount option, or a device below that takes no writes.
+pub(super) fn read_only(seen: &Seen<'_>) -> Option<Finding> {
+    let why = seen.0.filesystem.read_only.as_ref()?;
+    Some(found(
+        FindingId::ReadOnly,
+        Severity::Danger,
+        "mount(8): ro; ext4(5): errors=remount-ro",
+        vec![fact("filesystem.read_only", why)],
     ))
 }
 

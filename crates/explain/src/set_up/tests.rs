@@ -214,6 +214,10 @@ fn heat(undervoltage: Option<bool>, cooling_state: u64, limit: u8) -> Environmen
     })
 }
 
+fn kind(of: &str) -> Environment {
+    with(laptop(), |seen| seen.filesystem.kind = known(of.to_owned()))
+}
+
 /// A laptop whose control group limits something, of which a part is used.
 fn limited(kind: LimitKind, value: u64, used: Option<u64>) -> Environment {
     with(laptop(), |seen| {
@@ -255,6 +259,14 @@ pub(crate) fn planted() -> Vec<(FindingId, Environment, Environment)> {
         (NoBarrier, option(laptop(), "nobarrier"), option(laptop(), "barrier")),
         (NoBarrier, option(phone(), "fsync_mode=nobarrier"), option(phone(), "fsync_mode=posix")),
         (NoBarrier, ext4(|_, barrier, _| *barrier = known(false)), laptop()),
+        (
+            ReadOnly,
+            with(laptop(), |seen| {
+                seen.filesystem.read_only = Some("/ is mounted with the option ro".to_owned());
+            }),
+            laptop(),
+        ),
+        (FuseOnPath, kind("fuse.sshfs"), kind("ext3")),
         (NoJournal, ext4(|journal, _, _| *journal = known(Ext4Journal::None)), laptop()),
         (FilesystemErrors, ext4(|_, _, errors| *errors = known(3)), laptop()),
         (WornFlash, used(90, Some("normal")), used(70, Some("normal"))),

@@ -43,10 +43,10 @@ fn planted(id: FindingId) -> Option<(Run, Run)> {
         // A forecast alone shows it: crates/predict/tests/it/effect.rs has its cases.
         OtherFilesystem => return None,
         FragmentedDatabase | Swapping | Throttled | FuseOnPath | SoftwareEncryption | Overlay
-        | LoopDevice | VirtualDisk | NotOnFlash | NoBarrier | NoJournal | FilesystemErrors
-        | FastCommit | DataJournal | SyncMount | AccessTimes | FewFreeSegments
-        | DiscardOnDelete | NeverTrimmed | NearlyFull | Scheduler | DeviceCacheOff
-        | WriteBoosterOff | WornFlash | NoAppClass => of_set_up(id),
+        | LoopDevice | ReadOnly | VirtualDisk | NotOnFlash | NoBarrier | NoJournal
+        | FilesystemErrors | FastCommit | DataJournal | SyncMount | AccessTimes
+        | FewFreeSegments | DiscardOnDelete | NeverTrimmed | NearlyFull | Scheduler
+        | DeviceCacheOff | WriteBoosterOff | WornFlash | NoAppClass => of_set_up(id),
     })
 }
 

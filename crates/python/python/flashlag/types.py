@@ -392,6 +392,7 @@ FindingAction: TypeAlias = Literal[
     'compare_here_only',
     'name_another',
     'change_filesystem',
+    'mount_writable',
     'flush_again',
     'find_lost_flushes',
     'add_journal',
@@ -437,6 +438,7 @@ FindingId: TypeAlias = Literal[
     'virtual_disk',
     'not_on_flash',
     'other_filesystem',
+    'read_only',
     'no_barrier',
     'sync_is_no_op',
     'no_journal',
@@ -2644,6 +2646,10 @@ class Filesystem(TypedDict):
     options: ReadingOfArrayOfString
     """
     Mount options, of the mount and of the superblock.
+    """
+    read_only: NotRequired[str]
+    """
+    Why nothing can be written: `/mnt/card is mounted with the option ro`. Absent where it can.
     """
     source: ReadingOfstring
     """

@@ -53,6 +53,8 @@ pub enum FindingAction {
     NameAnother,
     /// Format with the other filesystem.
     ChangeFilesystem,
+    /// Mount writable, after a check where an error made it read-only.
+    MountWritable,
     /// Mount with barriers.
     FlushAgain,
     /// Find the layer that drops flushes.

@@ -49,6 +49,8 @@ pub enum FindingId {
     // Of the filesystem.
     /// Another filesystem would wait less on this device.
     OtherFilesystem,
+    /// Nothing can be written: the mount or the device is read-only.
+    ReadOnly,
     /// Syncs do not flush the device.
     NoBarrier,
     /// A sync returns without the device having stored anything.
@@ -104,7 +106,7 @@ pub enum FindingId {
 
 impl FindingId {
     /// Every kind.
-    pub const ALL: [FindingId; 45] = [
+    pub const ALL: [FindingId; 46] = [
         FindingId::RollbackJournal,
         FindingId::SeveralDatabases,
         FindingId::SmallTransactions,
@@ -125,6 +127,7 @@ impl FindingId {
         FindingId::VirtualDisk,
         FindingId::NotOnFlash,
         FindingId::OtherFilesystem,
+        FindingId::ReadOnly,
         FindingId::NoBarrier,
         FindingId::SyncIsNoOp,
         FindingId::NoJournal,

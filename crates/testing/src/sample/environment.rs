@@ -35,6 +35,7 @@ pub fn tablet() -> Environment {
             options: Reading::Value(
                 ["rw", "noatime", "nodiscard", "fsync_mode=posix"].map(str::to_owned).to_vec(),
             ),
+            read_only: None,
             total_bytes: gb(29),
             free_bytes: gb(26),
             block_bytes: Reading::Value(Bytes(4096)),
@@ -118,6 +119,7 @@ pub fn memory() -> Environment {
         mount_point: text("/tmp"),
         source: text("tmpfs"),
         options: Reading::Value(vec!["rw".to_owned()]),
+        read_only: None,
         total_bytes: Reading::Value(Bytes::from_mb(2000)),
         free_bytes: Reading::Value(Bytes::from_mb(1900)),
         block_bytes: Reading::Value(Bytes(4096)),

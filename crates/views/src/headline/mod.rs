@@ -8,7 +8,7 @@ mod worse;
 
 use flashlag_explain::{Figures, LagVerdict, Subjects, cpu_cause, failed_for, verdict};
 use flashlag_schema::replay::ReplayLevel;
-use flashlag_schema::{CheckCause, CheckId, Phase, Run, RunStatus};
+use flashlag_schema::{CheckCause, CheckId, LayerKind, Phase, Run, RunStatus};
 
 use crate::doubt::failures_of;
 use crate::format::{self, capitalized, decapitalized, sentence_of};
@@ -91,10 +91,11 @@ fn no_verdict(run: &Run, phase: &Phase) -> Option<NoVerdict> {
     // CPU contention explains other failures (foreign I/O, unsettled figures): it comes first.
     let cpu = failures_of(run, phase).into_iter().find(|f| f.id == CheckId::CpuContention);
     let cpu_check = failed_for(run, phase).find(|check| check.id == CheckId::CpuContention);
-    let failure = match failure.id {
-        CheckId::CacheBypass | CheckId::FlushIsReal | CheckId::MachineLimits => failure,
-        _ => cpu.unwrap_or(failure),
-    };
+    // What did not reach storage says nothing of it, and a limit is why a CPU was not free.
+    let first = [CheckId::CacheBypass, CheckId::FlushIsReal, CheckId::MachineLimits];
+    let all = failures_of(run, phase);
+    let leading = first.iter().find_map(|id| all.iter().find(|failure| failure.id == *id).cloned());
+    let failure = leading.or(cpu).unwrap_or(failure);
     Some(NoVerdict {
         id: failure.id,
         claim: failure.claim,
@@ -117,6 +118,7 @@ fn others(run: &Run, phase: &Phase, but: CheckId) -> Vec<CheckId> {
 /// A failed check as a reason for having no verdict.
 fn reason(run: &Run, id: CheckId, cpu: Option<CheckCause>) -> String {
     let words = match id {
+        CheckId::CacheBypass if is_in_memory(run) => "these files are in memory, not on storage",
         CheckId::CacheBypass => "these writes did not reach storage",
         CheckId::FlushIsReal => "these writes were not made durable",
         CheckId::MachineLimits => limit_reason(run),
@@ -140,6 +142,11 @@ fn reason(run: &Run, id: CheckId, cpu: Option<CheckCause>) -> String {
         }
     };
     words.to_owned()
+}
+
+/// Whether the files lie in a filesystem that is memory.
+fn is_in_memory(run: &Run) -> bool {
+    run.environment.layers.iter().any(|layer| layer.kind == LayerKind::Memory)
 }
 
 /// Which limit of the machine held a run back.
