@@ -24,6 +24,14 @@ pub enum CommandError {
         /// Why not.
         source: io::Error,
     },
+    /// A file without text.
+    #[error("cannot read {}", path.display())]
+    Text {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: flashlag_export::fio::TextError,
+    },
     /// A file of fio's that can't be imported.
     #[error("{} is fio's, but cannot be imported", path.display())]
     Fio {

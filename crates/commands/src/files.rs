@@ -12,10 +12,9 @@ use crate::error::CommandError;
 ///
 /// # Errors
 /// The file can't be read or is neither; with the accepted formats.
-pub fn run_from(path: &Path) -> Result<Run, CommandError> {
-    let path = || path.to_owned();
-    let text = std::fs::read_to_string(path())
-        .map_err(|source| CommandError::Read { path: path(), source })?;
+pub fn run_from(file: &Path) -> Result<Run, CommandError> {
+    let path = || file.to_owned();
+    let text = text_from(file)?;
     if flashlag_export::fio::looks_like_fio(&text) {
         let mut run = flashlag_export::fio::import(&text)
             .map_err(|source| CommandError::Fio { path: path(), source })?;
@@ -24,6 +23,17 @@ pub fn run_from(path: &Path) -> Result<Run, CommandError> {
         return Ok(run);
     }
     Run::from_json(&text).map_err(|source| CommandError::NoRun { path: path(), source })
+}
+
+/// The text of a results file, unpacked and decoded.
+///
+/// # Errors
+/// The file can't be read, or has no text.
+pub(crate) fn text_from(path: &Path) -> Result<String, CommandError> {
+    let bytes = std::fs::read(path)
+        .map_err(|source| CommandError::Read { path: path.to_owned(), source })?;
+    flashlag_export::fio::text_of(bytes)
+        .map_err(|source| CommandError::Text { path: path.to_owned(), source })
 }
 
 /// The text of the built-in scenario of that name, or of the file.

@@ -4,6 +4,7 @@ use flashlag_schema::Run;
 use flashlag_schema::verify::{Discrepancy, verify_text};
 
 use crate::error::CommandError;
+use crate::files::{run_from, text_from};
 
 /// Figures of a run file that differ from those recomputed from its histograms, and findings that differ
 /// from those recomputed from the figures.
@@ -11,10 +12,22 @@ use crate::error::CommandError;
 /// # Errors
 /// The file can't be read, or is no run file.
 pub fn discrepancies(path: &Path) -> Result<Vec<Discrepancy>, CommandError> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|source| CommandError::Read { path: path.to_owned(), source })?;
+    let text = text_from(path)?;
+    if flashlag_export::fio::looks_like_fio(&text) {
+        return of_fio(path, &text);
+    }
     let refuse = |source| CommandError::Verify { path: path.to_owned(), source };
     let mut found = verify_text(&text).map_err(refuse)?;
     found.extend(flashlag_explain::verify(&Run::from_json(&text).map_err(refuse)?));
+    Ok(found)
+}
+
+/// The same of fio's own results: its figures that do not follow from its bins, and what is made of them here.
+fn of_fio(path: &Path, text: &str) -> Result<Vec<Discrepancy>, CommandError> {
+    let run = run_from(path)?;
+    let mut found = flashlag_export::fio::check(text)
+        .map_err(|source| CommandError::Fio { path: path.to_owned(), source })?;
+    found.extend(flashlag_schema::verify::verify(&run));
+    found.extend(flashlag_explain::verify(&run));
     Ok(found)
 }

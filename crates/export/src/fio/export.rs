@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::FioExportError;
 use super::bins::{latency_of, summary_of};
-use super::import::Extension;
+use super::extension::Extension;
 use super::options::Options;
 
 /// Writes a run in the shape of `fio --output-format=json+`: one job for each phase, whose

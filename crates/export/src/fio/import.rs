@@ -5,45 +5,72 @@ use std::collections::{BTreeMap, BTreeSet};
 use flashlag_schema::scenario::{Durability, EngineKind, hash_of_text};
 use flashlag_schema::{
     Environment, Integrity, Lag, LatencySummary, Ledger, Operation, Phase, Program, Reading, Run,
-    RunStatus, SCHEMA, ScenarioRecord, Skipped, State, StoredHistogram, Target, TargetKind, Think,
-    Wear,
+    RunStatus, SCHEMA, ScenarioRecord, Skipped, State, StoredHistogram, Target, TargetKind, Wear,
 };
 use flashlag_stats::Histogram;
 use flashlag_units::{Bytes, Nanos, per_second};
 use serde_json::Value;
 
+use super::FioFileError;
 use super::bins::histogram_of;
+use super::clients::Clients;
+use super::extension::Extension;
+use super::failed::{error_of, why_no_bins};
+use super::old::{is_old, modern};
 use super::options::{Options, millis};
+use super::results::{Results, jobs_of, results_in};
 use super::trust::unknown_trust;
-use super::{FioFileError, json_of};
 
-/// Reads fio's `json+` output (3.x), or what [`super::export`] wrote, as a run: one phase for each
-/// job and direction. No trust check is made: all are unknown.
+/// Reads fio's `json+` output, or what [`super::export`] wrote, as a run: one phase for each job and direction.
+/// Several results in one file, those of clients (`fio --client`), text around the JSON and fio 2.x are read as
+/// well; a job that failed is left out and listed. No trust check is made: all are unknown.
 ///
 /// # Errors
-/// The file is no JSON of fio or of another version, has no bins (plain `json`), bins that make no
+/// The text has no JSON of fio or of another version, no bins (plain `json`), bins that make no
 /// histogram, or nothing was measured.
 pub fn import(text: &str) -> Result<Run, FioFileError> {
-    let root = json_of(text)?;
-    let version = root.get("fio version").and_then(Value::as_str).ok_or(FioFileError::NotFio)?;
-    if !version.starts_with("fio-3.") && !version.starts_with("flashlag-") {
-        return Err(FioFileError::Version { found: version.to_owned() });
-    }
-    let jobs = root.get("jobs").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let mut imported = Imported { by_us: version.starts_with("flashlag-"), ..Imported::default() };
-    for job in jobs {
-        imported.job(root.get("global options"), job)?;
+    let Results { results, notes } = results_in(text)?;
+    let version_of =
+        |root: &Value| root.get("fio version").and_then(Value::as_str).map(str::to_owned);
+    let mut imported = Imported { left_out: notes, ..Imported::default() };
+    let mut without_bins = None;
+    for root in &results {
+        let version = version_of(root).ok_or(FioFileError::NotFio)?;
+        let known = ["fio-3.", "flashlag-"].iter().any(|known| version.starts_with(known));
+        if !known && !is_old(&version) {
+            return Err(FioFileError::Version { found: version });
+        }
+        imported.by_us = version.starts_with("flashlag-");
+        imported.is_old = is_old(&version);
+        let jobs = jobs_of(root);
+        let clients = Clients::of(&jobs);
+        for job in jobs {
+            let modern = imported.is_old.then(|| modern(job));
+            let client = clients.name(job);
+            imported.job(
+                root.get("global options"),
+                modern.as_ref().unwrap_or(job),
+                client.as_deref(),
+                &mut without_bins,
+            )?;
+        }
     }
     if imported.phases.is_empty() {
-        return Err(FioFileError::Nothing);
+        return Err(without_bins.unwrap_or_else(|| imported.nothing()));
     }
-    Ok(imported.run(&root, version))
+    let first = results.first().ok_or(FioFileError::NotFio)?;
+    let version = version_of(first).unwrap_or_default();
+    Ok(imported.run(first, &version))
 }
 
 #[derive(Default)]
 struct Imported {
     /// Written by [`super::export`]: latencies are a run's, flush included.
     by_us: bool,
+    /// By fio 2.x, which counts whole microseconds.
+    is_old: bool,
+    /// What was not read of the file.
+    left_out: Vec<String>,
     phases: Vec<Phase>,
     skipped: Vec<Skipped>,
     command: Vec<String>,
@@ -53,8 +80,17 @@ struct Imported {
 }
 
 impl Imported {
-    fn job(&mut self, global: Option<&Value>, job: &Value) -> Result<(), FioFileError> {
-        let name = job.get("jobname").and_then(Value::as_str).unwrap_or("job").to_owned();
+    /// Adds the phases of a job. One without bins is listed as left out, and the reason kept for a file in which no
+    /// job has any.
+    fn job(
+        &mut self,
+        global: Option<&Value>,
+        job: &Value,
+        host: Option<&str>,
+        without_bins: &mut Option<FioFileError>,
+    ) -> Result<(), FioFileError> {
+        let name = job.get("jobname").and_then(Value::as_str).unwrap_or("job");
+        let name = host.map_or_else(|| name.to_owned(), |host| format!("{name} on {host}"));
         let options = Options::of(global, job.get("job options"));
         self.command.push(format!("--name={name}"));
         self.command.extend(options.arguments().filter(|text| !text.starts_with("--name=")));
@@ -71,18 +107,41 @@ impl Imported {
         for direction in ["read", "write"] {
             if let Some(side) = moved(direction) {
                 let title = if both { format!("{name}_{direction}") } else { name.clone() };
-                let phase = self.phase(&name, title, direction, &options, job, side)?;
-                self.phases.push(phase);
+                match self.phase(&name, title.clone(), direction, &options, job, side) {
+                    Ok(phase) => self.phases.push(phase),
+                    Err(FioFileError::NoBins { job, direction, why }) => {
+                        self.leave_out(title, why.clone());
+                        without_bins.get_or_insert(FioFileError::NoBins { job, direction, why });
+                    }
+                    Err(other) => return Err(other),
+                }
             }
         }
+        if let Some(error) =
+            error_of(job).filter(|_| !both && moved("read").or(moved("write")).is_none())
+        {
+            self.leave_out(
+                name.clone(),
+                format!("fio ended the job with {error}, before it had done anything"),
+            );
+        }
         if moved("trim").is_some() {
-            self.skipped.push(Skipped {
-                step: format!("{name}_trim"),
-                state: State::New,
-                reason: "fio's trims are not imported: only reads and writes are".to_owned(),
-            });
+            let why = "fio's trims are not imported: only reads and writes are";
+            self.leave_out(format!("{name}_trim"), why.to_owned());
         }
         Ok(())
+    }
+
+    fn leave_out(&mut self, step: String, reason: String) {
+        self.skipped.push(Skipped { step, state: State::New, reason });
+    }
+
+    /// The refusal of a file without any phase, with what fio says of its jobs.
+    fn nothing(&self) -> FioFileError {
+        let said = |skipped: &Skipped| format!("{}: {}", skipped.step, skipped.reason);
+        let said: Vec<String> = self.skipped.iter().take(3).map(said).collect();
+        let why = if said.is_empty() { String::new() } else { format!(" ({})", said.join("; ")) };
+        FioFileError::Nothing { why }
     }
 
     fn phase(
@@ -109,7 +168,10 @@ impl Imported {
                 break;
             }
         }
-        let no_bins = || FioFileError::NoBins { job: job_name.to_owned(), direction };
+        let no_bins = || {
+            let why = why_no_bins(options, side, job);
+            FioFileError::NoBins { job: job_name.to_owned(), direction, why }
+        };
         let latency = latency.filter(|latency| latency.count() > 0).ok_or_else(no_bins)?;
         let flush = match (direction, job.pointer("/sync/lat_ns")) {
             ("write", Some(sync)) => histogram_of(job_name, sync)?,
@@ -124,6 +186,10 @@ impl Imported {
             ours.and_then(|ours| serde_json::from_value::<Extension>(ours.clone()).ok());
         let durable = self.durable(direction, options, &mut notes);
         note_what_differs(&mut notes, options, side, &latency);
+        notes.extend(error_of(job).map(|error| format!("fio ended the job with {error}.")));
+        if self.is_old {
+            notes.push("fio 2 counts whole microseconds.".to_owned());
+        }
         let run = self.repetition(&title);
         let elapsed = elapsed_of(job, side);
         // Rests belong to a closed loop.
@@ -197,7 +263,11 @@ impl Imported {
                 text: self.doing,
                 settings: BTreeMap::new(),
                 seed: self.seed.unwrap_or(0),
-                assumptions: vec!["The options are those that fio wrote with its results.".into()],
+                assumptions: [
+                    vec!["The options are those that fio wrote with its results.".to_owned()],
+                    self.left_out,
+                ]
+                .concat(),
             },
             target: Target {
                 kind: TargetKind::Imported,
@@ -239,47 +309,6 @@ const LATENCIES: &[(&str, &str)] = &[
     ("lat_ns", "Latency is fio's total latency (lat)."),
     ("clat_ns", "Latency is fio's completion latency (clat), from submission on."),
 ];
-
-/// The object `flashlag` that [`super::export`] adds to a job.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
-#[serde(default)]
-pub(super) struct Extension {
-    pub(super) name: Option<String>,
-    pub(super) state: Option<State>,
-    pub(super) run: Option<u32>,
-    pub(super) operation: Option<Operation>,
-    pub(super) durable: Option<Durability>,
-    pub(super) engine: Option<EngineKind>,
-    pub(super) elapsed_ns: Option<Nanos>,
-    pub(super) began_ns: Option<Nanos>,
-    pub(super) stall_over_ns: Option<Nanos>,
-    pub(super) stalls_seen: Option<u64>,
-    pub(super) missed_slots: Option<u64>,
-    pub(super) think: Option<Think>,
-    pub(super) notes: Vec<String>,
-}
-
-impl Extension {
-    /// `phase` with the fields of the extension instead of fio's.
-    fn over(self, phase: Phase) -> Phase {
-        Phase {
-            name: self.name.unwrap_or(phase.name),
-            state: self.state.unwrap_or(phase.state),
-            run: self.run.unwrap_or(phase.run),
-            operation: self.operation.unwrap_or(phase.operation),
-            durable: self.durable.unwrap_or(phase.durable),
-            engine: self.engine.unwrap_or(phase.engine),
-            elapsed_ns: self.elapsed_ns.unwrap_or(phase.elapsed_ns),
-            began_ns: self.began_ns.unwrap_or(phase.began_ns),
-            stall_over_ns: self.stall_over_ns.unwrap_or(phase.stall_over_ns),
-            stalls_seen: self.stalls_seen.unwrap_or(phase.stalls_seen),
-            missed_slots: phase.missed_slots.map(|missed| self.missed_slots.unwrap_or(missed)),
-            think: self.think.or(phase.think),
-            notes: [phase.notes, self.notes].concat(),
-            ..phase
-        }
-    }
-}
 
 /// Operations of a job, reads and writes.
 fn done_by(job: &Value) -> u64 {

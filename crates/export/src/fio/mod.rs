@@ -9,19 +9,28 @@
 //! [`export`] do whole files. [`job_file`] writes a scenario's tests as a job file.
 
 mod bins;
+mod check;
+mod clients;
 mod export;
+mod extension;
+mod failed;
 mod import;
 mod job;
+mod old;
 mod options;
+mod results;
+mod text;
 mod trust;
 
 use flashlag_stats::HistogramError;
 use thiserror::Error;
 
 pub use bins::histogram_of;
+pub use check::check;
 pub use export::export;
 pub use import::import;
 pub use job::job_file;
+pub use text::{TextError, text_of};
 
 /// An error of reading a fio file as a run.
 #[derive(Debug, Error)]
@@ -33,21 +42,20 @@ pub enum FioFileError {
     #[error("no `fio version` in it: not fio's JSON output")]
     NotFio,
     /// A version with another format.
-    #[error("written by `{found}`: its format is not known; use fio 3.x")]
+    #[error("written by `{found}`: its format is not known; use fio 2.14 or newer")]
     Version {
         /// The version in the file.
         found: String,
     },
     /// A job without bins.
-    #[error(
-        "job `{job}` has no latency bins for its {direction}s: run fio with \
-         --output-format=json+ (plain json has only percentiles), and not with --disable_lat"
-    )]
+    #[error("job `{job}` has no distribution of its {direction}s: {why}")]
     NoBins {
         /// The name of the job.
         job: String,
         /// `read` or `write`.
         direction: &'static str,
+        /// The reason, with the option of fio that mends it.
+        why: String,
     },
     /// A bin whose name or count is not a number.
     #[error("bin `{key}` of job `{job}` is not a number of nanoseconds with a count")]
@@ -66,8 +74,11 @@ pub enum FioFileError {
         source: HistogramError,
     },
     /// No job read or wrote anything.
-    #[error("no job in it has read or written anything")]
-    Nothing,
+    #[error("no job in it has read or written anything{why}")]
+    Nothing {
+        /// What fio says of them, after a colon; may be empty.
+        why: String,
+    },
 }
 
 /// An error of writing a run as fio's output.
@@ -95,29 +106,9 @@ pub enum FioExportError {
     Json(#[from] serde_json::Error),
 }
 
-/// fio's JSON, without warnings in the lines before it.
-///
-/// # Errors
-/// The file has no JSON.
-pub fn json_of(text: &str) -> Result<serde_json::Value, FioFileError> {
-    Ok(serde_json::from_str(json_part(text).unwrap_or(text))?)
-}
-
-/// Whether a text looks like fio's JSON output, which may follow lines of warnings.
+/// Whether a text has results of fio's, which may follow lines of warnings or a report.
 pub fn looks_like_fio(text: &str) -> bool {
-    let Some(json) = json_part(text) else { return false };
+    let Some(json) = results::json_part(text) else { return false };
     let head = json.get(..json.floor_char_boundary(4096)).unwrap_or(json);
     head.contains("\"fio version\"")
-}
-
-/// From the first line that begins with a brace.
-fn json_part(text: &str) -> Option<&str> {
-    let mut start = 0;
-    for line in text.split_inclusive('\n') {
-        if line.trim_start_matches('\u{feff}').trim_start().starts_with('{') {
-            return text.get(start..).map(|text| text.trim_start_matches('\u{feff}'));
-        }
-        start += line.len();
-    }
-    None
 }

@@ -55,6 +55,11 @@ impl Options {
         doing.map(|(name, value)| format!("{name}={value}\n")).collect()
     }
 
+    /// Whether an option is given and not 0.
+    pub(super) fn is_on(&self, name: &str) -> bool {
+        self.flag(name)
+    }
+
     fn flag(&self, name: &str) -> bool {
         self.get(name).is_some_and(|value| !matches!(value, "0" | "none" | "false"))
     }

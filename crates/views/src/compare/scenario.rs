@@ -1,6 +1,8 @@
 //! Whether the runs did the same.
 
-use flashlag_schema::Run;
+use std::collections::BTreeMap;
+
+use flashlag_schema::{Run, TargetKind};
 
 use super::CompareError;
 use crate::format;
@@ -53,7 +55,9 @@ fn difference(first: &Run, numbers: &[usize], run: &Run) -> String {
     let why = match settings.is_empty() {
         false => settings.join(", "),
         true if first.scenario.name != run.scenario.name => "another scenario".to_owned(),
-        true => "its settings are the same, but the file is not".to_owned(),
+        true => options_that_differ(&first.scenario.text, &run.scenario.text)
+            .filter(|_| [first, run].iter().all(|run| run.target.kind == TargetKind::Imported))
+            .unwrap_or_else(|| "its settings are the same, but the file is not".to_owned()),
     };
     let listed: Vec<String> = numbers.iter().map(usize::to_string).collect();
     let which = match listed.as_slice() {
@@ -61,4 +65,66 @@ fn difference(first: &Run, numbers: &[usize], run: &Run) -> String {
         several => format!("runs {} are", format::list(several)),
     };
     format!("{which} {}, not {}: {why}", named(run), named(first))
+}
+
+/// A job of fio's: its name and its options.
+type Job<'a> = (&'a str, BTreeMap<&'a str, &'a str>);
+
+/// The options that differ between the jobs of two imported files, `rw is randwrite, not randread; fsync is absent,
+/// not 1`; each job by its place in the file. `None` if no option does.
+fn options_that_differ(ours: &str, theirs: &str) -> Option<String> {
+    let (ours, theirs) = (jobs(ours), jobs(theirs));
+    if ours.len() != theirs.len() {
+        let count = format::plural(theirs.len(), "job", "jobs");
+        return Some(format!("it has {count}, not {}", ours.len()));
+    }
+    let mut differences = Vec::new();
+    for ((name, before), (_, now)) in ours.iter().zip(&theirs) {
+        let of_job = if ours.len() > 1 { format!("[{name}] ") } else { String::new() };
+        for key in before.keys().chain(now.keys().filter(|key| !before.contains_key(*key))) {
+            let value = |options: &BTreeMap<&str, &str>| match options.get(key).copied() {
+                None => "absent".to_owned(),
+                Some("") => "set".to_owned(),
+                Some(value) => value.to_owned(),
+            };
+            let (was, is) = (value(before), value(now));
+            if was != is {
+                differences.push(format!("{of_job}{key} is {is}, not {was}"));
+            }
+        }
+    }
+    (!differences.is_empty()).then(|| differences.join(", "))
+}
+
+/// The sections of a job file.
+fn jobs(text: &str) -> Vec<Job<'_>> {
+    let mut jobs: Vec<Job<'_>> = Vec::new();
+    for line in text.lines() {
+        match (line.strip_prefix('[').and_then(|line| line.strip_suffix(']')), jobs.last_mut()) {
+            (Some(name), _) => jobs.push((name, BTreeMap::new())),
+            (None, Some((_, options))) => {
+                let (key, value) = line.split_once('=').unwrap_or((line, ""));
+                options.insert(key, value);
+            }
+            (None, None) => {}
+        }
+    }
+    jobs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_of_fios_jobs_that_differ_are_named_with_both_values() {
+        let differ = |ours, theirs| options_that_differ(ours, theirs).unwrap_or_default();
+        let (a, b) = ("[a]\nbs=4k\nrw=randread\n", "[b]\nbs=4k\nfsync=1\nrw=randwrite\n");
+        assert_eq!(differ(a, b), "rw is randwrite, not randread, fsync is 1, not absent");
+        assert_eq!(differ(b, a), "fsync is absent, not 1, rw is randread, not randwrite");
+        let two = "[a]\nbs=4k\n[b]\nbs=8k\n";
+        assert_eq!(differ(two, "[a]\nbs=4k\n[b]\nbs=16k\n"), "[b] bs is 16k, not 8k");
+        assert_eq!(differ(a, two), "it has 2 jobs, not 1");
+        assert_eq!(options_that_differ(a, "[other]\nbs=4k\nrw=randread\n"), None);
+    }
 }
