@@ -184,11 +184,9 @@ const DELETE_AND_TRIM: &str = "Delete or move data, then trim (`fstrim -v MOUNTP
 const DEFER_BULK_WRITES: &str =
     "Write in bulk at another time, or in small pieces at a low I/O priority (`ionice -c 3`).";
 const FREE_CPU: &str = "Do less at the same time, or raise the priority of what saves.";
-const RAISE_IO_LIMIT: &str = "Raise or remove the limit (systemd: `IOWriteBandwidthMax=` and its like; Docker: `--device-write-bps` and its like).";
-const RAISE_CPU_QUOTA: &str =
-    "Raise or remove the quota (systemd: `CPUQuota=`; Docker: `--cpus`; Kubernetes: `limits.cpu`).";
-const RAISE_MEMORY_LIMIT: &str =
-    "Raise the limit (systemd: `MemoryHigh=`, `MemoryMax=`; Docker: `--memory`), or use less.";
+const RAISE_IO_LIMIT: &str = "Raise or remove the limit (systemd: `IOWriteBandwidthMax=` and its like; Docker: `docker run --device-write-bps` and its like).";
+const RAISE_CPU_QUOTA: &str = "Raise or remove the quota (systemd: `CPUQuota=`; Docker: `docker run --cpus`; Kubernetes: `limits.cpu`).";
+const RAISE_MEMORY_LIMIT: &str = "Raise the limit (systemd: `MemoryHigh=`, `MemoryMax=`; Docker: `docker run --memory`), or use less.";
 const GROUP_FLUSHES: &str =
     "Put several changes into one transaction, or several writes before one fdatasync.";
 const ONE_DATABASE: &str =

@@ -57,7 +57,7 @@ pub(super) fn results_in(text: &str) -> Result<Results, FioFileError> {
     if of_intervals > 1 && counts_on(&appended) {
         results.results.extend(appended.pop());
         results.notes.push(format!(
-            "The file holds {of_intervals} results that each count from the start (--status-interval): the last \
+            "The file holds {of_intervals} results that each count from the start (fio's `status-interval`): the last \
              was read."
         ));
     } else {
