@@ -35,6 +35,7 @@ impl ValueEnum for Form {
             Form::File(Format::Markdown),
             Form::File(Format::Csv),
             Form::File(Format::OpenMetrics),
+            Form::File(Format::Prometheus),
             Form::File(Format::Fio),
             Form::File(Format::Json),
         ]
@@ -48,6 +49,7 @@ impl ValueEnum for Form {
             Form::File(Format::Markdown) => "A Markdown page",
             Form::File(Format::Csv) => "Every interval of every phase",
             Form::File(Format::OpenMetrics) => "OpenMetrics text",
+            Form::File(Format::Prometheus) => "Prometheus's text format, for node_exporter",
             Form::File(Format::Fio) => "fio's json+",
             Form::File(Format::Json) => "The run file itself (for an imported fio file)",
         };

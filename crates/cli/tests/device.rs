@@ -63,6 +63,7 @@ fn a_device_is_served_asked_cut_and_ended() {
     let (found, text) = answer(&["stat"]);
     assert!(found && text.contains("nexus5-2013") && text.contains("free blocks"), "{text}");
     assert!(answer(&["stat", "--format", "openmetrics"]).1.ends_with("# EOF\n"));
+    assert!(answer(&["stat", "--format", "prometheus"]).1.starts_with("# HELP flashlag_device_"));
     let json = answer(&["stat", socket.to_str().unwrap(), "--format", "json"]).1;
     let stats: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(stats["size_bytes"], 256 << 20);

@@ -112,7 +112,7 @@ fn no_string_of_a_run_file_acts_on_a_terminal_or_forges_a_line() {
     scene.check(&["verify", a, b], false);
     scene.check(&["report", a], false);
     scene.check(&["-v", "report", a], false);
-    for format in ["tsv", "markdown", "csv", "cdm", "openmetrics", "fio", "json"] {
+    for format in ["tsv", "markdown", "csv", "cdm", "openmetrics", "prometheus", "fio", "json"] {
         scene.check(&["report", a, "--format", format], true);
     }
     scene.check(&["compare", a, b], false);
@@ -252,7 +252,7 @@ fn no_reply_of_a_device_acts_on_a_terminal_or_forges_a_line() {
         }
     });
     let socket = socket.to_str().unwrap();
-    for format in ["text", "openmetrics", "json"] {
+    for format in ["text", "openmetrics", "prometheus", "json"] {
         let output = scene.check(&["device", "stat", socket, "--format", format], true);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(0), "{said}");

@@ -2,6 +2,7 @@ use flashlag_schema::Run;
 use flashlag_views::{Comparison, Gate};
 use thiserror::Error;
 
+use crate::openmetrics::Dialect;
 use crate::{csv, fio, json, markdown, openmetrics, tsv};
 
 /// A file format for runs, and in part for comparisons.
@@ -15,6 +16,8 @@ pub enum Format {
     Csv,
     /// OpenMetrics text, version 1.0.0. Runs only.
     OpenMetrics,
+    /// Prometheus's text format, version 0.0.4, as node_exporter's textfile collector takes it. Runs only.
+    Prometheus,
     /// fio's `json+`. Runs only.
     Fio,
     /// JSON: of a run the run file, of a comparison `flashlag.comparison/1`.
@@ -37,11 +40,12 @@ pub enum ExportError {
 
 impl Format {
     /// Every format.
-    pub const ALL: [Format; 6] = [
+    pub const ALL: [Format; 7] = [
         Format::Tsv,
         Format::Markdown,
         Format::Csv,
         Format::OpenMetrics,
+        Format::Prometheus,
         Format::Fio,
         Format::Json,
     ];
@@ -53,6 +57,7 @@ impl Format {
             Format::Markdown => "markdown",
             Format::Csv => "csv",
             Format::OpenMetrics => "openmetrics",
+            Format::Prometheus => "prometheus",
             Format::Fio => "fio",
             Format::Json => "json",
         }
@@ -65,7 +70,9 @@ impl Format {
             Format::Tsv => &["tsv"],
             Format::Markdown => &["md"],
             Format::Csv => &["csv"],
-            Format::OpenMetrics => &["prom", "metrics"],
+            Format::OpenMetrics => &["metrics"],
+            // The only ending that the textfile collector reads.
+            Format::Prometheus => &["prom"],
             Format::Fio => &[],
             Format::Json => &["json"],
         }
@@ -85,7 +92,8 @@ impl Format {
             Format::Tsv => tsv::run(run),
             Format::Markdown => markdown::run(run),
             Format::Csv => csv::run(run),
-            Format::OpenMetrics => openmetrics::run(run),
+            Format::OpenMetrics => openmetrics::run(run, Dialect::OpenMetrics),
+            Format::Prometheus => openmetrics::run(run, Dialect::Prometheus),
             Format::Fio => fio::export(run)?,
             Format::Json => run.to_json(),
         })
@@ -104,7 +112,7 @@ impl Format {
             Format::Markdown => Ok(markdown::comparison(comparison, gate)),
             Format::Csv => Ok(csv::comparison(comparison)),
             Format::Json => Ok(json::comparison(comparison)),
-            Format::Tsv | Format::OpenMetrics | Format::Fio => {
+            Format::Tsv | Format::OpenMetrics | Format::Prometheus | Format::Fio => {
                 Err(ExportError::SingleRunsOnly { format: self })
             }
         }

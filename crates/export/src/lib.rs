@@ -1,4 +1,4 @@
-//! Runs and comparisons as files of other tools: Markdown, CSV, TSV, JSON, OpenMetrics and fio's
+//! Runs and comparisons as files of other tools: Markdown, CSV, TSV, JSON, OpenMetrics, Prometheus and fio's
 //! `json+`; the gate of a comparison as JUnit XML.
 //!
 //! [`Format`] lists the formats and writes each. [`fio`] also reads fio's results as a run and writes
@@ -22,5 +22,10 @@ pub use junit::junit;
 
 /// The statistics of a served device as OpenMetrics text.
 pub fn device_metrics(stats: &flashlag_schema::DeviceStats) -> String {
-    openmetrics::device(stats)
+    openmetrics::device(stats, openmetrics::Dialect::OpenMetrics)
+}
+
+/// The statistics of a served device in Prometheus's text format.
+pub fn device_prometheus(stats: &flashlag_schema::DeviceStats) -> String {
+    openmetrics::device(stats, openmetrics::Dialect::Prometheus)
 }

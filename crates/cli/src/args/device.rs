@@ -96,6 +96,8 @@ pub enum StatFormat {
     Json,
     /// OpenMetrics, for collectors
     Openmetrics,
+    /// Prometheus's text format, for node_exporter
+    Prometheus,
 }
 
 /// `flashlag device cut`

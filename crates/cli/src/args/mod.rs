@@ -92,7 +92,7 @@ pub enum Command {
     Run(Box<RunArgs>),
     /// Compare two or more runs, with the confidence interval of each difference
     Compare(CompareArgs),
-    /// Write a run as HTML, Markdown, CSV, OpenMetrics, fio json+ or text
+    /// Write a run as HTML, Markdown, CSV, OpenMetrics, Prometheus, fio json+ or text
     Report(ReportArgs),
     /// Say why a run lagged, or what a directory lies on, and what to change
     Explain(ExplainArgs),

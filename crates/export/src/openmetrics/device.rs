@@ -1,14 +1,14 @@
-//! A device's statistics as OpenMetrics.
+//! A device's statistics as metrics.
 
 use flashlag_schema::DeviceStats;
 
-use super::writer::{Exposition, Kind, Labels};
+use super::writer::{Dialect, Exposition, Kind, Labels};
 
-/// The statistics of a served device as OpenMetrics text: counters of the host's requests and of the
+/// The statistics of a served device as metrics: counters of the host's requests and of the
 /// flash's work, gauges of its state, each with the profile as label. A figure that the device
 /// lacks is absent.
-pub(crate) fn device(stats: &DeviceStats) -> String {
-    let mut text = Metrics::of(stats);
+pub(crate) fn device(stats: &DeviceStats, dialect: Dialect) -> String {
+    let mut text = Metrics::of(stats, dialect);
     let host = &stats.host;
     text.counter("host_reads", "Reads", host.reads);
     text.counter("host_read_bytes", "Bytes read", host.read_bytes.0);
@@ -65,9 +65,9 @@ struct Metrics {
 }
 
 impl Metrics {
-    fn of(stats: &DeviceStats) -> Metrics {
+    fn of(stats: &DeviceStats, dialect: Dialect) -> Metrics {
         let labels = vec![("profile", stats.profile.clone())];
-        Metrics { out: Exposition::default(), labels }
+        Metrics { out: Exposition::new(dialect), labels }
     }
 
     fn counter(&mut self, name: &str, help: &str, value: u64) {

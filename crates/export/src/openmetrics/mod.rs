@@ -1,4 +1,5 @@
-//! OpenMetrics text, version 1.0.0, in base units: <https://prometheus.io/docs/specs/om/open_metrics_spec/>.
+//! OpenMetrics text, version 1.0.0, in base units: <https://prometheus.io/docs/specs/om/open_metrics_spec/>; and the same
+//! samples in Prometheus's own text format.
 
 mod device;
 mod run;
@@ -6,3 +7,4 @@ mod writer;
 
 pub(crate) use device::device;
 pub(crate) use run::run;
+pub(crate) use writer::Dialect;

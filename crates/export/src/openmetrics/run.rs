@@ -1,10 +1,10 @@
-//! A run as OpenMetrics.
+//! A run as metrics.
 
 use flashlag_schema::{CheckStatus, Phase, Run, StoredHistogram, Verdict};
 use flashlag_stats::Histogram;
 use flashlag_units::Nanos;
 
-use super::writer::{Exposition, Kind, Labels, bound};
+use super::writer::{Dialect, Exposition, Kind, Labels, bound};
 
 /// Bucket bounds in nanoseconds: 1, 2 and 5 for each power of ten from 1 µs to 10 s, one frame at
 /// 120, 90 and 60 Hz, and a frozen frame. A stored bucket counts as within a bound if its
@@ -38,10 +38,10 @@ const BOUNDS: [u64; 26] = [
     60_000_000_000,
 ];
 
-/// A run as OpenMetrics text: counters, gauges in seconds and bytes, latency histograms with
-/// cumulative buckets, one set of labels for each phase, and `# EOF`.
-pub(crate) fn run(run: &Run) -> String {
-    let mut out = Exposition::default();
+/// A run as metrics: counters, gauges in seconds and bytes, latency histograms with
+/// cumulative buckets, one set of labels for each phase.
+pub(crate) fn run(run: &Run, dialect: Dialect) -> String {
+    let mut out = Exposition::new(dialect);
     about_run(&mut out, run);
     about_trust(&mut out, run);
     counters(&mut out, run);

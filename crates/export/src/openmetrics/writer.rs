@@ -13,7 +13,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    fn name(self) -> &'static str {
+    fn in_openmetrics(self) -> &'static str {
         match self {
             Kind::Info => "info",
             Kind::Gauge => "gauge",
@@ -22,30 +22,64 @@ impl Kind {
             Kind::StateSet => "stateset",
         }
     }
+
+    /// The type in Prometheus's text format, which knows neither info nor stateset and names a family as its samples
+    /// are named: with what this adds to the name.
+    fn in_prometheus(self) -> (&'static str, &'static str) {
+        match self {
+            Kind::Info => ("gauge", "_info"),
+            Kind::Gauge | Kind::StateSet => ("gauge", ""),
+            Kind::Counter => ("counter", "_total"),
+            Kind::Histogram => ("histogram", ""),
+        }
+    }
+}
+
+/// Two texts for the same samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    /// OpenMetrics, version 1.0.0.
+    OpenMetrics,
+    /// Prometheus's text format, version 0.0.4, which node_exporter's textfile collector reads:
+    /// <https://prometheus.io/docs/instrumenting/exposition_formats/>.
+    Prometheus,
 }
 
 /// Label names and values.
 pub(super) type Labels = Vec<(&'static str, String)>;
 
-/// Writes the OpenMetrics text format, version 1.0.0: a family's metadata once, right before all
-/// of its samples, and an end mark.
-#[derive(Debug, Default)]
+/// Writes metrics as text: a family's metadata once, right before all of its samples, and in OpenMetrics an end
+/// mark.
+#[derive(Debug)]
 pub(super) struct Exposition {
+    dialect: Dialect,
     text: String,
     pending: Option<String>,
 }
 
 impl Exposition {
+    pub(super) fn new(dialect: Dialect) -> Exposition {
+        Exposition { dialect, text: String::new(), pending: None }
+    }
+
     /// Begins a family. Its metadata is written with its first sample: a family without samples
     /// is not there at all.
     pub(super) fn family(&mut self, name: &str, kind: Kind, unit: &str, help: &str) {
-        let mut head = format!("# TYPE {name} {}\n", kind.name());
-        if !unit.is_empty() {
-            debug_assert!(name.ends_with(unit), "a family's name ends with its unit: {name}");
-            let _ = writeln!(head, "# UNIT {name} {unit}");
-        }
-        let _ = writeln!(head, "# HELP {name} {}", escape(help));
-        self.pending = Some(head);
+        debug_assert!(name.ends_with(unit), "a family's name ends with its unit: {name}");
+        let help = escape(help);
+        self.pending = Some(match self.dialect {
+            Dialect::OpenMetrics => {
+                let mut head = format!("# TYPE {name} {}\n", kind.in_openmetrics());
+                if !unit.is_empty() {
+                    let _ = writeln!(head, "# UNIT {name} {unit}");
+                }
+                head + &format!("# HELP {name} {help}\n")
+            }
+            Dialect::Prometheus => {
+                let (kind, end) = kind.in_prometheus();
+                format!("# HELP {name}{end} {help}\n# TYPE {name}{end} {kind}\n")
+            }
+        });
     }
 
     /// A sample of the family begun last.
@@ -64,7 +98,9 @@ impl Exposition {
 
     /// The whole text.
     pub(super) fn finish(mut self) -> String {
-        self.text.push_str("# EOF\n");
+        if self.dialect == Dialect::OpenMetrics {
+            self.text.push_str("# EOF\n");
+        }
         self.text
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Result;
-use flashlag_export::device_metrics;
+use flashlag_export::{device_metrics, device_prometheus};
 use flashlag_serve::{Answer, Command, Control, CutMoment, Fault, FaultKind, FaultOp};
 use flashlag_term::{Style, device_stats, power_cut};
 use flashlag_views::format;
@@ -38,6 +38,7 @@ pub fn stat(socket: Option<&Path>, format: StatFormat) -> Result<Exit> {
             Ok(Exit::Done)
         }
         StatFormat::Openmetrics => print(&device_metrics(&stats)),
+        StatFormat::Prometheus => print(&device_prometheus(&stats)),
     }
 }
 
