@@ -8,7 +8,7 @@ use flashlag_schema::target::{DeviceSpec, Kind, MountSpec};
 use flashlag_schema::verify::verify_text;
 use flashlag_serve::{Command, Listen, Settings};
 use flashlag_term::Style;
-use flashlag_trace::{InputFormat, add_up, import_at_most, write_trace};
+use flashlag_trace::{ImportOptions, InputFormat, add_up, import_by, write_trace};
 use flashlag_units::{Bytes, Nanos};
 use flashlag_views::Threshold;
 
@@ -136,15 +136,19 @@ pub fn trace(text: &str) {
     let bytes: Vec<u8> = text.chars().map(|letter| letter as u32 as u8).collect();
     for file in [text.as_bytes(), &bytes] {
         for format in InputFormat::ALL.map(Some).into_iter().chain([None]) {
-            let Ok(imported) = import_at_most(file, format, 10_000) else { continue };
+            let Ok(imported) = import_by(file, &at_most(format)) else { continue };
             let ledger = add_up(&imported.trace);
             let shown = flashlag_term::trace(&ledger, Style::PLAIN, true);
             assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
             let stored = write_trace(Vec::new(), &imported.trace).unwrap_or_default();
-            let again = import_at_most(&stored[..], Some(InputFormat::Stored), 10_000);
+            let again = import_by(&stored[..], &at_most(Some(InputFormat::Stored)));
             assert_eq!(again.ok().map(|again| again.trace), Some(imported.trace), "of {text:?}");
         }
     }
+}
+
+fn at_most(format: Option<InputFormat>) -> ImportOptions {
+    ImportOptions { format, most_events: 10_000, ..ImportOptions::default() }
 }
 
 /// Every view of a run. None may fail whatever the figures are.

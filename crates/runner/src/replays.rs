@@ -8,6 +8,9 @@ use std::sync::Arc;
 
 use flashlag_schema::replay::ReplayStream;
 use flashlag_schema::scenario::{Replay, Scenario, Test};
+use flashlag_schema::trace::TraceSource;
+use flashlag_trace::ImportError;
+use flashlag_units::count;
 use flashlag_workload::replay_stream;
 use sha2::{Digest, Sha256};
 
@@ -68,9 +71,38 @@ fn read(replay: &Replay, scenario: &Scenario) -> Result<ReplayStream, RunError> 
     }
     let open = || File::open(&path).map_err(|error| refuse(error.to_string()));
     let sha256 = sha256_of(open()?).map_err(|error| refuse(error.to_string()))?;
-    let imported =
-        flashlag_trace::import(open()?, None).map_err(|error| refuse(error.to_string()))?;
+    let imported = flashlag_trace::import(open()?, None).map_err(|error| match error {
+        ImportError::Table(error) => refuse(format!(
+            "{error}. Make a trace of it first: \
+             `flashlag trace --from FILE --columns LIST -o FILE.jsonl`"
+        )),
+        error => refuse(error.to_string()),
+    })?;
+    if let Some(missing) = missing(&imported.trace.source).filter(|_| !replay.partial) {
+        return Err(refuse(missing));
+    }
     replay_stream(&imported.trace, &sha256, replay).map_err(|error| refuse(error.to_string()))
+}
+
+/// Why a trace is only half understood; `None` of one whose lines are all events or none of storage.
+fn missing(source: &TraceSource) -> Option<String> {
+    let parts = [
+        (source.damaged, "lines that can't be read"),
+        (source.lost.unwrap_or(0), "events lost while recording"),
+        (source.left_out, "calls or requests left out"),
+    ];
+    let parts: Vec<String> = parts
+        .iter()
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, what)| format!("{what}: {}", count(*number)))
+        .collect();
+    (!parts.is_empty()).then(|| {
+        format!(
+            "it is only half understood ({}), and a replay would lack that part. \
+             `flashlag trace --from FILE` says what is missing; --set partial=true replays the rest",
+            parts.join("; ")
+        )
+    })
 }
 
 fn sha256_of(mut file: File) -> std::io::Result<String> {

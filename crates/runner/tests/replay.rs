@@ -260,3 +260,36 @@ fn no_trace_a_missing_one_and_one_that_is_none_are_refused_before_anything_is_wr
     assert!(refused("/nowhere/at all").contains("No such file"));
     assert!(refused(nothing.to_str().unwrap()).contains("cannot replay"));
 }
+
+#[test]
+fn a_trace_that_is_only_half_understood_is_refused_unless_it_is_asked_for() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("half.strace");
+    let write = "10 1700000000.0 pwrite64(3</d/a>, \"x\"..., 4096, 0) = 4096 <0.1>\n";
+    let lacking = [
+        (
+            "10 1700000000.5 io_uring_enter(6, 1, 1, 0, NULL, 8) = 1 <0.1>\n",
+            "calls or requests left out: 1",
+        ),
+        ("10 1700000000.5 pwrite64(3</d/a>, \"x\n", "lines that can't be read: 1"),
+    ];
+    for (more, why) in lacking {
+        std::fs::write(&path, format!("{write}{more}")).unwrap();
+        let text = flashlag_runner::builtin("app").unwrap().text;
+        let settings = [("trace".to_owned(), path.display().to_string())];
+        let scenario = Scenario::parse(text, &settings).unwrap();
+        let on = Target::parse("sim:nexus5-2013").unwrap();
+        let refused = run(Request::new(scenario, on, 1), &mut Silent).unwrap_err().to_string();
+        assert!(refused.contains(why) && refused.contains("partial=true"), "{refused}");
+        let run = replayed(&path, "sim:nexus5-2013", &[("partial", "true")]);
+        assert_eq!(phase(&run, "replay_write").ops, 1);
+    }
+    // A table whose columns nobody knows: the way is named.
+    std::fs::write(&path, "when,what,where,size\n1,R,2,3\n4,W,5,6\n").unwrap();
+    let text = flashlag_runner::builtin("app").unwrap().text;
+    let settings = [("trace".to_owned(), path.display().to_string())];
+    let scenario = Scenario::parse(text, &settings).unwrap();
+    let on = Target::parse("sim:nexus5-2013").unwrap();
+    let refused = run(Request::new(scenario, on, 1), &mut Silent).unwrap_err().to_string();
+    assert!(refused.contains("flashlag trace --from FILE --columns LIST"), "{refused}");
+}

@@ -12,6 +12,9 @@ use crate::table::Table;
 pub fn trace(ledger: &TraceLedger, style: Style, full: bool) -> String {
     let summary = trace_summary(ledger, full);
     let mut page = Page::new(style);
+    if let Some(understood) = &summary.understood {
+        page.paragraph(Role::Muted, &sanitize(understood));
+    }
     page.paragraph(Role::Strong, &sanitize(&summary.answer));
     page.paragraph(Role::Muted, &sanitize(&format!("{}.", summary.origin)));
     for table in &summary.tables {

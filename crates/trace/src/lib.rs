@@ -16,8 +16,8 @@ mod stored;
 pub use bounds::MOST_EVENTS;
 pub use builder::Builder;
 pub use import::{
-    Descriptor, ImportError, Imported, InputFormat, Look, TracepointText, import, import_at_most,
-    numbers_of_calls,
+    Columns, ColumnsError, Descriptor, ImportError, ImportOptions, Imported, InputFormat, Look,
+    TableError, TracepointText, import, import_by, numbers_of_calls,
 };
 pub use ledger::add_up;
 pub use sqlite::recognize;

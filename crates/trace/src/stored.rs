@@ -152,6 +152,7 @@ pub fn read_trace(from: impl BufRead, most_events: usize) -> Result<Trace, Store
         }
     }
     if left_out > 0 {
+        trace.source.left_out = trace.source.left_out.saturating_add(left_out);
         trace.source.limits.push(crate::bounds::left_out(left_out, most_events));
     }
     trace.events.sort();
@@ -214,6 +215,7 @@ pub(crate) fn named_by(action: &TraceAction) -> ([Option<u32>; 2], Option<u32>) 
         | TraceAction::Unlink { file } => ([Some(*file), None], None),
         TraceAction::Rename { file, to } => ([Some(*file), Some(*to)], None),
         TraceAction::Change { file } => ([Some(*file), None], None),
+        TraceAction::Failed { file, .. } => ([*file, None], None),
         TraceAction::SyncAll | TraceAction::Counted { .. } => ([None, None], None),
         TraceAction::Commit { device }
         | TraceAction::Checkpoint { device }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use flashlag_schema::scenario::JournalMode;
 use flashlag_schema::trace::{BlockOperation, Trace, TraceAction, TraceFileKind};
 use flashlag_trace::{
-    ImportError, InputFormat, add_up, import, import_at_most, read_trace, write_trace,
+    ImportError, ImportOptions, InputFormat, add_up, import, import_by, read_trace, write_trace,
 };
 
 fn sample(name: &str) -> String {
@@ -184,8 +184,7 @@ fn a_text_is_the_same_trace_whatever_ends_its_lines() {
     let stored = String::from_utf8(stored).unwrap();
     let blkparse = "8,0 0 1 0.000000001 7 Q W 8 + 8 [a]\n8,0 0 2 0.000000002 7 D W 8 + 8 [a]\n\
                     8,0 0 3 0.000000009 0 C W 8 + 8 [0]\n";
-    let table = "process,device,rw_flag,sector,size,timestamp,submit_s,finish_s\n\
-                 a,8:0,W,8,4096,1,1.0,1.5\n";
+    let table = "process,device,rw_flag,sector,bytes,submit_s,finish_s\na,8:0,W,8,4096,1.0,1.5\n";
     for text in [&strace, &sample("sqlite-delete.ftrace"), &stored, blkparse, table] {
         let expected =
             import(text.as_bytes(), None).unwrap_or_else(|error| panic!("{error}: {text}"));
@@ -290,7 +289,8 @@ fn a_stored_trace_reads_back_as_it_was_and_one_that_was_cut_off_says_so() {
 #[test]
 fn no_more_events_are_kept_than_memory_is_for_and_the_trace_says_so() {
     let text = sample("sqlite-delete.strace");
-    let imported = import_at_most(text.as_bytes(), None, 5).unwrap();
+    let options = ImportOptions { most_events: 5, ..ImportOptions::default() };
+    let imported = import_by(text.as_bytes(), &options).unwrap();
     assert_eq!(imported.trace.events.len(), 5);
     assert!(imported.trace.source.limits.iter().any(|limit| limit.contains("left out")));
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use flashlag_live::SourceChoice;
-use flashlag_trace::InputFormat;
+use flashlag_trace::{Columns, InputFormat};
 use flashlag_units::Nanos;
 
 const HELP: &str = "\
@@ -24,6 +24,8 @@ Read with --from are text of blkparse, ftrace, atrace (systrace's page too) and 
 Perfetto traces, lists of system calls as Mobibench's, and tables of block requests.
 
   strace -f -tt -T -y -o app.strace COMMAND           records one
+  flashlag trace --from t.csv --columns 'time:us,op,offset:bytes,size:bytes,-'
+                                                      a table without a known head
   flashlag trace --from trace.txt.gz
   flashlag trace --from app.strace -o app.jsonl       keep it, for the next look
   flashlag trace --from app.jsonl --format perfetto -o app.json
@@ -54,6 +56,9 @@ pub struct TraceArgs {
     /// Format of that file [default: by its beginning]
     #[arg(long, value_name = "FORMAT", value_parser = input_formats(), requires = "from")]
     pub from_format: Option<InputFormat>,
+    /// What the columns of a table hold: time:s,op,offset:bytes,size:bytes,latency:us
+    #[arg(long, value_name = "LIST", requires = "from")]
+    pub columns: Option<Columns>,
     /// Write the trace to this file; `-` is standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use flashlag_runner::OutputKind;
 use flashlag_schema::trace::{Trace, TraceLedger};
 use flashlag_term::Style;
-use flashlag_trace::{add_up, import, write_trace};
+use flashlag_trace::{ImportOptions, add_up, import_by, write_trace};
 
 use super::compare::place_of;
 use super::live::{self, Recorded};
@@ -54,7 +54,9 @@ fn imported(from: &Path, args: &TraceArgs) -> Result<Trace> {
         true => Box::new(io::stdin().lock()),
         false => Box::new(File::open(from).with_context(|| format!("cannot read {name}"))?),
     };
-    let imported = import(file, args.from_format);
+    let (format, columns) = (args.from_format, args.columns.clone());
+    let options = ImportOptions { format, columns, ..ImportOptions::default() };
+    let imported = import_by(file, &options);
     Ok(imported.with_context(|| format!("no trace can be made of {name}"))?.trace)
 }
 

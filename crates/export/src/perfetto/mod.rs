@@ -152,6 +152,10 @@ fn said(trace: &Trace, event: &TraceEvent) -> Option<(&'static str, &'static str
         TraceAction::Rename { file: of, to } => {
             ("rename", "call", json!({"file": file(*of), "to": file(*to)}))
         }
+        TraceAction::Failed { call, file: of, error } => {
+            let arguments = json!({"call": call, "file": of.map(file), "error": error});
+            ("failed call", "call", arguments)
+        }
         TraceAction::Commit { .. } => ("commit of the journal", "filesystem", json!({})),
         TraceAction::Checkpoint { .. } => ("checkpoint", "filesystem", json!({})),
         TraceAction::Clean { .. } => ("cleaning", "filesystem", json!({})),

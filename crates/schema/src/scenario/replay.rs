@@ -19,6 +19,10 @@ pub struct Replay {
     // The content decides what is done, and not the path.
     #[serde(skip_serializing)]
     pub trace: String,
+    /// Whether a trace is replayed that was understood in part only: a part of it can't be read, was lost, or
+    /// moves data in a way of which no event is made.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub partial: bool,
     /// SHA-256 of that file, once it has been read.
     #[serde(default, skip_deserializing)]
     #[cfg_attr(feature = "json-schema", schemars(skip))]

@@ -98,6 +98,16 @@ pub enum TraceAction {
         /// The file that has the new name from then on.
         to: u32,
     },
+    /// A system call failed: nothing was changed, and `took_ns` is what it waited all the same.
+    Failed {
+        /// The call.
+        call: FailedCall,
+        /// The file; absent where the call names none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        file: Option<u32>,
+        /// Linux's number of the error (28 is ENOSPC); 0 where the source has a name that is not known.
+        error: u16,
+    },
     /// The filesystem's journal was committed: jbd2 of ext4.
     Commit {
         /// The device.
@@ -133,6 +143,28 @@ pub enum TraceAction {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         file: Option<u32>,
     },
+}
+
+/// A system call that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailedCall {
+    /// A file was to be opened.
+    Open,
+    /// A file was to be closed.
+    Close,
+    /// Bytes were to be read.
+    Read,
+    /// Bytes were to be written.
+    Write,
+    /// A file, or all of a filesystem, was to be made durable.
+    Sync,
+    /// A file's size was to be set.
+    Truncate,
+    /// A file's name was to be removed.
+    Unlink,
+    /// A file's name was to be changed.
+    Rename,
 }
 
 /// What is asked of a block device.

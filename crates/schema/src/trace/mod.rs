@@ -8,10 +8,12 @@ mod packed;
 mod packing;
 mod stored;
 
+use std::collections::BTreeMap;
+
 use flashlag_units::Nanos;
 use serde::{Deserialize, Serialize};
 
-pub use event::{BlockFlags, BlockOperation, TraceAction, TraceEvent};
+pub use event::{BlockFlags, BlockOperation, FailedCall, TraceAction, TraceEvent};
 pub use ledger::{
     TraceDatabase, TraceDeviceUse, TraceLayers, TraceLedger, TraceStall, TraceStalled, TraceStalls,
     TraceSyncs, TraceWriter, TraceWrites, TraceWrittenKind,
@@ -47,6 +49,10 @@ pub struct Trace {
 pub struct TraceSource {
     /// The kind of source.
     pub kind: TraceSourceKind,
+    /// How a file was understood, where that is not plain from its format: the columns of a table and
+    /// their units, what the times of strace are counted from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_as: Option<String>,
     /// Layers whose events the source records completely: no event of a layer that is not in here says
     /// that nothing happened there.
     pub layers: Vec<TraceLayer>,
@@ -58,6 +64,13 @@ pub struct TraceSource {
     /// Lines or records that could not be read.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub damaged: u64,
+    /// Calls and requests that move or sync data, are in the source and are not among the events: each
+    /// kind of them is named in `limits`. A trace with any is only half understood.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub left_out: u64,
+    /// Lines or records that are no event of storage, by what they are.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub skipped: BTreeMap<String, u64>,
     /// Requests and calls of which only one end is in the source.
     #[serde(default, skip_serializing_if = "TraceUnmatched::is_none")]
     pub unmatched: TraceUnmatched,

@@ -4,7 +4,7 @@ use flashlag_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
 use super::packed::Pack;
-use super::{BlockFlags, BlockOperation, TraceAction, TraceEvent};
+use super::{BlockFlags, BlockOperation, FailedCall, TraceAction, TraceEvent};
 
 /// An event without its time.
 #[derive(Serialize, Deserialize)]
@@ -60,6 +60,11 @@ enum PackedAction {
     Rename {
         file: u32,
         to: u32,
+    },
+    Failed {
+        call: FailedCall,
+        file: Option<u32>,
+        error: u16,
     },
     Commit {
         device: u32,

@@ -1,6 +1,6 @@
 //! The formats of files, and which one a file has.
 
-use super::{blkparse, block_table, calls, ftrace, perfetto, strace};
+use super::{blkparse, calls, ftrace, perfetto, strace, table};
 
 /// Lines of the beginning that are looked at.
 const LINES: usize = 400;
@@ -20,7 +20,7 @@ pub enum InputFormat {
     Strace,
     /// A list of system calls, as Mobibench's.
     SystemCalls,
-    /// A table of block requests, separated by commas.
+    /// A table of block requests.
     BlockTable,
 }
 
@@ -72,7 +72,7 @@ pub(super) fn detect(head: &[u8]) -> Option<InputFormat> {
     if text.trim_start().starts_with("{\"trace\":") {
         return Some(InputFormat::Stored);
     }
-    if text.lines().find(|line| !line.trim().is_empty()).is_some_and(block_table::is_head) {
+    if table::is_known(&text) {
         return Some(InputFormat::BlockTable);
     }
     let counted = |is: IsLine| text.lines().take(LINES).filter(|line| is(line)).count();

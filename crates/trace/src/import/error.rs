@@ -1,6 +1,7 @@
 use std::io;
 
 use super::detect::InputFormat;
+use super::table::TableError;
 use crate::stored::StoredError;
 
 /// Why a file makes no trace.
@@ -30,6 +31,9 @@ pub enum ImportError {
         /// Lines that are not of this format.
         damaged: u64,
     },
+    /// A table whose columns are not known, or not those that were named.
+    #[error(transparent)]
+    Table(#[from] TableError),
     /// A stored trace is damaged.
     #[error(transparent)]
     Stored(#[from] StoredError),

@@ -9,6 +9,9 @@ use flashlag_units::{Nanos, count};
 use crate::Builder;
 use crate::bounds::{lasted, left_out};
 
+/// Kinds of lines that are skipped, and counted each by its name.
+const MOST_SKIPPED: usize = 64;
+
 /// What a line was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
@@ -72,6 +75,29 @@ impl Making {
 
     pub(super) fn damage(&mut self) -> u64 {
         self.builder.source().damaged
+    }
+
+    /// Counts a line or a record that is no event of storage, by what it is.
+    pub(super) fn skip(&mut self, what: &str) {
+        let skipped = &mut self.builder.source().skipped;
+        if let Some(count) = skipped.get_mut(what) {
+            *count += 1;
+        } else if skipped.len() < MOST_SKIPPED {
+            skipped.insert(what.to_owned(), 1);
+        } else {
+            *skipped.entry("of other kinds".to_owned()).or_default() += 1;
+        }
+    }
+
+    /// Counts what moves or syncs data and is not among the events. A sentence in the limits names it.
+    pub(super) fn lacks(&mut self, count: u64) {
+        let left_out = &mut self.builder.source().left_out;
+        *left_out = left_out.saturating_add(count);
+    }
+
+    /// Says how the file was understood.
+    pub(super) fn read_as(&mut self, sentence: String) {
+        self.builder.source().read_as.get_or_insert(sentence);
     }
 
     /// Adds a sentence of what the source can't see.
@@ -156,6 +182,7 @@ impl Making {
             ));
         }
         if self.left_out > 0 {
+            self.lacks(self.left_out);
             self.limit(left_out(self.left_out, self.most_events));
         }
         let mut trace = self.builder.finish();

@@ -1,7 +1,6 @@
 //! Traces from the files of other tools: blktrace, ftrace, Perfetto, strace and others.
 
 mod blkparse;
-mod block_table;
 mod calls;
 mod detect;
 mod error;
@@ -14,6 +13,7 @@ mod perfetto;
 mod processes;
 mod rwbs;
 mod strace;
+mod table;
 mod text;
 
 use std::io::{BufRead, BufReader, Read};
@@ -30,6 +30,7 @@ pub use ftrace::{TracepointText, numbers_of_calls};
 pub use kernel::{Descriptor, Look};
 use lines::{Lines, Piece, Returns, has_returns_only};
 use making::{Making, Verdict};
+pub use table::{Columns, ColumnsError, TableError};
 use text::HEAD;
 
 /// A trace from a file.
@@ -50,37 +51,51 @@ trait LineImporter {
     fn finish(&mut self, making: &mut Making);
 }
 
+/// How a file is to be read.
+#[derive(Clone, Debug)]
+pub struct ImportOptions {
+    /// The format; absent where the file's beginning shows it.
+    pub format: Option<InputFormat>,
+    /// What the columns of a table hold; absent where the table's form is a published one, or its head says.
+    pub columns: Option<Columns>,
+    /// The most events that are kept.
+    pub most_events: usize,
+}
+
+impl Default for ImportOptions {
+    fn default() -> ImportOptions {
+        ImportOptions { format: None, columns: None, most_events: MOST_EVENTS }
+    }
+}
+
 /// Reads a trace in a known format, or in the format that its beginning shows. Text compressed by gzip
 /// is decompressed.
 ///
 /// # Errors
 /// The file can't be read, its format is not known, or there is nothing of a trace in it.
 pub fn import(from: impl Read, format: Option<InputFormat>) -> Result<Imported, ImportError> {
-    import_at_most(from, format, MOST_EVENTS)
+    import_by(from, &ImportOptions { format, ..ImportOptions::default() })
 }
 
-/// As [`import`], with another bound of events.
+/// As [`import`], with options.
 ///
 /// # Errors
-/// As [`import`].
-pub fn import_at_most(
-    from: impl Read,
-    format: Option<InputFormat>,
-    most_events: usize,
-) -> Result<Imported, ImportError> {
+/// As [`import`], and where the columns named are not those of the file.
+pub fn import_by(from: impl Read, options: &ImportOptions) -> Result<Imported, ImportError> {
     let mut from = BufReader::with_capacity(1 << 16, from);
     let is_compressed = from.fill_buf().map_err(ImportError::Read)?.starts_with(&[0x1f, 0x8b]);
     if is_compressed {
         let from = BufReader::with_capacity(1 << 16, MultiGzDecoder::new(from));
-        return plain(from, format, most_events);
+        return plain(from, options);
     }
     match zlib_at(from.fill_buf().map_err(ImportError::Read)?) {
         Some(at) => {
             from.consume(at);
             let from = BufReader::with_capacity(1 << 16, ZlibDecoder::new(from));
-            plain(from, format.or(Some(InputFormat::Ftrace)), most_events)
+            let format = options.format.or(Some(InputFormat::Ftrace));
+            plain(from, &ImportOptions { format, ..options.clone() })
         }
-        None => plain(from, format, most_events),
+        None => plain(from, options),
     }
 }
 
@@ -96,22 +111,18 @@ fn zlib_at(head: &[u8]) -> Option<usize> {
     is_zlib.then_some(at)
 }
 
-fn plain(
-    mut from: impl BufRead,
-    format: Option<InputFormat>,
-    most_events: usize,
-) -> Result<Imported, ImportError> {
+fn plain(mut from: impl BufRead, options: &ImportOptions) -> Result<Imported, ImportError> {
     let head = head_of(&mut from)?;
     if head.is_empty() {
         return Err(ImportError::Empty);
     }
-    let is_text = !perfetto::is_trace(&head) && format != Some(InputFormat::Perfetto);
+    let is_text = !perfetto::is_trace(&head) && options.format != Some(InputFormat::Perfetto);
     if is_text && has_returns_only(&head) {
         let whole = Returns(std::io::Cursor::new(head).chain(from));
         let mut lines = BufReader::with_capacity(1 << 16, whole);
-        return of_head((head_of(&mut lines)?, lines), format, most_events);
+        return of_head((head_of(&mut lines)?, lines), options);
     }
-    of_head((head, from), format, most_events)
+    of_head((head, from), options)
 }
 
 fn head_of(from: &mut impl BufRead) -> Result<Vec<u8>, ImportError> {
@@ -122,19 +133,20 @@ fn head_of(from: &mut impl BufRead) -> Result<Vec<u8>, ImportError> {
 
 fn of_head(
     (head, from): (Vec<u8>, impl BufRead),
-    format: Option<InputFormat>,
-    most_events: usize,
+    options: &ImportOptions,
 ) -> Result<Imported, ImportError> {
-    let format = match format {
-        Some(format) => format,
-        None => detect(&head).ok_or(ImportError::Unknown)?,
+    let format = match (options.format, &options.columns) {
+        (Some(format), _) => format,
+        (None, Some(_)) => InputFormat::BlockTable,
+        (None, None) => detect(&head).ok_or_else(|| unknown(&head))?,
     };
-    let ftrace = (format == InputFormat::Ftrace).then(|| ftrace::Ftrace::of(&head));
+    let most_events = options.most_events;
+    let importer = importer_of(format, &head, options)?;
     let whole = std::io::Cursor::new(head).chain(from);
     let mut trace = match format {
         InputFormat::Stored => stored::read_trace(whole, most_events)?,
         InputFormat::Perfetto => packets_of(whole, most_events)?,
-        _ => text_of(whole, format, (most_events, ftrace))?,
+        _ => text_of(whole, format, (importer, most_events))?,
     };
     processes::name(&mut trace);
     recognize(&mut trace);
@@ -154,25 +166,44 @@ fn finished(mut making: Making, format: InputFormat) -> Result<Trace, ImportErro
     Ok(making.finish())
 }
 
-fn text_of(
-    from: impl BufRead,
+/// Why a file with this beginning is refused.
+fn unknown(head: &[u8]) -> ImportError {
+    let refusal = table::refusal(&String::from_utf8_lossy(head));
+    refusal.map_or(ImportError::Unknown, ImportError::Table)
+}
+
+/// What reads the lines of a format of text; `None` of one that is not read by lines.
+type Importer = Option<(TraceSourceKind, Box<dyn LineImporter>)>;
+
+fn importer_of(
     format: InputFormat,
-    (most_events, ftrace): (usize, Option<ftrace::Ftrace>),
-) -> Result<Trace, ImportError> {
-    let (kind, mut importer): (TraceSourceKind, Box<dyn LineImporter>) = match format {
+    head: &[u8],
+    options: &ImportOptions,
+) -> Result<Importer, ImportError> {
+    let text = || String::from_utf8_lossy(head);
+    Ok(Some(match format {
         InputFormat::Blkparse => {
             (TraceSourceKind::Blkparse, Box::new(blkparse::Blkparse::default()))
         }
-        InputFormat::Ftrace => (TraceSourceKind::Ftrace, Box::new(ftrace.unwrap_or_default())),
-        InputFormat::Strace => (TraceSourceKind::Strace, Box::new(strace::Strace::default())),
+        InputFormat::Ftrace => (TraceSourceKind::Ftrace, Box::new(ftrace::Ftrace::of(&text()))),
+        InputFormat::Strace => (TraceSourceKind::Strace, Box::new(strace::Strace::of(&text()))),
         InputFormat::SystemCalls => {
             (TraceSourceKind::SystemCalls, Box::new(calls::Calls::default()))
         }
         InputFormat::BlockTable => {
-            (TraceSourceKind::BlockTable, Box::new(block_table::BlockTable::default()))
+            let table = table::BlockTable::of(&text(), options.columns.as_ref())?;
+            (TraceSourceKind::BlockTable, Box::new(table))
         }
-        InputFormat::Stored | InputFormat::Perfetto => return Err(ImportError::Unknown),
-    };
+        InputFormat::Stored | InputFormat::Perfetto => return Ok(None),
+    }))
+}
+
+fn text_of(
+    from: impl BufRead,
+    format: InputFormat,
+    (importer, most_events): (Importer, usize),
+) -> Result<Trace, ImportError> {
+    let (kind, mut importer) = importer.ok_or(ImportError::Unknown)?;
     let mut making = Making::new(kind, most_events);
     let mut lines = Lines::new(from);
     let mut with_returns = 0_u64;

@@ -1,7 +1,7 @@
 //! Writes at each layer.
 
 use flashlag_schema::trace::{
-    BlockOperation, Trace, TraceAction, TraceLayers, TraceWrites, TraceWrittenKind,
+    BlockOperation, FailedCall, Trace, TraceAction, TraceLayers, TraceWrites, TraceWrittenKind,
 };
 use flashlag_units::Bytes;
 
@@ -23,7 +23,9 @@ pub(super) fn layers(
             TraceAction::Write { file, bytes, .. } if is_storage(trace, *file) => {
                 add(&mut sum.calls, *bytes);
             }
-            TraceAction::Sync { .. } | TraceAction::SyncAll => sum.syncs += 1,
+            TraceAction::Sync { .. }
+            | TraceAction::SyncAll
+            | TraceAction::Failed { call: FailedCall::Sync, .. } => sum.syncs += 1,
             TraceAction::Commit { .. } | TraceAction::Checkpoint { .. } => sum.commits += 1,
             TraceAction::Block { device, operation, bytes, flags, file, .. }
                 if stack.counts(*device) =>

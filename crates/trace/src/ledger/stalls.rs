@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use flashlag_schema::trace::{
-    BlockOperation, Trace, TraceAction, TraceEvent, TraceStall, TraceStalled, TraceStalls,
+    BlockOperation, FailedCall, Trace, TraceAction, TraceEvent, TraceStall, TraceStalled,
+    TraceStalls,
 };
 use flashlag_stats::Stalls;
 use flashlag_units::Nanos;
@@ -73,6 +74,12 @@ impl Lengths {
 fn kind_of(event: &TraceEvent) -> Option<TraceStalled> {
     Some(match &event.action {
         TraceAction::Sync { .. } | TraceAction::SyncAll => TraceStalled::Sync,
+        TraceAction::Failed { call, .. } => match call {
+            FailedCall::Sync => TraceStalled::Sync,
+            FailedCall::Write => TraceStalled::Write,
+            FailedCall::Read => TraceStalled::Read,
+            _ => return None,
+        },
         TraceAction::Write { .. } => TraceStalled::Write,
         TraceAction::Read { .. } => TraceStalled::Read,
         TraceAction::Commit { .. } | TraceAction::Checkpoint { .. } => {

@@ -4,7 +4,8 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use flashlag_schema::trace::{
-    BlockOperation, Trace, TraceAction, TraceSyncs, TraceWriter, TraceWrites, TraceWrittenKind,
+    BlockOperation, FailedCall, Trace, TraceAction, TraceSyncs, TraceWriter, TraceWrites,
+    TraceWrittenKind,
 };
 use flashlag_units::{Bytes, Nanos};
 
@@ -34,6 +35,13 @@ pub(super) fn writers(trace: &Trace, seen: Seen) -> Vec<TraceWriter> {
                 add(&mut rows.entry(key).or_default().calls, *bytes);
             }
             TraceAction::Sync { file, .. } => {
+                let key = (event.task, Some(*file), kind_of_file(trace, *file));
+                let row = rows.entry(key).or_default();
+                row.syncs += 1;
+                row.waits.extend(event.took_ns);
+            }
+            // An fsync that failed was waited for as well.
+            TraceAction::Failed { call: FailedCall::Sync, file: Some(file), .. } => {
                 let key = (event.task, Some(*file), kind_of_file(trace, *file));
                 let row = rows.entry(key).or_default();
                 row.syncs += 1;

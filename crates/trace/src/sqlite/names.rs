@@ -29,12 +29,24 @@ const NOT_STORAGE: [&str; 12] = [
     "UDP:[",
 ];
 
+/// Block devices below `/dev`, by the beginning of their names.
+const BLOCK_DEVICES: [&str; 17] = [
+    "sd", "hd", "vd", "xvd", "nvme", "mmcblk", "loop", "dm-", "md", "mapper/", "disk/", "block/",
+    "nbd", "rbd", "pmem", "bcache", "ubi",
+];
+
+/// Whether the path is that of a block device.
+fn is_block_device(path: &str) -> bool {
+    let name = path.strip_prefix("/dev/");
+    name.is_some_and(|name| BLOCK_DEVICES.iter().any(|start| name.starts_with(start)))
+}
+
 /// The kind that a path says, if any.
 pub(super) fn kind_of(path: &str) -> Option<TraceFileKind> {
     if let Some((_, kind)) = database_of(path) {
         return Some(kind);
     }
-    if NOT_STORAGE.iter().any(|start| path.starts_with(start)) {
+    if NOT_STORAGE.iter().any(|start| path.starts_with(start)) && !is_block_device(path) {
         return Some(TraceFileKind::NotStorage);
     }
     let lower = path.to_ascii_lowercase();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use flashlag_schema::trace::{TraceLedger, TraceWriter};
 use flashlag_units::{Bytes, Nanos, count};
 
-use super::words::process_name;
+use super::words::{NOT_KNOWN, process_name};
 use crate::format::share_of;
 
 /// What one process did.
@@ -29,12 +29,22 @@ pub(super) fn answer(ledger: &TraceLedger) -> String {
     let written = all.values().fold(0_u64, |sum, doing| sum.saturating_add(doing.bytes));
     // Of equals, the first name: the same sentence every time.
     let most = all.iter().rev().max_by_key(|(_, doing)| doing.bytes);
+    let left_out = ledger.source.left_out;
+    let to = if by_block { " to the device" } else { "" };
     let writes = match most.filter(|(_, doing)| doing.bytes > 0) {
+        Some((name, doing)) if name == NOT_KNOWN && doing.bytes == written => {
+            format!("{} are written{to}; by whom is not in this trace.", Bytes(written))
+        }
         Some((name, doing)) => {
-            let to = if by_block { " to the device" } else { "" };
             let (bytes, share) = (Bytes(doing.bytes), share_of(doing.bytes, written));
             format!("{name} writes the most{to}: {bytes} of {} ({share}).", Bytes(written))
         }
+        // What could not be read may have written.
+        None if left_out > 0 => format!(
+            "What is written{to} is not known: {} that may write {} left out.",
+            count(left_out),
+            if left_out == 1 { "is" } else { "are" }
+        ),
         None if by_block => "Nothing is written to the device.".to_owned(),
         None => "Nothing is written.".to_owned(),
     };

@@ -12,6 +12,8 @@ pub use words::source_name;
 /// A trace as every view says it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TraceSummary {
+    /// How the file was understood, where that is not plain from its format.
+    pub understood: Option<String>,
     /// Who writes the most, and whose fsyncs wait.
     pub answer: String,
     /// The kind of trace, its length, and the layers that it records.
@@ -54,6 +56,7 @@ const STALLS: usize = 5;
 /// The words and tables of a trace; in full with every row.
 pub fn trace_summary(ledger: &TraceLedger, full: bool) -> TraceSummary {
     TraceSummary {
+        understood: ledger.source.read_as.as_ref().map(|read_as| format!("{read_as}.")),
         answer: answer::answer(ledger),
         origin: words::origin(ledger),
         tables: tables::tables(ledger, full),

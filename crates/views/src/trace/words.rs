@@ -151,6 +151,9 @@ pub(super) fn stalled(what: TraceStalled) -> &'static str {
     }
 }
 
+/// The name of a process of which nothing is known.
+pub(super) const NOT_KNOWN: &str = "(not known)";
+
 /// The name of a process: its own, else its thread's, else a number.
 pub(super) fn process_name(writer: &TraceWriter) -> String {
     let name =
@@ -159,7 +162,7 @@ pub(super) fn process_name(writer: &TraceWriter) -> String {
         (Some(name), ..) => name.to_owned(),
         (None, Some(pid), _) => format!("Process {pid}"),
         (None, None, Some(tid)) => format!("Thread {tid}"),
-        (None, None, None) => "(not known)".to_owned(),
+        (None, None, None) => NOT_KNOWN.to_owned(),
     }
 }
 

@@ -151,6 +151,7 @@ impl Calls {
                 (ReplayCall::Rename, from, u64::from(new), 0)
             }
             TraceAction::Block { .. }
+            | TraceAction::Failed { .. }
             | TraceAction::Commit { .. }
             | TraceAction::Change { .. }
             | TraceAction::Counted { .. }

@@ -75,10 +75,12 @@ fn level_of(trace: &Trace) -> ReplayLevel {
     }
 }
 
+/// Whether a replay does it: a call that failed changed nothing.
 fn is_call(action: &TraceAction) -> bool {
     !matches!(
         action,
         TraceAction::Block { .. }
+            | TraceAction::Failed { .. }
             | TraceAction::Commit { .. }
             | TraceAction::Checkpoint { .. }
             | TraceAction::Clean { .. }

@@ -3,7 +3,7 @@ use flashlag_schema::replay::{
 };
 use flashlag_schema::scenario::{Replay, Scenario, Test};
 use flashlag_schema::trace::{
-    BlockFlags, BlockOperation, Trace, TraceAction, TraceDevice, TraceEvent, TraceFile,
+    BlockFlags, BlockOperation, FailedCall, Trace, TraceAction, TraceDevice, TraceEvent, TraceFile,
     TraceFileKind,
 };
 use flashlag_units::{Bytes, Nanos};
@@ -341,4 +341,13 @@ proptest! {
             prop_assert!(save.first < save.last && first.thread == last.thread);
         }
     }
+}
+
+#[test]
+fn a_call_that_failed_is_no_operation_of_a_replay() {
+    let failed = TraceAction::Failed { call: FailedCall::Write, file: Some(0), error: 28 };
+    let events =
+        vec![event(0, 0, write(0, 0, 4096)), event(1, 0, failed), event(2, 0, write(0, 4096, 1))];
+    let stream = of(&trace(&[OTHER], events), "ops = 2");
+    assert_eq!(stream.ops.iter().map(|op| op.bytes).collect::<Vec<_>>(), [4096, 1]);
 }

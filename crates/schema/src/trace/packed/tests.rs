@@ -1,7 +1,7 @@
 use flashlag_units::{Bytes, Nanos};
 use proptest::prelude::*;
 
-use crate::trace::{BlockFlags, BlockOperation, TraceAction, TraceEvent, TraceEvents};
+use crate::trace::{BlockFlags, BlockOperation, FailedCall, TraceAction, TraceEvent, TraceEvents};
 
 /// Numbers of every length, the largest too.
 fn number() -> impl Strategy<Value = u64> {
@@ -12,7 +12,7 @@ fn action() -> impl Strategy<Value = TraceAction> {
     let short = || number().prop_map(|number| number as u32);
     let numbers = (short(), short(), number(), number());
     let absent = (proptest::option::of(number()), proptest::option::of(short()));
-    (0..15_u8, numbers, absent, any::<[bool; 6]>()).prop_map(|(which, numbers, absent, bits)| {
+    (0..16_u8, numbers, absent, any::<[bool; 6]>()).prop_map(|(which, numbers, absent, bits)| {
         let ((file, to, offset, bytes), (some, other)) = (numbers, absent);
         let [sync, meta, journal, preflush, fua, ahead] = bits;
         let (device, bytes) = (file, Bytes(bytes));
@@ -31,6 +31,10 @@ fn action() -> impl Strategy<Value = TraceAction> {
             11 => TraceAction::Commit { device },
             12 => TraceAction::Checkpoint { device },
             13 => TraceAction::Clean { device },
+            14 => {
+                let call = if sync { FailedCall::Sync } else { FailedCall::Rename };
+                TraceAction::Failed { call, file: other, error: to as u16 }
+            }
             _ => {
                 let operations = [
                     BlockOperation::Read,

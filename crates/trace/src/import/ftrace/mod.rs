@@ -36,8 +36,7 @@ fn trimmed(line: &str) -> &str {
 
 impl Ftrace {
     /// For a file with this beginning.
-    pub(super) fn of(head_of_file: &[u8]) -> Ftrace {
-        let text = String::from_utf8_lossy(head_of_file);
+    pub(super) fn of(text: &str) -> Ftrace {
         let numbers = text.lines().filter_map(|line| match parse(head(trimmed(line))?.event) {
             Parsed::Point(Point::NumberEnter { number, .. }, _) => Some(number),
             _ => None,

@@ -3,6 +3,7 @@
 use flashlag_units::Nanos;
 
 use super::super::text::seconds;
+use super::stamp::{RELATIVE_WIDTH, Stamp};
 
 /// A line.
 #[derive(Debug, PartialEq)]
@@ -11,8 +12,7 @@ pub(super) struct Line<'a> {
     pub(super) tid: Option<u32>,
     /// The thread's name (`-Y`).
     pub(super) name: Option<&'a str>,
-    /// The time, from midnight (`-t`, `-tt`) or from 1970 (`-ttt`).
-    pub(super) t: Option<Nanos>,
+    pub(super) t: Option<Stamp>,
     pub(super) what: What<'a>,
 }
 
@@ -25,43 +25,64 @@ pub(super) enum What<'a> {
     Unfinished { text: &'a str },
     /// `<... name resumed>arguments) = returned <took>`
     Resumed { name: &'a str, text: &'a str },
-    /// A signal, or an exit.
+    /// A signal, an exit, a message of strace.
     Other,
+    /// A caller on the stack (`-k`).
+    Caller,
+    /// The head of the table of calls (`-C`), which ends the text.
+    Summary,
+    /// None of these.
+    Damaged,
 }
 
-/// The parts of a line; `None` if it is none of strace.
-pub(super) fn parse(line: &str) -> Option<Line<'_>> {
-    let (tid, name, rest) = number(line.trim_start());
-    let (t, rest) = time(rest);
-    let what =
-        if rest.starts_with("+++ ") || rest.starts_with("--- ") || rest.starts_with("strace: ") {
-            What::Other
-        } else if let Some(resumed) = rest.strip_prefix("<... ") {
-            let (name, text) = resumed.split_once(" resumed>")?;
-            What::Resumed { name, text }
-        } else {
-            let open = rest.find('(')?;
-            let name = &rest[..open];
-            if name.is_empty()
-                || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-            {
-                return None;
-            }
-            match rest.strip_suffix(" <unfinished ...>") {
-                Some(text) => What::Unfinished { text },
-                None => What::Call { text: rest },
-            }
-        };
-    Some(Line { tid, name, t, what })
+/// The parts of a line, in the order in which strace prints them: number, time, time since the line before
+/// (`-r` after `-t`), number of the call (`-n`), instruction pointer (`-i`), what happened.
+pub(super) fn parse(line: &str) -> Line<'_> {
+    let (tid, name, rest) = number(line);
+    let (t, rest) = Stamp::of(rest);
+    let rest = without_places(rest.trim_start_matches(' '));
+    Line { tid, name, t, what: what(rest) }
+}
+
+fn what(rest: &str) -> What<'_> {
+    let is_other = ["+++ ", "--- ", "strace: ", "[ Process PID="];
+    if is_other.iter().any(|start| rest.starts_with(start)) {
+        return What::Other;
+    }
+    if rest.starts_with("> ") {
+        return What::Caller;
+    }
+    if rest.starts_with("% time ") {
+        return What::Summary;
+    }
+    if let Some(resumed) = rest.strip_prefix("<... ") {
+        let resumed = resumed.split_once(" resumed>");
+        return resumed.map_or(What::Damaged, |(name, text)| What::Resumed { name, text });
+    }
+    let name = rest.split_once('(').map_or("", |(name, _)| name);
+    if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+        return What::Damaged;
+    }
+    // strace left the thread while it was in the call.
+    let unfinished = [" <unfinished ...>", " <detached ...>"];
+    match unfinished.iter().find_map(|end| rest.strip_suffix(end)) {
+        Some(text) => What::Unfinished { text },
+        None => What::Call { text: rest },
+    }
 }
 
 /// `[pid 12] `, `[pid 12<name>] `, `12  `, `12<name> `
 fn number(line: &str) -> (Option<u32>, Option<&str>, &str) {
-    let (inner, is_bracketed) = match line.strip_prefix("[pid ") {
+    let trimmed = line.trim_start();
+    let (inner, is_bracketed) = match trimmed.strip_prefix("[pid ") {
         Some(inner) => (inner.trim_start_matches(' '), true),
-        None => (line, false),
+        None => (trimmed, false),
     };
     let digits = inner.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(inner.len());
+    // A number on the right of its columns is a time: strace prints those of threads on the left.
+    if line.len() > trimmed.len() && line.len() - trimmed.len() + digits == RELATIVE_WIDTH {
+        return (None, None, line);
+    }
     let Ok(tid) = inner[..digits].parse() else { return (None, None, line) };
     let rest = &inner[digits..];
     // A name may contain anything; a space follows the bracket that ends it.
@@ -74,32 +95,31 @@ fn number(line: &str) -> (Option<u32>, Option<&str>, &str) {
         },
         None => (None, rest),
     };
-    // `12:34:56.7` and `1700000000.5` begin with digits, too.
-    match is_bracketed || name.is_some() || rest.starts_with(' ') {
-        true => (Some(tid), name, rest.trim_start_matches(' ')),
+    // `12:34:56.7` and `1700000000.5` begin with digits, too, and `1700000000 ` is no thread's number.
+    match is_bracketed || name.is_some() || (rest.starts_with(' ') && digits <= PID_DIGITS) {
+        true => (Some(tid), name, rest),
         false => (None, None, line),
     }
 }
 
-/// `12:34:56.789012 `, `1700000000.789012 `, `12:34:56 `
-fn time(rest: &str) -> (Option<Nanos>, &str) {
-    let Some((word, after)) = rest.split_once(' ') else { return (None, rest) };
-    let mut parts = word.split(':');
-    let t = match (parts.next(), parts.next(), parts.next(), parts.next()) {
-        (Some(hours), Some(minutes), Some(rest), None) => clock(hours, minutes, rest),
-        (Some(whole), None, ..) if whole.contains('.') => seconds(whole),
-        _ => None,
-    };
-    match t {
-        Some(t) => (Some(t), after.trim_start_matches(' ')),
-        None => (None, rest),
-    }
-}
+/// The most digits of a thread's number: the kernel has at most 2²² of them.
+const PID_DIGITS: usize = 7;
 
-fn clock(hours: &str, minutes: &str, rest: &str) -> Option<Nanos> {
-    let two = |text: &str| text.parse::<u64>().ok().filter(|_| text.len() == 2);
-    let whole = two(hours)?.checked_mul(3600)?.checked_add(two(minutes)?.checked_mul(60)?)?;
-    Some(Nanos::from_secs(whole).plus(seconds(rest)?))
+/// A text without the number of the call and the instruction pointer: `[  18] `, `[00007f5e741b1e67] `,
+/// `[????] `.
+fn without_places(mut rest: &str) -> &str {
+    for _ in 0..2 {
+        let place = rest.strip_prefix('[').and_then(|inner| inner.split_once("] "));
+        let is_place = |place: &str| {
+            let inner = place.trim_start_matches(' ');
+            !inner.is_empty() && inner.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'?')
+        };
+        match place {
+            Some((place, after)) if is_place(place) => rest = after,
+            _ => break,
+        }
+    }
+    rest
 }
 
 /// A call in its parts.
@@ -121,44 +141,12 @@ impl Call {
     }
 }
 
-/// The parts of `name(arguments) = returned <took>`. Strings, structures and paths within may contain
-/// commas and brackets. `None` if the text is no whole call.
+/// The parts of `name(arguments) = returned <took>`. `None` if the text is no whole call.
 pub(super) fn call(text: &str) -> Option<Call> {
-    let open = text.find('(')?;
-    let name = text[..open].to_owned();
-    let inner = &text[open + 1..];
-    let mut arguments = Vec::new();
-    let mut start = 0;
-    let mut depth = 0_i32;
-    let mut angles = 0_u32;
-    let mut quoted = false;
-    let mut escaped = false;
-    let mut end = None;
-    for (at, letter) in inner.char_indices() {
-        match letter {
-            _ if escaped => escaped = false,
-            '\\' if quoted => escaped = true,
-            '"' => quoted = !quoted,
-            _ if quoted => {}
-            '<' if angles > 0 || is_path(inner, at) => angles += 1,
-            '>' if angles > 0 => angles -= 1,
-            // Of a path nothing is meant; strace escapes angles in it.
-            _ if angles > 0 => {}
-            '(' | '[' | '{' => depth += 1,
-            ')' if depth == 0 => {
-                arguments.push(inner[start..at].trim().to_owned());
-                end = Some(at + 1);
-                break;
-            }
-            ')' | ']' | '}' => depth -= 1,
-            ',' if depth == 0 => {
-                arguments.push(inner[start..at].trim().to_owned());
-                start = at + 1;
-            }
-            _ => {}
-        }
-    }
-    let rest = inner[end?..].trim_start().strip_prefix("= ")?;
+    let (name, inner) = text.split_once('(')?;
+    let (arguments, end) = parts(inner)?;
+    let arguments = arguments.into_iter().map(str::to_owned).collect();
+    let rest = inner[end..].trim_start().strip_prefix("= ")?;
     let (rest, took) = match rest.rsplit_once(" <") {
         Some((before, took)) => match took.strip_suffix('>').and_then(seconds) {
             Some(took) => (before, Some(took)),
@@ -177,7 +165,43 @@ pub(super) fn call(text: &str) -> Option<Call> {
     if returned.is_none() && !rest.starts_with('?') {
         return None;
     }
-    Some(Call { name, arguments, returned, after: rest[digits..].to_owned(), took })
+    let (name, after) = (name.to_owned(), rest[digits..].to_owned());
+    Some(Call { name, arguments, returned, after, took })
+}
+
+/// What stands between commas up to the bracket that ends it, and where the text goes on after that bracket.
+/// Strings, structures and paths within may contain commas and brackets. `None` where the bracket is missing.
+pub(super) fn parts(inner: &str) -> Option<(Vec<&str>, usize)> {
+    let mut parts = Vec::new();
+    let mut start = 0;
+    let mut depth = 0_i32;
+    let mut angles = 0_u32;
+    let mut quoted = false;
+    let mut escaped = false;
+    for (at, letter) in inner.char_indices() {
+        match letter {
+            _ if escaped => escaped = false,
+            '\\' if quoted => escaped = true,
+            '"' => quoted = !quoted,
+            _ if quoted => {}
+            '<' if angles > 0 || is_path(inner, at) => angles += 1,
+            '>' if angles > 0 => angles -= 1,
+            // Of a path nothing is meant; strace escapes angles in it.
+            _ if angles > 0 => {}
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' if depth == 0 => {
+                parts.push(inner[start..at].trim());
+                return Some((parts, at + 1));
+            }
+            ')' | ']' | '}' => depth -= 1,
+            ',' if depth == 0 => {
+                parts.push(inner[start..at].trim());
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    None
 }
 
 /// Whether the path of a descriptor begins at this angle: `3<`, `AT_FDCWD<`, but not `1<<20`.
@@ -271,8 +295,9 @@ mod tests {
     #[test]
     fn a_line_has_its_thread_and_its_time_in_every_variant() {
         let of = |line: &str| {
-            let line = parse(line).unwrap();
-            (line.tid, line.t.map(|t| t.0 / 1000), line.name.map(str::to_owned))
+            let line = parse(line);
+            assert!(matches!(line.what, What::Call { text: "sync() = 0" }), "{line:?}");
+            (line.tid, line.t.map(|t| t.time().0 / 1000), line.name.map(str::to_owned))
         };
         assert_eq!(of("sync() = 0"), (None, None, None));
         assert_eq!(of("12 sync() = 0"), (Some(12), None, None));
@@ -280,10 +305,22 @@ mod tests {
         assert_eq!(of("[pid  12] 1.5 sync() = 0"), (Some(12), Some(1_500_000), None));
         assert_eq!(of("00:01:00 sync() = 0"), (None, Some(60_000_000), None));
         assert_eq!(of("1700000000.000001 sync() = 0").1, Some(1_700_000_000_000_001));
+        assert_eq!(of("1700000000 sync() = 0"), (None, Some(1_700_000_000_000_000), None));
+        assert_eq!(of("     3 sync() = 0"), (None, Some(3_000_000), None));
+        assert_eq!(of("12         3 sync() = 0"), (Some(12), Some(3_000_000), None));
+        assert_eq!(of("     0.25 [  18] sync() = 0"), (None, Some(250_000), None));
+        assert_eq!(of("12 00:00:01 (+     0.25) [00007f5e741b1e67] sync() = 0").1, Some(1_000_000));
+        assert_eq!(of("[pid 12] [????] [????????????????] sync() = 0"), (Some(12), None, None));
         let name = Some("a> 1.0 b".to_owned());
         assert_eq!(of("[pid 12<a> 1.0 b>] 1.5 sync() = 0"), (Some(12), Some(1_500_000), name));
-        assert_eq!(parse("12 +++ exited with 0 +++").unwrap().what, What::Other);
-        assert!(parse("hello").is_none() && parse("a b(c) = 0").is_none());
+        let what = |line| parse(line).what;
+        assert_eq!(what("12 +++ exited with 0 +++"), What::Other);
+        assert_eq!(what(" > /usr/lib/libc.so.6(write+0x10) [0x114a]"), What::Caller);
+        assert_eq!(
+            what("% time     seconds  usecs/call     calls    errors syscall"),
+            What::Summary
+        );
+        assert_eq!((what("hello"), what("a b(c) = 0")), (What::Damaged, What::Damaged));
     }
 
     #[test]

@@ -1,17 +1,27 @@
 //! Text of `strace -f -tt -T -y` and its variants.
 
+mod beyond;
+mod errors;
+mod failed;
 mod line;
+mod mapped;
+mod moves;
 mod processes;
+mod stamp;
 
 use std::collections::HashMap;
 
-use flashlag_schema::trace::{TraceAction, TraceLayer, TraceTask};
-use flashlag_units::{Bytes, Nanos};
+use flashlag_schema::trace::{FailedCall, TraceAction, TraceLayer, TraceTask};
+use flashlag_units::{Bytes, Nanos, count};
 
 use super::LineImporter;
 use super::making::{Making, Verdict};
+use beyond::Beyond;
 use line::{Call, Line, What, call, descriptor, parse, path_in, string};
+use mapped::{Mapped, is_written};
+use moves::Moved;
 use processes::Processes;
+use stamp::{Stamp, are_relative};
 
 /// Half a day: a clock that goes back further has passed midnight.
 const HALF_A_DAY: Nanos = Nanos::from_secs(12 * 3600);
@@ -23,20 +33,29 @@ const MOST_UNFINISHED: usize = 1 << 16;
 #[derive(Debug, Default)]
 pub(super) struct Strace {
     processes: Processes,
+    mapped: Mapped,
+    beyond: Beyond,
     /// The begun call of each thread: its time and its text.
     unfinished: HashMap<u32, (Nanos, String)>,
+    /// Whether small times are each since the line before.
+    is_relative: bool,
     days: Nanos,
     last: Nanos,
     untimed: u64,
     any_time: bool,
+    any_small: bool,
     any_took: bool,
+    /// Files that were opened so that each write is durable when it returns.
+    synchronous: u64,
+    /// Whether the table of calls has begun that ends the text.
+    is_over: bool,
 }
 
 /// Whether a line is a call of this format.
 pub(super) fn is_line(line: &str) -> bool {
-    match parse(line).map(|line| line.what) {
-        Some(What::Call { text }) => call(text).is_some(),
-        Some(What::Unfinished { .. } | What::Resumed { .. }) => true,
+    match parse(line).what {
+        What::Call { text } => call(text).is_some(),
+        What::Unfinished { .. } | What::Resumed { .. } => true,
         _ => false,
     }
 }
@@ -46,21 +65,36 @@ impl LineImporter for Strace {
         if text.trim().is_empty() {
             return Verdict::Ignored;
         }
-        let Some(line) = parse(text) else { return Verdict::Damaged };
+        let line = parse(text);
+        self.is_over |= line.what == What::Summary;
+        if self.is_over {
+            making.skip("table of calls");
+            return Verdict::Ignored;
+        }
         let t = self.time(line.t);
         let tid = line.tid.unwrap_or(0);
         let (text, begun) = match line.what {
-            What::Other => return Verdict::Ignored,
+            What::Damaged => return Verdict::Damaged,
+            What::Caller => {
+                making.skip("caller on the stack");
+                return Verdict::Ignored;
+            }
+            What::Other | What::Summary => {
+                making.skip("signal, exit or message");
+                return Verdict::Ignored;
+            }
             What::Unfinished { text } => {
                 if self.unfinished.len() < MOST_UNFINISHED {
                     self.unfinished.insert(tid, (t, text.to_owned()));
                 }
+                making.skip("beginning of a call");
                 return Verdict::Ignored;
             }
             What::Resumed { name, text } => match self.unfinished.remove(&tid) {
                 Some((begun, head)) if head.starts_with(name) => (format!("{head}{text}"), begun),
                 _ => {
                     making.unmatched_end();
+                    making.skip("end of a call without its beginning");
                     return Verdict::Ignored;
                 }
             },
@@ -69,27 +103,39 @@ impl LineImporter for Strace {
         let Some(call) = call(&text) else { return Verdict::Damaged };
         self.any_took |= call.took.is_some();
         let task = self.task(&line, tid, making);
-        match self.action(tid, &call, making) {
-            Some(action) => {
-                making.sees(TraceLayer::SystemCalls);
-                making.event(begun, call.took, Some(task), action);
-                Verdict::Taken
+        let events = self.events(tid, &call, making);
+        if events.is_empty() {
+            if !self.beyond.add(&call, making) {
+                making.skip("call not of storage");
             }
-            None => Verdict::Ignored,
+            return Verdict::Ignored;
         }
+        making.sees(TraceLayer::SystemCalls);
+        for (action, took) in events {
+            making.event(begun, took, Some(task), action);
+        }
+        Verdict::Taken
     }
 
     fn finish(&mut self, making: &mut Making) {
         for (_, (_, text)) in std::mem::take(&mut self.unfinished) {
-            if ["fsync(", "fdatasync(", "write(", "pwrite64("]
-                .iter()
-                .any(|call| text.starts_with(call))
-            {
+            let name = text.split_once('(').map_or("", |(name, _)| name);
+            if failed::kind(name).is_some_and(|kind| kind != FailedCall::Open) {
                 making.unmatched_begin();
             }
         }
         if !self.any_time {
             making.limit("The file has no times: record with `strace -f -tt -T -y`.");
+        } else if self.any_small && !self.is_relative {
+            making.limit(
+                "Times are taken as counted from the beginning of the file: strace itself writes the time of \
+                 day (`strace -tt`), or with spaces before it the time since the line before (`strace -r`).",
+            );
+        }
+        if self.is_relative {
+            making.read_as(
+                "Read strace's times as those since the line before (`strace -r`), and added them up".to_owned(),
+            );
         }
         if !self.any_took {
             making.limit("The file does not say how long calls take: record with `strace -T`.");
@@ -97,19 +143,48 @@ impl LineImporter for Strace {
         if self.processes.has_unknown() {
             making.limit("Files that were open before have no path: record with `strace -y`.");
         }
+        if self.synchronous > 0 {
+            making.limit(format!(
+                "Files opened with O_SYNC or O_DSYNC: {}. Each write to them waits until it is durable, and is \
+                 counted as a write only.",
+                count(self.synchronous)
+            ));
+        }
+        if self.mapped.written > 0 {
+            making.limit(format!(
+                "Files mapped to be written: {}. Stores to them are no calls, and not in the trace.",
+                count(self.mapped.written)
+            ));
+        }
+        self.beyond.finish(making);
     }
 }
 
 impl Strace {
+    /// For a file with this beginning.
+    pub(super) fn of(head: &str) -> Strace {
+        let small = head.lines().filter_map(|line| match parse(line).t {
+            Some(Stamp::Small { t, is_padded }) => Some((t, is_padded)),
+            _ => None,
+        });
+        Strace { is_relative: are_relative(small), ..Strace::default() }
+    }
+
     /// A time that only goes on: midnight is passed, and lines without one keep their order.
-    fn time(&mut self, t: Option<Nanos>) -> Nanos {
-        let Some(t) = t else {
+    fn time(&mut self, t: Option<Stamp>) -> Nanos {
+        let Some(stamp) = t else {
             self.untimed += 1;
             return if self.any_time { self.last } else { Nanos(self.untimed) };
         };
         self.any_time = true;
-        let mut t = t.plus(self.days);
-        if self.last.0 > t.0 && self.last.0 - t.0 > HALF_A_DAY.0 && self.last.0 < (1 << 50) {
+        self.any_small |= matches!(stamp, Stamp::Small { .. });
+        if self.is_relative && matches!(stamp, Stamp::Small { .. }) {
+            self.last = self.last.plus(stamp.time());
+            return self.last;
+        }
+        let mut t = stamp.time().plus(self.days);
+        let is_clock = matches!(stamp, Stamp::Clock(_));
+        if is_clock && self.last.0 > t.0 && self.last.0 - t.0 > HALF_A_DAY.0 {
             self.days = self.days.plus(DAY);
             t = t.plus(DAY);
         }
@@ -127,20 +202,54 @@ impl Strace {
         })
     }
 
-    /// The event of a call; `None` for a call that failed, and for one that is not of storage.
-    fn action(&mut self, tid: u32, call: &Call, making: &mut Making) -> Option<TraceAction> {
-        let returned = u64::try_from(call.returned?).ok()?;
+    /// The events of a call with their waits; none of a call that is not of storage, or of which no event can
+    /// be made.
+    fn events(&mut self, tid: u32, call: &Call, making: &mut Making) -> Vec<Moved> {
+        // Interrupted, and begun again later; or the process ended within.
+        let Some(returned) = call.returned else { return Vec::new() };
+        let Ok(returned) = u64::try_from(returned) else {
+            // Addresses of the upper half are no errors.
+            if call.name != "mmap" {
+                let failed = failed::event(&mut self.processes, tid, call, making);
+                return failed.map(|action| (action, call.took)).into_iter().collect();
+            }
+            return Vec::new();
+        };
         if self.processes.changes(tid, call, making) {
-            return None;
+            return Vec::new();
         }
+        let one = |action: Option<TraceAction>| action.map(|action| (action, call.took));
         match call.name.as_str() {
-            "open" | "openat" | "creat" => self.opened(tid, call, returned, making),
-            "unlink" | "unlinkat" | "rename" | "renameat" | "renameat2" => renamed(call, making),
-            "sync" | "syncfs" => Some(TraceAction::SyncAll),
+            "open" | "openat" | "openat2" | "creat" => {
+                one(self.opened(tid, call, returned, making)).into_iter().collect()
+            }
+            "unlink" | "unlinkat" | "rename" | "renameat" | "renameat2" => {
+                one(renamed(call, making)).into_iter().collect()
+            }
+            "truncate" | "truncate64" => one(truncated(call, making)).into_iter().collect(),
+            "sync" | "syncfs" => vec![(TraceAction::SyncAll, call.took)],
             "close" | "read" | "readv" | "pread64" | "preadv" | "preadv2" | "write" | "writev"
             | "pwrite64" | "pwritev" | "pwritev2" | "fsync" | "fdatasync" | "ftruncate"
-            | "ftruncate64" => self.of_file(tid, call, returned, making),
-            _ => None,
+            | "ftruncate64" => one(self.of_file(tid, call, returned, making)).into_iter().collect(),
+            "mmap" | "mmap2" if is_written(call) => {
+                if let Some((fd, path)) = descriptor(call.argument(4)) {
+                    let file = self.processes.file(tid, fd, path, making);
+                    self.mapped.map(self.processes.process(tid), call, file, making);
+                }
+                Vec::new()
+            }
+            "msync" if call.argument(2).contains("MS_SYNC") => {
+                let file = self.mapped.file_at(self.processes.process(tid), call.argument(0));
+                one(file.map(|file| TraceAction::Sync { file, data_only: false }))
+                    .into_iter()
+                    .collect()
+            }
+            "io_submit" => {
+                let requests = moves::submitted(&mut self.processes, (tid, call), returned, making);
+                requests.unwrap_or_default()
+            }
+            _ => moves::copied(&mut self.processes, (tid, call), returned, making)
+                .map_or_else(Vec::new, Vec::from),
         }
     }
 
@@ -183,7 +292,7 @@ impl Strace {
         returned: u64,
         making: &mut Making,
     ) -> Option<TraceAction> {
-        let is_at = call.name == "openat";
+        let is_at = call.name.starts_with("openat");
         let at = usize::from(is_at);
         let flags = match call.name.as_str() {
             "creat" => "O_WRONLY|O_CREAT|O_TRUNC",
@@ -194,6 +303,7 @@ impl Strace {
             false => string(call.argument(0)),
         })?;
         let file = self.processes.open(tid, u32::try_from(returned).ok()?, &path, flags, making);
+        self.synchronous += u64::from(flags.contains("O_SYNC") || flags.contains("O_DSYNC"));
         let (truncated, created) = (flags.contains("O_TRUNC"), flags.contains("O_CREAT"));
         Some(TraceAction::Open { file, truncated, created })
     }
@@ -215,6 +325,12 @@ fn renamed(call: &Call, making: &mut Making) -> Option<TraceAction> {
             TraceAction::Rename { file: making.file(&names.0), to: making.file(&names.1) }
         }
     })
+}
+
+/// The event of a call that sets the size of a file by its path.
+fn truncated(call: &Call, making: &mut Making) -> Option<TraceAction> {
+    let bytes = Bytes(call.argument(1).parse().ok()?);
+    Some(TraceAction::Truncate { file: making.file(&string(call.argument(0))?), bytes })
 }
 
 /// The path of a directory's descriptor and a name: `AT_FDCWD</data>, "x"`.

@@ -26,7 +26,8 @@ struct Descriptor {
 }
 
 impl Processes {
-    fn process(&self, tid: u32) -> u32 {
+    /// The process of a thread.
+    pub(super) fn process(&self, tid: u32) -> u32 {
         self.process_of.get(&tid).copied().unwrap_or(tid)
     }
 
