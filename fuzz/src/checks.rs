@@ -8,7 +8,7 @@ use flashlag_schema::target::{DeviceSpec, Kind, MountSpec};
 use flashlag_schema::verify::verify_text;
 use flashlag_serve::{Command, Listen, Settings};
 use flashlag_term::Style;
-use flashlag_trace::{ImportOptions, InputFormat, add_up, import_by, write_trace};
+use flashlag_trace::{Columns, ImportOptions, InputFormat, add_up, import_by, write_trace};
 use flashlag_units::{Bytes, Nanos};
 use flashlag_views::Threshold;
 
@@ -134,6 +134,13 @@ pub fn target(text: &str) {
 /// added up and shown, and is read again as the same after it was stored.
 pub fn trace(text: &str) {
     let bytes: Vec<u8> = text.chars().map(|letter| letter as u32 as u8).collect();
+    if let Ok(columns) = text.parse::<Columns>() {
+        assert_eq!(columns.to_string().parse(), Ok(columns), "of {text:?}");
+    }
+    if let Ok(columns) = "time:s,op,offset:bytes,size:4KiB,latency:us".parse() {
+        let _ =
+            import_by(text.as_bytes(), &ImportOptions { columns: Some(columns), ..at_most(None) });
+    }
     for file in [text.as_bytes(), &bytes] {
         for format in InputFormat::ALL.map(Some).into_iter().chain([None]) {
             let Ok(imported) = import_by(file, &at_most(format)) else { continue };

@@ -1,7 +1,7 @@
 //! Text of the kernel's tracepoints beyond the samples: numbers of system calls, compression, pieces.
 #![allow(clippy::unwrap_used)]
 
-use flashlag_schema::trace::TraceAction;
+use flashlag_schema::trace::{FailedCall, TraceAction};
 use flashlag_trace::{InputFormat, import};
 use flashlag_units::{Bytes, Nanos};
 
@@ -28,8 +28,9 @@ fn numbers_of_raw_syscalls_are_read_as_those_of_the_machine_that_they_are_freque
         TraceAction::Write { file, offset: Some(0x1000), bytes: Bytes(512) },
         TraceAction::Sync { file, data_only: true },
         TraceAction::Truncate { file, bytes: Bytes(0) },
+        // The write that failed for want of room wrote nothing.
+        TraceAction::Failed { call: FailedCall::Write, file: Some(file), error: 28 },
     ];
-    // The write that failed for want of room wrote nothing.
     assert_eq!(actions, expected);
     assert_eq!(trace.events.iter().nth(1).unwrap().took_ns, Some(Nanos(2_000_000)));
 }

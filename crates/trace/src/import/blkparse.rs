@@ -58,8 +58,9 @@ impl<'a> Parsed<'a> {
 
 enum Line<'a> {
     Request(Parsed<'a>),
-    /// A line of this format that is no request: a plug, a message, the summary at the end.
-    Other,
+    /// A line of this format that is no request: a plug, a message, the summary at the end; by what it is.
+    Other(&'a str),
+    Empty,
     Damaged,
 }
 
@@ -72,7 +73,11 @@ impl LineImporter for Blkparse {
     fn line(&mut self, line: &str, making: &mut Making) -> Verdict {
         let parsed = match parse(line) {
             Line::Request(parsed) => parsed,
-            Line::Other => return Verdict::Ignored,
+            Line::Empty => return Verdict::Ignored,
+            Line::Other(what) => {
+                making.skip(what);
+                return Verdict::Ignored;
+            }
             Line::Damaged => return Verdict::Damaged,
         };
         let device = match self.devices.get(parsed.device) {
@@ -104,7 +109,10 @@ impl LineImporter for Blkparse {
             'D' => self.requests.issue(end),
             'R' => self.requests.requeue(end),
             'C' => self.requests.complete(end),
-            _ => return Verdict::Ignored,
+            other => {
+                making.skip(&format!("step {other}"));
+                return Verdict::Ignored;
+            }
         }
         Verdict::Taken
     }
@@ -116,11 +124,11 @@ impl LineImporter for Blkparse {
 
 fn parse(line: &str) -> Line<'_> {
     if line.trim().is_empty() {
-        return Line::Other;
+        return Line::Empty;
     }
     let found = if line.contains('\t') && !line.starts_with("CPU") { tabs(line) } else { None };
     found.or_else(|| standard(line)).unwrap_or(match is_summary(line) {
-        true => Line::Other,
+        true => Line::Other("summary"),
         false => Line::Damaged,
     })
 }
@@ -153,22 +161,42 @@ fn standard(line: &str) -> Option<Line<'_>> {
     let (action, rest) = word(rest)?;
     let action = match action {
         "Q" | "D" | "C" | "R" => action.chars().next()?,
-        "UT" | "G" | "I" | "M" | "F" | "S" | "P" | "U" | "T" | "X" | "B" | "A" | "m" => {
-            return Some(Line::Other);
-        }
-        _ => return None,
+        other => return other_step(other).map(Line::Other),
     };
     let (kind, rest) = word(rest)?;
     // A command to the device that is no request for its blocks.
     let Some((operation, flags)) = rwbs(kind) else {
         let is_word = kind.chars().all(|letter| letter.is_ascii_alphanumeric());
-        return Some(if is_word { Line::Other } else { Line::Damaged });
+        return Some(if is_word { Line::Other(NO_BLOCKS) } else { Line::Damaged });
     };
     let (place, name) = place(rest, operation)?;
     // Everything between the first bracket and the last one: a name may contain brackets and spaces.
     let named = name.trim_end().strip_prefix('[').and_then(|name| name.strip_suffix(']'));
     let file = None;
     Some(Line::Request(Parsed { device, t, pid, action, operation, flags, place, named, file }))
+}
+
+/// A command to a device that moves no blocks.
+const NO_BLOCKS: &str = "request for no blocks";
+
+/// The name of a step that is no end of a request.
+fn other_step(letters: &str) -> Option<&'static str> {
+    const STEPS: [(&str, &str); 13] = [
+        ("UT", "step UT"),
+        ("G", "step G"),
+        ("I", "step I"),
+        ("M", "step M"),
+        ("F", "step F"),
+        ("S", "step S"),
+        ("P", "step P"),
+        ("U", "step U"),
+        ("T", "step T"),
+        ("X", "step X"),
+        ("B", "step B"),
+        ("A", "step A"),
+        ("m", "message"),
+    ];
+    STEPS.iter().find(|(known, _)| *known == letters).map(|(_, name)| *name)
 }
 
 /// `sector + sectors`, which a flush lacks, and what is after it.

@@ -63,8 +63,9 @@ impl Making {
         self.taken += 1;
     }
 
-    pub(super) fn has_taken(&self) -> bool {
-        self.taken > 0
+    /// Lines or records that are an event or a part of one.
+    pub(super) fn lines_taken(&self) -> u64 {
+        self.taken
     }
 
     /// Counts a line that can't be read.

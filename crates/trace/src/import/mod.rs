@@ -40,6 +40,9 @@ pub struct Imported {
     pub format: InputFormat,
     /// The trace.
     pub trace: Trace,
+    /// Lines or records that are an event or a part of one. With those that are skipped or damaged, and empty lines
+    /// and comments, they are all that the file has; 0 of a stored trace, which is not counted.
+    pub taken: u64,
 }
 
 /// A format of text that is read line by line.
@@ -143,27 +146,28 @@ fn of_head(
     let most_events = options.most_events;
     let importer = importer_of(format, &head, options)?;
     let whole = std::io::Cursor::new(head).chain(from);
-    let mut trace = match format {
-        InputFormat::Stored => stored::read_trace(whole, most_events)?,
+    let (mut trace, taken) = match format {
+        InputFormat::Stored => (stored::read_trace(whole, most_events)?, 0),
         InputFormat::Perfetto => packets_of(whole, most_events)?,
         _ => text_of(whole, format, (importer, most_events))?,
     };
     processes::name(&mut trace);
     recognize(&mut trace);
-    Ok(Imported { format, trace })
+    Ok(Imported { format, trace, taken })
 }
 
-fn packets_of(from: impl BufRead, most_events: usize) -> Result<Trace, ImportError> {
+fn packets_of(from: impl BufRead, most_events: usize) -> Result<(Trace, u64), ImportError> {
     let mut making = Making::new(TraceSourceKind::Perfetto, most_events);
     perfetto::Perfetto::default().read(from, &mut making).map_err(ImportError::Read)?;
     finished(making, InputFormat::Perfetto)
 }
 
-fn finished(mut making: Making, format: InputFormat) -> Result<Trace, ImportError> {
-    if !making.has_taken() {
+fn finished(mut making: Making, format: InputFormat) -> Result<(Trace, u64), ImportError> {
+    let taken = making.lines_taken();
+    if taken == 0 {
         return Err(ImportError::Nothing { format, damaged: making.damage() });
     }
-    Ok(making.finish())
+    Ok((making.finish(), taken))
 }
 
 /// Why a file with this beginning is refused.
@@ -202,7 +206,7 @@ fn text_of(
     from: impl BufRead,
     format: InputFormat,
     (importer, most_events): (Importer, usize),
-) -> Result<Trace, ImportError> {
+) -> Result<(Trace, u64), ImportError> {
     let (kind, mut importer) = importer.ok_or(ImportError::Unknown)?;
     let mut making = Making::new(kind, most_events);
     let mut lines = Lines::new(from);
@@ -221,7 +225,7 @@ fn text_of(
             Ok(Some(Piece::TooLong)) => making.damaged(),
             Ok(None) => break,
             // A compressed file that was cut off: what came before is worth having.
-            Err(error) if making.has_taken() => {
+            Err(error) if making.lines_taken() > 0 => {
                 making.limit(format!("The file can't be read to its end: {error}."));
                 break;
             }

@@ -17,7 +17,7 @@ pub fn source_name(kind: TraceSourceKind) -> &'static str {
         TraceSourceKind::Fanotify => "fanotify and counters of /proc",
         TraceSourceKind::Atrace => "atrace of a phone",
         TraceSourceKind::Blkparse => "text of blkparse",
-        TraceSourceKind::Ftrace => "text of ftrace or atrace",
+        TraceSourceKind::Ftrace => "text of ftrace, atrace or perf",
         TraceSourceKind::Perfetto => "a Perfetto trace",
         TraceSourceKind::Strace => "text of strace",
         TraceSourceKind::SystemCalls => "a list of system calls",

@@ -27,7 +27,39 @@ pub(super) fn head(line: &str) -> Option<Head<'_>> {
         let (tid, pid, t, event) = after_name(rest.strip_prefix('-')?)?;
         Some(Head { name: name.trim_start(), tid, pid, t, event })
     };
-    in_column().or_else(|| anywhere(line))
+    in_column().or_else(|| anywhere(line)).or_else(|| of_perf(line))
+}
+
+/// The head that perf prints: `              dd  4321/4322  [001] 20065.144725:          1 block:block_rq_issue: …`. A
+/// name may contain anything, so the processor's number is looked for with a time after it.
+fn of_perf(line: &str) -> Option<Head<'_>> {
+    line.match_indices(" [").find_map(|(at, _)| {
+        let (cpu, rest) = line[at + 2..].split_once("] ")?;
+        let _: u32 = cpu.parse().ok()?;
+        let (time, event) = rest.trim_start_matches(' ').split_once(": ")?;
+        let t = seconds(time)?;
+        let (name, number) = line[..at].trim_end().rsplit_once(' ')?;
+        let (pid, tid) = match number.split_once('/') {
+            Some((pid, tid)) => (Some(pid.parse().ok()?), tid.parse().ok()?),
+            None => (None, number.parse().ok()?),
+        };
+        Some(Head { name: name.trim(), tid, pid, t, event: perf_event(event) })
+    })
+}
+
+/// The event without how often it counts and without its system: `block_rq_issue: …`.
+fn perf_event(event: &str) -> &str {
+    let event = event.trim_start_matches(' ');
+    let counted = event.split_once(' ').filter(|(count, _)| count.parse::<u64>().is_ok());
+    let event = counted.map_or(event, |(_, event)| event.trim_start_matches(' '));
+    let is_word =
+        |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    match event.split_once(':') {
+        Some((system, rest)) if is_word(system) && rest.split(':').next().is_some_and(is_word) => {
+            rest
+        }
+        _ => event,
+    }
 }
 
 /// The same where other tools have moved the columns: the first dash that the rest of a head follows.

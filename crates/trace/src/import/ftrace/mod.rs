@@ -1,5 +1,6 @@
-//! Text of ftrace and of atrace: a name, a number, a time, an event.
+//! Text of ftrace, of atrace and of `perf script`: a name, a number, a time, an event.
 //! `          <...>-230   (  228) [001] d..3  1234.567890: block_rq_issue: 8,0 WS 4096 () 8 + 8 [x]`
+//! `              dd   230 [001]  1234.567890:       block:block_rq_issue: 8,0 WS 4096 () 8 + 8 [x]`
 
 mod head;
 mod point;
@@ -56,13 +57,13 @@ impl Ftrace {
     ) -> Verdict {
         let mut at = At { t: head.t, tid: head.tid, task: None };
         if matches!(point, Point::Forked { .. } | Point::Ended) {
-            self.kernel.take(at, point, making);
-            return Verdict::Ignored;
+            return verdict(self.kernel.take(at, point, making));
         }
         let mut task = task_of(head, process);
         let is_call = point.is_call();
         if let Some(look) = self.kernel.look() {
             if is_call && !look.watches(head.tid, head.pid) {
+                making.skip("call of a process that is not recorded");
                 return Verdict::Ignored;
             }
             (task.pid, task.process) = look.process(head.tid, head.pid);
@@ -70,13 +71,11 @@ impl Ftrace {
             let is_end =
                 matches!(point, Point::Block { step: Step::Complete | Step::CompleteOfBio, .. });
             if is_end || (!is_call && look.is_own(head.tid, head.pid)) {
-                self.kernel.take(at, point, making);
-                return Verdict::Taken;
+                return verdict(self.kernel.take(at, point, making));
             }
         }
         at.task = Some(making.task(task));
-        self.kernel.take(at, point, making);
-        Verdict::Taken
+        verdict(self.kernel.take(at, point, making))
     }
 }
 
@@ -90,23 +89,48 @@ impl LineImporter for Ftrace {
         if let Some(lost) = lost_events(text) {
             let before = making.builder.source().lost.unwrap_or(0);
             making.builder.source().lost = Some(before.saturating_add(lost));
+            making.skip("count of events lost");
             return Verdict::Ignored;
         }
         let Some(head) = head(trimmed(line)) else {
             // What atrace prints around the trace.
             let is_around = ["capturing trace", "TRACE:", "version ", "cpus="];
             let known = is_page || is_around.iter().any(|start| text.starts_with(start));
-            return if known { Verdict::Ignored } else { Verdict::Damaged };
+            let what = match known {
+                true => "text around the trace",
+                false if is_caller(line) => "caller on the stack",
+                false => return Verdict::Damaged,
+            };
+            making.skip(what);
+            return Verdict::Ignored;
         };
         match parse(head.event) {
             Parsed::Point(point, process) => self.take(&head, point, process, making),
-            Parsed::Other => Verdict::Ignored,
+            Parsed::Other => {
+                making.skip(event_name(head.event));
+                Verdict::Ignored
+            }
             Parsed::Damaged => Verdict::Damaged,
         }
     }
 
     fn finish(&mut self, making: &mut Making) {
         self.kernel.finish(making);
+    }
+}
+
+fn verdict(is_taken: bool) -> Verdict {
+    if is_taken { Verdict::Taken } else { Verdict::Ignored }
+}
+
+/// The name of an event that is not of storage, for a count.
+fn event_name(event: &str) -> &str {
+    let end = event.find([':', '(', ' ']).unwrap_or(event.len());
+    let name = &event[..end];
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+    match !name.is_empty() && name.len() <= 60 && name.bytes().all(is_name) {
+        true => name,
+        false => "text that is no event",
     }
 }
 
@@ -119,6 +143,13 @@ fn task_of(head: &Head<'_>, process: Option<&str>) -> TraceTask {
         process: process.map(str::to_owned),
         thread: thread.map(str::to_owned),
     }
+}
+
+/// A line of a call chain of perf: ` ffffffff8131 ext4_sync_file+0x11 ([kernel.kallsyms])`
+fn is_caller(line: &str) -> bool {
+    let address = line.split_whitespace().next().unwrap_or_default();
+    let is_hex = address.len() >= 6 && address.bytes().all(|byte| byte.is_ascii_hexdigit());
+    line.starts_with([' ', '\t']) && is_hex
 }
 
 /// `CPU:2 [LOST 1234 EVENTS]`

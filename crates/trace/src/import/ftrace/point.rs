@@ -22,6 +22,9 @@ pub(super) fn parse(event: &str) -> Parsed<'_> {
     }
     let Some((name, values)) = event.split_once(':') else { return Parsed::Other };
     let values = values.trim_start_matches(' ');
+    if let Some(point) = named_call(name, values) {
+        return point.map_or(Parsed::Damaged, |point| Parsed::Point(point, None));
+    }
     if let "android_fs_datawrite_start" | "f2fs_datawrite_start" = name {
         return match named_write(values) {
             Some((point, process)) => Parsed::Point(point, Some(process)),
@@ -51,6 +54,10 @@ fn point<'a>(name: &str, values: &'a str) -> Option<Option<Point<'a>>> {
         "ext4_da_write_begin" | "ext4_write_begin" | "f2fs_write_begin" => {
             let (offset, bytes) = (value(values, "pos")?, value(values, "len")?);
             Point::Write { device: device()?, inode: inode()?, offset, bytes }
+        }
+        "ext4_da_write_end" | "ext4_write_end" | "ext4_journalled_write_end" | "f2fs_write_end" => {
+            let (offset, bytes) = (value(values, "pos")?, value(values, "copied")?);
+            Point::WriteEnd { device: device()?, inode: inode()?, offset, bytes }
         }
         "ext4_unlink_enter" => Point::Unlink { device: device()?, inode: inode()? },
         "sched_process_fork" => {
@@ -156,13 +163,31 @@ fn system_call(text: &str) -> Option<Point<'_>> {
         return Some(Point::CallExit { name, returned: returned.cast_signed() });
     }
     let (name, values) = text.split_once('(')?;
+    Some(Point::CallEnter { name, words: call_words(values) })
+}
+
+/// A system call as perf and trace-cmd print it: `sys_enter_fsync: fd: 0x00000003`, `sys_exit_fsync: 0x0`; `None`
+/// of another event.
+fn named_call<'a>(name: &'a str, values: &str) -> Option<Option<Point<'a>>> {
+    if let Some(name) = name.strip_prefix("sys_enter_") {
+        return Some(Some(Point::CallEnter { name, words: call_words(values) }));
+    }
+    let name = name.strip_prefix("sys_exit_")?;
+    let returned = values.trim().trim_start_matches("= ");
+    let negative = returned.strip_prefix('-').and_then(|digits| digits.parse::<i64>().ok());
+    let returned =
+        negative.map(|digits| -digits).or_else(|| number(returned).map(u64::cast_signed));
+    Some(returned.map(|returned| Point::CallExit { name, returned }))
+}
+
+/// The words of a call by their names, in hexadecimal.
+fn call_words(values: &str) -> CallWords {
     let hexadecimal = |wanted: &str| {
         let value = values.split([',', ')']).find_map(|part| part.trim().strip_prefix(wanted))?;
         u64::from_str_radix(value.trim().trim_start_matches("0x"), 16).ok()
     };
     let fd = hexadecimal("fd: ").and_then(|fd| u32::try_from(fd).ok());
-    let (offset, length) = (hexadecimal("pos: "), hexadecimal("length: "));
-    Some(Point::CallEnter { name, words: CallWords { fd, offset, length } })
+    CallWords { fd, offset: hexadecimal("pos: "), length: hexadecimal("length: ") }
 }
 
 /// `NR 18 (3, 7ffd5b0, 1000, 2000, 0, 0)`: numbers in hexadecimal, without what says so.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use flashlag_schema::trace::{TraceAction, TraceFile, TraceLayer};
+use flashlag_schema::trace::{FailedCall, TraceAction, TraceFile, TraceLayer};
 use flashlag_units::{Bytes, Nanos};
 
 use super::super::making::Making;
@@ -55,6 +55,11 @@ fn kind(name: &str, length: Option<u64>) -> Option<Kind> {
     })
 }
 
+/// The beginning of a call's name, for a count: names of calls have at most 30 letters.
+fn short(name: &str) -> &str {
+    name.get(..30).unwrap_or(name)
+}
+
 /// The words of a call as it begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::import) struct CallWords {
@@ -74,14 +79,18 @@ impl Calls {
         words: CallWords,
         look: MaybeLook<'_>,
         making: &mut Making,
-    ) {
-        let Some(kind) = kind(name, words.length) else { return };
+    ) -> bool {
+        let Some(kind) = kind(name, words.length) else {
+            making.skip(&format!("sys_{}", short(name)));
+            return false;
+        };
         let CallWords { fd, offset, .. } = words;
         let call = Call { t: at.t, task: at.task, fd, offset, kind, file: None };
         if let Some(lost) = self.under_way.insert(at.tid, call) {
             making.unmatched_begin();
             self.add(at.tid, lost, (None, None), look, making);
         }
+        true
     }
 
     pub(super) fn exit(
@@ -91,17 +100,47 @@ impl Calls {
         returned: i64,
         look: MaybeLook<'_>,
         making: &mut Making,
-    ) {
+    ) -> bool {
         // The length of a truncation is in its beginning alone.
         if kind(name, Some(0)).is_none() {
+            making.skip(&format!("sys_{}", short(name)));
+            return false;
+        }
+        let Some(call) = self.under_way.remove(&at.tid) else {
+            making.unmatched_end();
+            making.skip("end of a call without its beginning");
+            return false;
+        };
+        let took = at.t.0.checked_sub(call.t.0).map(Nanos);
+        match u64::try_from(returned) {
+            Ok(returned) => self.add(at.tid, call, (took, Some(returned)), look, making),
+            Err(_) => self.add_failed(at.tid, call, (took, returned.unsigned_abs()), look, making),
+        }
+        true
+    }
+
+    /// Adds a call that failed: it wrote nothing, and waited all the same.
+    fn add_failed(
+        &mut self,
+        tid: u32,
+        call: Call,
+        (took, error): (Option<Nanos>, u64),
+        look: MaybeLook<'_>,
+        making: &mut Making,
+    ) {
+        let file = self.file_of(tid, call, look, making);
+        let failed = match call.kind {
+            Kind::Write => FailedCall::Write,
+            Kind::Sync { .. } | Kind::SyncAll => FailedCall::Sync,
+            Kind::Truncate { .. } => FailedCall::Truncate,
+        };
+        // A call on what is no storage, or is not recorded.
+        if file.is_none() && call.kind != Kind::SyncAll {
             return;
         }
-        let Some(call) = self.under_way.remove(&at.tid) else { return making.unmatched_end() };
-        let took = at.t.0.checked_sub(call.t.0).map(Nanos);
-        // A call that failed wrote nothing.
-        if let Ok(returned) = u64::try_from(returned) {
-            self.add(at.tid, call, (took, Some(returned)), look, making);
-        }
+        making.sees(TraceLayer::SystemCalls);
+        let error = u16::try_from(error).unwrap_or(0);
+        making.event(call.t, took, call.task, TraceAction::Failed { call: failed, file, error });
     }
 
     /// Whether the thread is in a call that syncs; then the file is that call's.

@@ -4,11 +4,12 @@ mod calls;
 mod files;
 mod look;
 mod numbers;
+mod writes;
 
 use std::collections::{HashMap, HashSet};
 
 use flashlag_schema::trace::{TraceAction, TraceLayer};
-use flashlag_units::{Bytes, Nanos};
+use flashlag_units::Nanos;
 
 use super::making::Making;
 use super::pair::{End, Requests};
@@ -20,6 +21,10 @@ use files::Files;
 pub(super) use calls::CallWords;
 pub use look::{Descriptor, Look};
 pub(super) use numbers::Machine;
+use writes::{PageWrites, WrittenBy};
+
+/// What is on storage that is not recorded.
+const ELSEWHERE: &str = "event of storage that is not recorded";
 
 /// When an event was, and whose.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +43,8 @@ pub(super) enum Point<'a> {
     SyncExit { device: String, inode: u64, data_only: bool },
     /// `ext4_da_write_begin`, `ext4_write_begin`, `f2fs_write_begin`: a page or less.
     Write { device: String, inode: u64, offset: u64, bytes: u64 },
+    /// `ext4_da_write_end`, `ext4_write_end`, `f2fs_write_end`: how much of it was written.
+    WriteEnd { device: String, inode: u64, offset: u64, bytes: u64 },
     /// `android_fs_datawrite_start`, `f2fs_datawrite_start`: as above, with the file's path.
     NamedWrite { path: &'a str, inode: u64, offset: u64, bytes: u64 },
     /// `jbd2_start_commit`
@@ -79,6 +86,7 @@ impl Point<'_> {
             Point::SyncEnter { .. }
             | Point::SyncExit { .. }
             | Point::Write { .. }
+            | Point::WriteEnd { .. }
             | Point::NamedWrite { .. }
             | Point::Unlink { .. }
             | Point::CallEnter { .. }
@@ -122,24 +130,15 @@ enum Work {
     Clean,
 }
 
-/// Which tracepoint says what is written; a kernel may have two for one write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Writes {
-    Inodes,
-    Names,
-}
-
 /// Makes a trace of tracepoints.
 #[derive(Debug, Default)]
 pub(super) struct Kernel {
     files: Files,
     calls: Calls,
     requests: Requests,
-    syncs: HashMap<u32, (Nanos, u32, bool)>,
+    syncs: HashMap<u32, (At, u32, bool)>,
     works: HashMap<(Work, String), (Nanos, Option<u32>)>,
-    writes: Option<Writes>,
-    /// What a thread is writing outside of a system call that is recorded: the file, where, and the end.
-    writing: HashMap<u32, (u32, u64, u64)>,
+    writes: PageWrites,
     /// The kind of machine that numbers of system calls are of.
     machine: Option<Machine>,
     look: Option<Box<dyn Look>>,
@@ -164,79 +163,81 @@ impl Kernel {
         self.look.as_deref_mut()
     }
 
-    /// Takes the next event.
-    pub(super) fn take(&mut self, at: At, point: Point<'_>, making: &mut Making) {
+    /// Takes the next event, and says whether it is one of the trace or a part of one. Any other is counted by
+    /// what it is.
+    pub(super) fn take(&mut self, at: At, point: Point<'_>, making: &mut Making) -> bool {
         match point {
             Point::SyncEnter { device, inode, data_only } => {
-                if let Some(file) = self.file(device, inode, making) {
-                    self.sync_enter(at, file, data_only, making);
-                }
+                let Some(file) = self.file(device, inode, making) else { return false };
+                self.sync_enter(at, file, data_only, making);
             }
             Point::SyncExit { device, inode, data_only } => {
-                if let Some(file) = self.file(device, inode, making) {
-                    self.sync_exit(at, file, data_only, making);
-                }
+                let Some(file) = self.file(device, inode, making) else { return false };
+                self.sync_exit(at, file, data_only, making);
             }
-            Point::Write { device, inode, offset, bytes } => {
-                if *self.writes.get_or_insert(Writes::Inodes) == Writes::Inodes
-                    && let Some(file) = self.file(device, inode, making)
-                {
-                    self.write(at, file, (offset, bytes), making);
-                }
+            Point::Write { .. } | Point::WriteEnd { .. } | Point::NamedWrite { .. } => {
+                return self.write(at, point, making);
             }
-            Point::NamedWrite { path, inode, offset, bytes } => {
-                let file = self.files.of_name(path, inode, making);
-                if *self.writes.get_or_insert(Writes::Names) == Writes::Names {
-                    self.write(at, file, (offset, bytes), making);
-                }
-            }
-            Point::Unlink { device, inode } => self.unlink(at, device, inode, making),
-            Point::CommitBegin { device } => self.begins(at, Work::Commit, device),
-            Point::CheckpointBegin { device } => self.begins(at, Work::Checkpoint, device),
-            Point::CleanBegin { device } => self.begins(at, Work::Clean, device),
+            Point::Unlink { device, inode } => return self.unlink(at, device, inode, making),
+            Point::CommitBegin { device } => self.begins(at, Work::Commit, device, making),
+            Point::CheckpointBegin { device } => self.begins(at, Work::Checkpoint, device, making),
+            Point::CleanBegin { device } => self.begins(at, Work::Clean, device, making),
             Point::CommitEnd { device } => self.ends(at, Work::Commit, device, making),
             Point::CheckpointEnd { device } => self.ends(at, Work::Checkpoint, device, making),
             Point::CleanEnd { device } => self.ends(at, Work::Clean, device, making),
             Point::Block { step, device, rwbs, sector, sectors } => {
-                self.block(at, step, &device, (rwbs, sector, sectors), making);
+                return self.block(at, step, &device, (rwbs, sector, sectors), making);
             }
             Point::Remap { above } => {
                 self.above.insert(above);
+                making.skip("block_bio_remap");
+                return false;
             }
             Point::CallEnter { name, words } => {
-                self.calls.enter(at, name, words, self.look.as_deref_mut(), making);
+                return self.calls.enter(at, name, words, self.look.as_deref_mut(), making);
             }
             Point::CallExit { name, returned } => {
-                self.calls.exit(at, name, returned, self.look.as_deref_mut(), making);
+                return self.calls.exit(at, name, returned, self.look.as_deref_mut(), making);
             }
             Point::NumberEnter { .. } | Point::NumberExit { .. } => {
-                self.numbered(at, point, making)
+                return self.numbered(at, point, making);
             }
-            Point::Forked { .. } | Point::Ended => self.family(at, &point),
+            Point::Forked { .. } | Point::Ended => {
+                self.family(at, &point);
+                making.skip("beginning or end of a thread");
+                return false;
+            }
         }
+        true
     }
 
     /// A system call by its number.
-    fn numbered(&mut self, at: At, point: Point<'_>, making: &mut Making) {
+    fn numbered(&mut self, at: At, point: Point<'_>, making: &mut Making) -> bool {
         let Some(machine) = self.machine else {
-            return making.limit(
+            making.limit(
                 "System calls have numbers only, and not enough of them to say which processor's: they are \
                  left out.",
             );
+            making.skip("system call by number");
+            making.lacks(1);
+            return false;
         };
+        let look = self.look.as_deref_mut();
         match point {
             Point::NumberEnter { number, words } => {
                 if let Some((name, words)) = machine.call(number, words) {
-                    self.calls.enter(at, name, words, self.look.as_deref_mut(), making);
+                    return self.calls.enter(at, name, words, look, making);
                 }
             }
             Point::NumberExit { number, returned } => {
                 if let Some((name, _)) = machine.call(number, CallWords::default()) {
-                    self.calls.exit(at, name, returned, self.look.as_deref_mut(), making);
+                    return self.calls.exit(at, name, returned, look, making);
                 }
             }
             _ => {}
         }
+        making.skip("system call not of storage");
+        false
     }
 
     fn family(&mut self, at: At, point: &Point<'_>) {
@@ -252,28 +253,29 @@ impl Kernel {
     fn file(&mut self, device: String, inode: u64, making: &mut Making) -> Option<u32> {
         match self.look.as_deref_mut() {
             Some(look) => {
-                look.filesystem(&device)?;
+                if look.filesystem(&device).is_none() {
+                    making.skip(ELSEWHERE);
+                    return None;
+                }
                 Some(self.files.looked_up((device, inode), look, making))
             }
             None => Some(self.files.of_inode(&device, inode, making)),
         }
     }
 
-    fn unlink(&mut self, at: At, device: String, inode: u64, making: &mut Making) {
-        let Some(file) = self.file(device.clone(), inode, making) else { return };
+    fn unlink(&mut self, at: At, device: String, inode: u64, making: &mut Making) -> bool {
+        let Some(file) = self.file(device.clone(), inode, making) else { return false };
         self.files.forget(device, inode);
         making.event(at.t, None, at.task, TraceAction::Unlink { file });
+        true
     }
 
     fn sync_enter(&mut self, at: At, file: u32, data_only: bool, making: &mut Making) {
         if self.calls.is_sync_of(at.tid, file, data_only) {
             return;
         }
-        let begun = self.syncs.insert(at.tid, (at.t, file, data_only));
-        if let Some((t, file, data_only)) = begun {
-            // The end was lost.
-            making.unmatched_begin();
-            making.event(t, None, at.task, TraceAction::Sync { file, data_only });
+        if let Some(lost) = self.syncs.insert(at.tid, (at, file, data_only)) {
+            sync_without_end(lost, making);
         }
     }
 
@@ -281,45 +283,80 @@ impl Kernel {
         if self.calls.is_in_sync(at.tid) {
             return;
         }
-        making.sees(TraceLayer::SystemCalls);
         match self.syncs.remove(&at.tid) {
-            Some((t, begun, begun_data_only)) if begun == file => {
-                let took = at.t.0.checked_sub(t.0).map(Nanos);
+            Some((begun, of, begun_data_only)) if of == file => {
+                making.sees(TraceLayer::SystemCalls);
+                let took = at.t.0.checked_sub(begun.t.0).map(Nanos);
                 let data_only = data_only || begun_data_only;
-                making.event(t, took, at.task, TraceAction::Sync { file, data_only });
+                making.event(begun.t, took, at.task, TraceAction::Sync { file, data_only });
             }
             other => {
-                if let Some((t, file, data_only)) = other {
-                    making.unmatched_begin();
-                    making.event(t, None, at.task, TraceAction::Sync { file, data_only });
+                if let Some(lost) = other {
+                    sync_without_end(lost, making);
                 }
                 making.unmatched_end();
+                making.sees(TraceLayer::SystemCalls);
                 making.event(at.t, None, at.task, TraceAction::Sync { file, data_only });
             }
         }
     }
 
-    fn write(&mut self, at: At, file: u32, (offset, bytes): (u64, u64), making: &mut Making) {
-        if offset.checked_add(bytes).is_none() || self.calls.is_write_of(at.tid, file, offset) {
-            return;
+    /// A page that is written, or its end. Within a system call that writes it is a part of that call.
+    fn write(&mut self, at: At, point: Point<'_>, making: &mut Making) -> bool {
+        let (by, is_end, place) = match point {
+            Point::Write { offset, bytes, .. } => (WrittenBy::Inodes, false, (offset, bytes)),
+            Point::WriteEnd { offset, bytes, .. } => (WrittenBy::Inodes, true, (offset, bytes)),
+            Point::NamedWrite { offset, bytes, .. } => (WrittenBy::Names, false, (offset, bytes)),
+            _ => return false,
+        };
+        let file = match point {
+            Point::Write { device, inode, .. } | Point::WriteEnd { device, inode, .. } => {
+                self.file(device, inode, making)
+            }
+            Point::NamedWrite { path, inode, .. } => Some(self.files.of_name(path, inode, making)),
+            _ => None,
+        };
+        let Some(file) = file else { return false };
+        if !self.writes.counts(by) {
+            making.skip("page write that another tracepoint has");
+            return false;
         }
-        // Kernels with large folios name all that is left of a write with each piece: one write.
-        let end = offset.saturating_add(bytes);
-        let before = self.writing.insert(at.tid, (file, offset, end));
-        if before.is_some_and(|(of, from, to)| of == file && to == end && from < offset) {
-            return;
+        if place.0.checked_add(place.1).is_none() {
+            making.damaged();
+            return false;
         }
-        making.sees(TraceLayer::SystemCalls);
-        making.limit(
-            "Buffered writes are counted page by page, as the filesystem takes them: a write by system \
-             call of several pages counts several times. Direct writes are not in such a trace.",
-        );
-        let write = TraceAction::Write { file, offset: Some(offset), bytes: Bytes(bytes) };
-        making.event(at.t, None, at.task, write);
+        match is_end {
+            _ if self.calls.is_write_of(at.tid, file, place.0) => {}
+            true => self.writes.end(at, file, place, making),
+            false => self.writes.begin(at, file, place, making),
+        }
+        true
     }
 
-    fn begins(&mut self, at: At, work: Work, device: String) {
-        self.works.insert((work, device), (at.t, at.task));
+    fn begins(&mut self, at: At, work: Work, device: String, making: &mut Making) {
+        let begun = self.works.insert((work, device.clone()), (at.t, at.task));
+        if let Some(lost) = begun {
+            self.unended(work, device, lost, making);
+        }
+    }
+
+    /// Adds what began and has no end.
+    fn unended(
+        &mut self,
+        work: Work,
+        device: String,
+        (t, task): (Nanos, Option<u32>),
+        making: &mut Making,
+    ) {
+        let name = match self.look.as_deref_mut() {
+            Some(look) => look.filesystem(&device),
+            None => Some(device),
+        };
+        let Some(name) = name else { return };
+        making.unmatched_begin();
+        making.sees(TraceLayer::Filesystem);
+        let number = making.builder.device(&name);
+        making.event(t, None, task, action_of(work, number));
     }
 
     fn ends(&mut self, at: At, work: Work, device: String, making: &mut Making) {
@@ -346,18 +383,25 @@ impl Kernel {
         device: &str,
         (letters, sector, sectors): (&str, u64, u64),
         making: &mut Making,
-    ) {
-        let Some((operation, flags)) = rwbs(letters) else { return };
+    ) -> bool {
+        let Some((operation, flags)) = rwbs(letters) else {
+            making.skip("block request that moves nothing");
+            return false;
+        };
         // A flush alone has no place.
         let sector = if sectors == 0 { 0 } else { sector };
         if sector.checked_add(sectors).and_then(|end| end.checked_mul(SECTOR)).is_none() {
-            return;
+            making.damaged();
+            return false;
         }
         let disk = match self.look.as_deref_mut() {
             Some(look) => look.disk(device),
             None => Some(device.to_owned()),
         };
-        let Some(disk) = disk else { return };
+        let Some(disk) = disk else {
+            making.skip(ELSEWHERE);
+            return false;
+        };
         let device = disk.as_str();
         let is_requests = matches!(step, Step::Issue | Step::Complete | Step::Requeue);
         if is_requests && !self.real.contains(device) {
@@ -372,8 +416,12 @@ impl Kernel {
             Step::Requeue => self.requests.requeue(end),
             Step::Complete => self.requests.complete(end),
             Step::CompleteOfBio if !self.real.contains(device) => self.requests.complete(end),
-            Step::CompleteOfBio => {}
+            Step::CompleteOfBio => {
+                making.skip("block_bio_complete beside block_rq_complete");
+                return false;
+            }
         }
+        true
     }
 
     /// Adds the block requests that have ended.
@@ -407,24 +455,22 @@ impl Kernel {
     }
 
     fn finish_calls(&mut self, making: &mut Making) {
-        for (_, (t, file, data_only)) in std::mem::take(&mut self.syncs) {
-            making.unmatched_begin();
-            making.sees(TraceLayer::SystemCalls);
-            making.event(t, None, None, TraceAction::Sync { file, data_only });
+        for (_, lost) in std::mem::take(&mut self.syncs) {
+            sync_without_end(lost, making);
         }
-        for ((work, device), (t, task)) in std::mem::take(&mut self.works) {
-            let name = match self.look.as_deref_mut() {
-                Some(look) => look.filesystem(&device),
-                None => Some(device),
-            };
-            let Some(name) = name else { continue };
-            making.unmatched_begin();
-            making.sees(TraceLayer::Filesystem);
-            let number = making.builder.device(&name);
-            making.event(t, None, task, action_of(work, number));
+        for ((work, device), begun) in std::mem::take(&mut self.works) {
+            self.unended(work, device, begun, making);
         }
+        self.writes.finish(making);
         self.calls.finish(self.look.as_deref_mut(), making);
     }
+}
+
+/// Adds a sync whose end is not in the source.
+fn sync_without_end((at, file, data_only): (At, u32, bool), making: &mut Making) {
+    making.unmatched_begin();
+    making.sees(TraceLayer::SystemCalls);
+    making.event(at.t, None, at.task, TraceAction::Sync { file, data_only });
 }
 
 fn action_of(work: Work, device: u32) -> TraceAction {

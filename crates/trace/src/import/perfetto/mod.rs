@@ -263,18 +263,23 @@ impl Perfetto {
             Value::Bytes(body) if is_storage(*number) => Some((*number, *body)),
             _ => None,
         }) else {
+            // Numbers 1 and 2 are the time and the thread.
+            let other = event.0.iter().map(|(number, _)| *number).find(|number| *number > 2);
+            making.skip(&format!("event {} of Perfetto's list", other.unwrap_or(0)));
             return Some(false);
         };
         let body = Message::of(body)?;
-        let Some(point) = point(number, &body)? else { return Some(false) };
+        let Some(point) = point(number, &body)? else {
+            making.skip("other state of a checkpoint");
+            return Some(false);
+        };
         let tid = u32::try_from(event.number(2).unwrap_or(0)).ok()?;
         // Only the start of a request is made by its task: a completion interrupts any.
         let name =
             body.text(if number == 45 { 6 } else { 5 }).filter(|_| matches!(number, 45 | 119));
         let task = self.task(tid, name, making);
         let at = At { t: Nanos(event.number(1)?), tid, task: Some(task) };
-        self.kernel.take(at, point, making);
-        Some(true)
+        Some(self.kernel.take(at, point, making))
     }
 
     /// The thread of a number. Names from the list of processes are set at the end, when it is whole.
@@ -323,7 +328,8 @@ fn next_length(from: &mut impl BufRead) -> io::Result<Option<u64>> {
 fn is_storage(field: u32) -> bool {
     matches!(
         field,
-        41 | 43
+        41 | 42
+            | 43
             | 44
             | 45
             | 117
@@ -331,12 +337,15 @@ fn is_storage(field: u32) -> bool {
             | 120
             | 125
             | 129
+            | 189
             | 217
             | 219
+            | 230
             | 255
             | 256
             | 271
             | 272
+            | 273
             | 329
             | 330
             | 434
@@ -358,6 +367,9 @@ fn point<'a>(field: u32, body: &Message<'a>) -> Option<Option<Point<'a>>> {
     };
     Some(Some(match field {
         41 | 219 | 271 => Point::Write { device, inode, offset: number(3), bytes: number(4) },
+        42 | 189 | 230 | 273 => {
+            Point::WriteEnd { device, inode, offset: number(3), bytes: number(5) }
+        }
         43 => Point::SyncEnter { device, inode, data_only: number(4) == 1 },
         44 => Point::SyncExit { device, inode, data_only: false },
         255 => Point::SyncEnter { device, inode, data_only: false },
