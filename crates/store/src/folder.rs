@@ -1,7 +1,9 @@
 //! Adding a file to a folder: whole or not at all.
 
+use std::fs::{File, TryLockError};
 use std::io::{self, Write};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use crate::error::{StoreError, io_error};
 use crate::outcome::Outcome;
@@ -29,41 +31,110 @@ pub(crate) fn add(
     if let Some(name) = known(&entry.run.file_sha256)? {
         return Ok((entry.run.file_sha256, Outcome::Known { name }));
     }
-    let name = place(folder, path, &entry.run.file_sha256, &bytes)
-        .map_err(io_error("add a file to", folder))?;
-    let (standing, reason) = (entry.run.standing, entry.run.reason);
-    Ok((entry.run.file_sha256, Outcome::New { name, standing, reason }))
+    let outcome = match place(folder, path, &entry.run.file_sha256, &bytes) {
+        Ok(Placed::New(name)) => {
+            Outcome::New { name, standing: entry.run.standing, reason: entry.run.reason }
+        }
+        Ok(Placed::Known(name)) => Outcome::Known { name },
+        // The others may go in all the same.
+        Err(error) => {
+            let reason = format!("it cannot be written to {}: {error}", folder.display());
+            Outcome::Refused { reason }
+        }
+    };
+    Ok((entry.run.file_sha256, outcome))
 }
 
-/// Writes the file under its own name, or where that is taken with its hash. A reader sees no part of
-/// it, and a killed writer leaves a hidden file only.
-fn place(folder: &Path, path: &Path, sha256: &str, bytes: &[u8]) -> io::Result<String> {
+/// How long one adder waits for another: an add of thousands of files takes seconds.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// The file that adders lock. It is hidden, so that it is no run file, and holds nothing.
+const LOCK: &str = ".flashlag-lock";
+/// Begins the name of a file that is not whole yet.
+const UNFINISHED: &str = ".adding-";
+
+/// The right to add to a folder, which one process has at a time. It ends when it is dropped.
+pub(crate) struct Lock {
+    _file: File,
+}
+
+impl Lock {
+    /// Waits for its turn, and removes what a killed adder left. `None` where the filesystem has no locks: then
+    /// names are still taken by one only.
+    pub(crate) fn of(folder: &Path) -> Result<Option<Lock>, StoreError> {
+        let path = folder.join(LOCK);
+        let open = File::options().create(true).append(true).open(&path);
+        let file = open.map_err(io_error("make the lock", &path))?;
+        let begun = Instant::now();
+        loop {
+            match file.try_lock() {
+                Ok(()) => break,
+                Err(TryLockError::WouldBlock) if begun.elapsed() < PATIENCE => {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                Err(TryLockError::WouldBlock) => {
+                    let error = io::Error::other(
+                        "another flashlag has been adding to it for two minutes: end that one, or try again",
+                    );
+                    return Err(io_error("add to", folder)(error));
+                }
+                Err(TryLockError::Error(_)) => return Ok(None),
+            }
+        }
+        remove_unfinished(folder);
+        Ok(Some(Lock { _file: file }))
+    }
+}
+
+/// Removes the files of adders that were killed: nobody else adds.
+fn remove_unfinished(folder: &Path) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_name().as_encoded_bytes().starts_with(UNFINISHED.as_bytes()) {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// What came of looking for a name.
+enum Placed {
+    New(String),
+    Known(String),
+}
+
+/// Writes the file under its own name, or where that is taken with its hash; a file there with the same contents
+/// is the same. A reader sees no part of it, and a killed writer leaves a hidden file only.
+fn place(folder: &Path, path: &Path, sha256: &str, bytes: &[u8]) -> io::Result<Placed> {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let stem = stem.trim_start_matches('.');
     let stem = if stem.is_empty() { "run" } else { stem };
     let hash = sha256.get(..12).unwrap_or(sha256);
     for name in [format!("{stem}.json"), format!("{stem}-{hash}.json")] {
-        let mut file = tempfile::Builder::new().prefix(".adding-").tempfile_in(folder)?;
+        let mut file = unfinished(folder, path)?;
         file.write_all(bytes)?;
         file.as_file().sync_all()?;
-        // As a file that is simply made: others of the team read it.
-        allow_reading(file.as_file())?;
         match file.persist_noclobber(folder.join(&name)) {
-            Ok(_) => return Ok(name),
-            Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {}
+            Ok(_) => return Ok(Placed::New(name)),
+            Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {
+                if std::fs::read(folder.join(&name)).is_ok_and(|there| there == bytes) {
+                    return Ok(Placed::Known(name));
+                }
+            }
             Err(error) => return Err(error.error),
         }
     }
     Err(io::Error::new(io::ErrorKind::AlreadyExists, format!("{stem}.json is taken")))
 }
 
-#[cfg(unix)]
-fn allow_reading(file: &std::fs::File) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    file.set_permissions(std::fs::Permissions::from_mode(0o644))
-}
-
-#[cfg(not(unix))]
-fn allow_reading(_: &std::fs::File) -> io::Result<()> {
-    Ok(())
+/// A hidden file with the mode that a copy has: the source's, as far as the umask allows.
+fn unfinished(folder: &Path, source: &Path) -> io::Result<tempfile::NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(UNFINISHED);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = std::fs::metadata(source).map_or(0o666, |known| known.permissions().mode());
+        builder.permissions(std::fs::Permissions::from_mode(mode & 0o666 | 0o600));
+    }
+    #[cfg(not(unix))]
+    let _ = source;
+    builder.tempfile_in(folder)
 }

@@ -1,6 +1,7 @@
 //! A store in PostgreSQL: the run files and the same two tables, in a schema `flashlag` of a database.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use postgres::types::{FromSql, ToSql, Type};
 use postgres::{Client, Config, NoTls, SimpleQueryMessage, Transaction};
@@ -11,112 +12,205 @@ use crate::error::StoreError;
 use crate::outcome::{Added, Outcome};
 use crate::read::{bytes_of, entry_of};
 use crate::rows::{PHASES, RUNS, cells};
-use crate::sql::{create, insert, made_by, refused, tables};
+use crate::sql::{create, indexes, insert, made_by, refused, tables};
 use crate::standing::Standing;
 use crate::table::{Column, Kind, Table, Value};
 
 /// Serializes writers: any number that others do not use.
 const LOCK: i64 = 0x666c_6173_686c_6167;
 
+/// How long a server may take to answer: one that is stopped never does.
+const TO_CONNECT: Duration = Duration::from_secs(15);
+const TO_ANSWER: Duration = Duration::from_secs(60);
+/// Adding makes tables of run files, and waits for others who add.
+const TO_ADD: Duration = Duration::from_secs(300);
+
+/// Roles of PostgreSQL whose members read files of the server, or run programs there.
+const PRIVILEGED: &str = "SELECT rolsuper \
+     OR pg_has_role(rolname, 'pg_read_server_files', 'MEMBER') \
+     OR pg_has_role(rolname, 'pg_write_server_files', 'MEMBER') \
+     OR pg_has_role(rolname, 'pg_execute_server_program', 'MEMBER') \
+     FROM pg_roles WHERE rolname = session_user";
+
 /// A database.
 pub struct Database {
-    client: Client,
+    /// Absent after a server that did not answer: it may still be at work.
+    client: Option<Client>,
+}
+
+/// Does something that waits for a server, for as long as this at most. What is left behind ends with the program.
+fn within<T: Send + 'static>(
+    operation: &'static str,
+    patience: Duration,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, StoreError> {
+    let (send, receive) = std::sync::mpsc::sync_channel(1);
+    std::thread::spawn(move || send.send(work()));
+    receive.recv_timeout(patience).map_err(|_| StoreError::Postgres {
+        operation,
+        reason: format!(
+            "the server has not answered for {} s: is it stopped, or is another program of this name there?",
+            patience.as_secs()
+        ),
+    })
 }
 
 impl Database {
     /// Connects, and makes the tables where they are not there or of another version.
     pub fn open(url: &str) -> Result<Database, StoreError> {
-        let config: Config = url.parse().map_err(fail("read the address"))?;
-        let client = config.connect(NoTls).map_err(fail("be reached"))?;
-        let mut database = Database { client };
-        database.prepare()?;
+        let mut config: Config = url.parse().map_err(fail("read the address"))?;
+        if config.get_connect_timeout().is_none() {
+            config.connect_timeout(TO_CONNECT);
+        }
+        let client = within("be reached", TO_CONNECT, move || config.connect(NoTls))?;
+        let client = client.map_err(fail("be reached"))?;
+        let mut database = Database { client: Some(client) };
+        if !database.with("read its tables", TO_ANSWER, |client| Ok(is_current(client)))? {
+            database.with("make the tables", TO_ADD, prepare)?;
+        }
+        database.with("use its tables", TO_ANSWER, |client| {
+            let settings = format!(
+                "SET search_path TO flashlag, public; SET statement_timeout = {}",
+                TO_ANSWER.as_millis()
+            );
+            client.batch_execute(&settings).map_err(fail("use its tables"))
+        })?;
         Ok(database)
     }
 
-    fn prepare(&mut self) -> Result<(), StoreError> {
-        let operation = "make the tables";
-        let mut change = self.client.transaction().map_err(fail(operation))?;
-        lock(&mut change).map_err(fail(operation))?;
-        change
-            .batch_execute(
-                "CREATE SCHEMA IF NOT EXISTS flashlag; \
-                 CREATE TABLE IF NOT EXISTS flashlag.made (by TEXT); \
-                 CREATE TABLE IF NOT EXISTS flashlag.files \
-                 (file TEXT PRIMARY KEY, sha256 TEXT UNIQUE, contents BYTEA)",
-            )
-            .map_err(fail(operation))?;
-        let found = change
-            .query_one("SELECT max(by) FROM flashlag.made", &[])
-            .map_err(fail(operation))?
-            .get::<_, Option<String>>(0);
-        if found.as_deref() != Some(made_by().as_str()) {
-            let again = |change: &mut Transaction<'_>| -> Result<(), postgres::Error> {
-                for (name, columns) in tables() {
-                    let name = format!("flashlag.{name}");
-                    change.batch_execute(&format!("DROP TABLE IF EXISTS {name}"))?;
-                    change.batch_execute(&create(&name, &columns, type_of))?;
-                }
-                change.batch_execute("DELETE FROM flashlag.made")?;
-                change.execute("INSERT INTO flashlag.made VALUES ($1)", &[&made_by()]).map(drop)
-            };
-            again(&mut change).map_err(fail(operation))?;
-            index(&mut change).map_err(fail("make the tables again"))?;
-        }
-        change.commit().map_err(fail(operation))?;
-        let path = "SET search_path TO flashlag, public";
-        self.client.batch_execute(path).map_err(fail("use its tables"))
+    /// Works with the server, which has to answer in time.
+    fn with<T: Send + 'static>(
+        &mut self,
+        operation: &'static str,
+        patience: Duration,
+        work: impl FnOnce(&mut Client) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let gone = || StoreError::Postgres {
+            operation,
+            reason: "the server did not answer before".to_owned(),
+        };
+        let mut client = self.client.take().ok_or_else(gone)?;
+        let (client, done) = within(operation, patience, move || {
+            let done = work(&mut client);
+            (client, done)
+        })?;
+        self.client = Some(client);
+        done
     }
 
     /// Adds run files, all in one transaction.
     pub fn add(&mut self, paths: &[PathBuf]) -> Result<Vec<Added>, StoreError> {
-        let operation = "add run files";
-        let mut change = self.client.transaction().map_err(fail(operation))?;
-        lock(&mut change).map_err(fail(operation))?;
-        let mut added = Vec::with_capacity(paths.len());
-        for path in paths {
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let outcome = match bytes_of(path) {
-                Ok(bytes) => add_one(&mut change, &name, &bytes).map_err(fail(operation))?,
-                Err(error) => Outcome::Refused { reason: format!("cannot be read: {error}") },
-            };
-            added.push(Added { from: path.clone(), outcome });
-        }
-        let standings = settle_copies(&mut change).map_err(fail("find copies"))?;
-        change.commit().map_err(fail(operation))?;
-        for it in &mut added {
-            if let Outcome::New { name, standing, reason } = &mut it.outcome
-                && let Some(entry) = standings.iter().find(|entry| entry.run.file == *name)
-            {
-                (*standing, *reason) = (entry.run.standing, entry.run.reason.clone());
-            }
-        }
-        Ok(added)
+        let paths = paths.to_vec();
+        self.with("add run files", TO_ADD, move |client| add(client, &paths))
     }
 
-    /// The result of a statement, in a transaction that can't write.
+    /// The result of a statement, in a transaction that can't write, of a role that reads nothing but tables.
     pub fn query(&mut self, sql: &str) -> Result<Table, StoreError> {
         if let Some(reason) = refused(sql) {
             return Err(StoreError::Query(reason));
         }
-        let mut read = || -> Result<Table, postgres::Error> {
-            let mut read = self.client.build_transaction().read_only(true).start()?;
-            let statement = read.prepare(sql)?;
-            let columns: Vec<Column> = statement
-                .columns()
-                .iter()
-                .map(|it| Column { name: it.name().to_owned(), kind: kind_of(it.type_()) })
-                .collect();
-            let mut rows = Vec::new();
-            for message in read.simple_query(sql.trim().trim_end_matches(';'))? {
-                if let SimpleQueryMessage::Row(row) = message {
-                    let cell = |at: usize| value_of(row.get(at), columns.get(at).map(|it| it.kind));
-                    rows.push((0..columns.len()).map(cell).collect());
-                }
+        let sql = sql.to_owned();
+        let patience = TO_ANSWER + TO_CONNECT;
+        self.with("answer the query", patience, move |client| {
+            let privileged = client.query_one(PRIVILEGED, &[]).map(|row| row.get::<_, bool>(0));
+            if privileged.map_err(|error| StoreError::Query(reason_of(&error)))? {
+                return Err(StoreError::Query(PRIVILEGED_ROLE.to_owned()));
             }
-            Ok(Table { columns, rows })
-        };
-        read().map_err(|error| StoreError::Query(reason_of(&error)))
+            read(client, &sql).map_err(|error| StoreError::Query(reason_of(&error)))
+        })
     }
+}
+
+/// Why a role may not query.
+const PRIVILEGED_ROLE: &str = "the role that connects is a superuser or may read the server's files, and a \
+    statement could do that too. Make one that only reads: CREATE ROLE reader LOGIN; \
+    GRANT USAGE ON SCHEMA flashlag TO reader; GRANT SELECT ON ALL TABLES IN SCHEMA flashlag TO reader; then \
+    connect as postgres://reader@";
+
+/// Whether the tables are there and of this version. A role that may only read them need not make them.
+fn is_current(client: &mut Client) -> bool {
+    let found = client.query_one("SELECT max(by) FROM flashlag.made", &[]);
+    let found = found.ok().and_then(|row| row.get::<_, Option<String>>(0));
+    found.as_deref() == Some(made_by().as_str())
+}
+
+/// The result of a statement.
+fn read(client: &mut Client, sql: &str) -> Result<Table, postgres::Error> {
+    let mut read = client.build_transaction().read_only(true).start()?;
+    let statement = read.prepare(sql)?;
+    let columns: Vec<Column> = statement
+        .columns()
+        .iter()
+        .map(|it| Column { name: it.name().to_owned(), kind: kind_of(it.type_()) })
+        .collect();
+    let mut rows = Vec::new();
+    for message in read.simple_query(sql.trim().trim_end_matches(';'))? {
+        if let SimpleQueryMessage::Row(row) = message {
+            let cell = |at: usize| value_of(row.get(at), columns.get(at).map(|it| it.kind));
+            rows.push((0..columns.len()).map(cell).collect());
+        }
+    }
+    Ok(Table { columns, rows })
+}
+
+/// Makes the tables where they are not there or of another version.
+fn prepare(client: &mut Client) -> Result<(), StoreError> {
+    let operation = "make the tables";
+    let mut change = client.transaction().map_err(fail(operation))?;
+    lock(&mut change).map_err(fail(operation))?;
+    change
+        .batch_execute(
+            "CREATE SCHEMA IF NOT EXISTS flashlag; \
+             CREATE TABLE IF NOT EXISTS flashlag.made (by TEXT); \
+             CREATE TABLE IF NOT EXISTS flashlag.files \
+             (file TEXT PRIMARY KEY, sha256 TEXT UNIQUE, contents BYTEA)",
+        )
+        .map_err(fail(operation))?;
+    let found = change
+        .query_one("SELECT max(by) FROM flashlag.made", &[])
+        .map_err(fail(operation))?
+        .get::<_, Option<String>>(0);
+    if found.as_deref() != Some(made_by().as_str()) {
+        let again = |change: &mut Transaction<'_>| -> Result<(), postgres::Error> {
+            for (name, columns) in tables() {
+                let name = format!("flashlag.{name}");
+                change.batch_execute(&format!("DROP TABLE IF EXISTS {name}"))?;
+                change.batch_execute(&create(&name, &columns, type_of))?;
+            }
+            change.batch_execute("DELETE FROM flashlag.made")?;
+            change.execute("INSERT INTO flashlag.made VALUES ($1)", &[&made_by()]).map(drop)
+        };
+        again(&mut change).map_err(fail(operation))?;
+        change.batch_execute(&indexes("flashlag.")).map_err(fail(operation))?;
+        index(&mut change).map_err(fail("make the tables again"))?;
+    }
+    change.commit().map_err(fail(operation))
+}
+
+/// Adds run files, all in one transaction.
+fn add(client: &mut Client, paths: &[PathBuf]) -> Result<Vec<Added>, StoreError> {
+    let operation = "add run files";
+    let mut change = client.transaction().map_err(fail(operation))?;
+    lock(&mut change).map_err(fail(operation))?;
+    let mut added = Vec::with_capacity(paths.len());
+    for path in paths {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let outcome = match bytes_of(path) {
+            Ok(bytes) => add_one(&mut change, &name, &bytes).map_err(fail(operation))?,
+            Err(error) => Outcome::Refused { reason: format!("cannot be read: {error}") },
+        };
+        added.push(Added { from: path.clone(), outcome });
+    }
+    let standings = settle_copies(&mut change).map_err(fail("find copies"))?;
+    change.commit().map_err(fail(operation))?;
+    for it in &mut added {
+        if let Outcome::New { name, standing, reason } = &mut it.outcome
+            && let Some(entry) = standings.iter().find(|entry| entry.run.file == *name)
+        {
+            (*standing, *reason) = (entry.run.standing, entry.run.reason.clone());
+        }
+    }
+    Ok(added)
 }
 
 fn lock(change: &mut Transaction<'_>) -> Result<(), postgres::Error> {

@@ -4,7 +4,7 @@ use crate::rows::{PHASES, RUNS, heads};
 use crate::table::{Column, Kind};
 
 /// Raise it with every change of the tables: an index of another version is made again.
-const TABLES: u32 = 1;
+const TABLES: u32 = 2;
 
 /// What an index was made by. One that was made by another program is made again from the files.
 pub fn made_by() -> String {
@@ -22,6 +22,25 @@ pub fn create(table: &str, columns: &[Column], type_of: fn(Kind) -> &'static str
     let column = |column: &Column| format!("\"{}\" {}", column.name, type_of(column.kind));
     let columns: Vec<String> = columns.iter().map(column).collect();
     format!("CREATE TABLE {table} ({})", columns.join(", "))
+}
+
+/// What queries filter and join by: table and columns of each index.
+const INDEXES: [(&str, &str); 6] = [
+    ("runs", "file"),
+    ("runs", "filesystem"),
+    ("runs", "device, started"),
+    ("runs", "standing"),
+    ("phases", "file"),
+    ("phases", "name"),
+];
+
+/// Statements that make the indexes of the tables, in a schema that ends in a dot, or in none.
+pub fn indexes(schema: &str) -> String {
+    let made = INDEXES.iter().map(|(table, columns)| {
+        let name = format!("{table}_by_{}", columns.replace(", ", "_"));
+        format!("CREATE INDEX {name} ON {schema}{table} ({columns})")
+    });
+    made.collect::<Vec<_>>().join("; ")
 }
 
 /// `INSERT INTO runs VALUES (?1, …)`, with the place holders of a dialect.

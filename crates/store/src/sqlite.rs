@@ -13,7 +13,7 @@ use crate::error::StoreError;
 use crate::files::run_files;
 use crate::read::{name_in, read_files};
 use crate::rows::{PHASES, RUNS, RunRow, cells};
-use crate::sql::{create, insert, made_by, refused, tables};
+use crate::sql::{create, indexes, insert, made_by, refused, tables};
 use crate::standing::Standing;
 use crate::table::{Column, Kind, Table, Value};
 
@@ -83,10 +83,9 @@ impl Index {
                 change.execute(&create(name, &columns, type_of), [])?;
             }
             change.execute_batch(
-                "CREATE TABLE files (file TEXT PRIMARY KEY, bytes INTEGER, changed_ns INTEGER); \
-                 CREATE INDEX runs_by_file ON runs (file); \
-                 CREATE INDEX phases_by_file ON phases (file)",
+                "CREATE TABLE files (file TEXT PRIMARY KEY, bytes INTEGER, changed_ns INTEGER)",
             )?;
+            change.execute_batch(&indexes(""))?;
             change.execute("INSERT INTO made VALUES (?1)", [made_by()])?;
         }
         change.commit()

@@ -75,6 +75,9 @@ impl Store {
 
 impl FolderStore {
     fn add(&mut self, paths: &[PathBuf]) -> Result<Vec<Added>, StoreError> {
+        let _lock = folder::Lock::of(&self.folder)?;
+        // What others have added since this store was opened.
+        self.index = Index::open(&self.folder)?;
         let mut added = Vec::with_capacity(paths.len());
         // What the index does not know yet, by its hash.
         let mut fresh: HashMap<String, String> = HashMap::new();

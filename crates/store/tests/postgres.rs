@@ -49,9 +49,31 @@ impl Server {
         }
     }
 
+    /// The address for a role that may all.
     fn url(&self) -> String {
+        self.url_of("flashlag")
+    }
+
+    fn url_of(&self, role: &str) -> String {
         let socket = self.folder.path().to_str().unwrap().replace('/', "%2F");
-        format!("postgres://flashlag@{socket}/postgres")
+        format!("postgres://{role}@{socket}/postgres")
+    }
+
+    /// A store as one who may only read it has it, as the refusal of a superuser says.
+    fn reader(&self) -> Store {
+        let mut owner = Store::open(&self.url()).unwrap();
+        let refused = owner.query("SELECT 1").unwrap_err().to_string();
+        let (_, statements) = refused.split_once("only reads: ").unwrap();
+        let (statements, _) = statements.split_once(" then connect").unwrap();
+        let again = "SELECT 1 FROM pg_roles WHERE rolname = 'reader'";
+        let mut client = postgres::Client::connect(&self.url(), postgres::NoTls).unwrap();
+        let is_there = !client.query(again, &[]).unwrap().is_empty();
+        let statements = match is_there {
+            true => statements.replace("CREATE ROLE reader LOGIN;", ""),
+            false => statements.to_owned(),
+        };
+        client.batch_execute(&statements).unwrap();
+        Store::open(&self.url_of("reader")).unwrap()
     }
 }
 
@@ -80,7 +102,7 @@ fn added(store: &mut Store, paths: &[PathBuf]) -> Vec<Outcome> {
 }
 
 fn as_made_again(server: &Server) -> [Table; 2] {
-    everything(&mut Store::open(&server.url()).unwrap())
+    everything(&mut server.reader())
 }
 
 #[test]
@@ -97,7 +119,7 @@ fn a_real_server_has_the_tables_that_the_files_make_and_makes_them_again() {
     assert!(matches!(&outcomes[0], Outcome::New { standing: Standing::Good, .. }), "{outcomes:?}");
     assert!(matches!(&outcomes[3], Outcome::New { standing: Standing::Copy, .. }), "{outcomes:?}");
     let entries = read_folder(folder.path()).unwrap();
-    let before = everything(&mut store);
+    let before = everything(&mut server.reader());
     assert_eq!(before, [runs_table(&entries), phases_table(&entries)]);
     // A file that is known, and one that is no run.
     let old = folder.path().join("old.json");
@@ -122,6 +144,7 @@ fn a_query_of_a_real_server_can_not_write() {
     let folder = tempfile::tempdir().unwrap();
     let mut store = Store::open(&server.url()).unwrap();
     added(&mut store, &[put(folder.path(), "a.json", &sample::quick())]);
+    let mut store = server.reader();
     for sql in [
         "DELETE FROM runs",
         "WITH gone AS (DELETE FROM runs RETURNING *) SELECT * FROM gone",
@@ -133,6 +156,53 @@ fn a_query_of_a_real_server_can_not_write() {
     }
     let count = store.query("SELECT count(*) AS n FROM runs").unwrap();
     assert_eq!(count.rows[0][0].plain(), "1");
+}
+
+#[test]
+fn a_query_of_a_role_that_may_read_the_servers_files_is_refused() {
+    let server = flashlag_need::or_skip!(Server::start());
+    let mut store = Store::open(&server.url()).unwrap();
+    sql(&server, "CREATE ROLE files LOGIN IN ROLE pg_read_server_files");
+    sql(&server, "GRANT USAGE ON SCHEMA flashlag TO files; GRANT SELECT ON flashlag.made TO files");
+    let mut files = Store::open(&server.url_of("files")).unwrap();
+    for store in [&mut store, &mut files] {
+        for sql in
+            ["SELECT lo_import('/etc/passwd')", "SELECT pg_read_file('/etc/passwd')", "SELECT 1"]
+        {
+            let error = store.query(sql).unwrap_err().to_string();
+            assert!(error.contains("CREATE ROLE reader LOGIN"), "{sql}: {error}");
+        }
+    }
+    // Whoever only reads tables can't take another role, either.
+    let mut reader = server.reader();
+    for sql in [
+        "SELECT pg_read_file('/etc/passwd')",
+        "SELECT set_config('role', 'flashlag', false), pg_read_file('/etc/passwd')",
+        "SELECT lo_import('/etc/passwd')",
+    ] {
+        assert!(reader.query(sql).is_err(), "{sql}");
+    }
+}
+
+#[test]
+fn a_server_that_does_not_answer_is_given_up() {
+    if flashlag_need::slow("waiting for a stopped server") {
+        return;
+    }
+    let server = flashlag_need::or_skip!(Server::start());
+    drop(Store::open(&server.url()).unwrap());
+    let data = server.folder.path().join("data/postmaster.pid");
+    let pid = std::fs::read_to_string(data).unwrap().lines().next().unwrap().to_owned();
+    let signal = |name: &str| {
+        assert!(Command::new("kill").args([name, &pid]).status().unwrap().success());
+    };
+    signal("-STOP");
+    let begun = std::time::Instant::now();
+    let opened = Store::open(&server.url()).map(drop);
+    signal("-CONT");
+    let error = opened.unwrap_err().to_string();
+    assert!(error.contains("has not answered for 15 s"), "{error}");
+    assert!(begun.elapsed() >= std::time::Duration::from_secs(15));
 }
 
 #[test]
