@@ -7,6 +7,7 @@ use flashlag_units::Bytes;
 
 use crate::block::{Stack, name};
 use crate::mount::{Mount, mount_of};
+use crate::quota::quotas;
 use crate::root::Root;
 
 /// Filesystems on filesystems that are followed down.
@@ -67,6 +68,7 @@ pub(crate) fn filesystem(
         size.as_ref().map(pick).map_err(Clone::clone).into()
     };
     let mount = found.as_ref().map(|found| &found.mount);
+    let top = stack.as_ref().ok().map(|stack| name(&stack.top));
     let text = |pick: fn(&Mount) -> String| -> Reading<String> {
         mount.map(pick).map_err(Clone::clone).into()
     };
@@ -76,6 +78,7 @@ pub(crate) fn filesystem(
         source: text(|mount| mount.source.clone()),
         options: mount.map(|mount| mount.options.clone()).map_err(Clone::clone).into(),
         read_only: read_only(root, found, stack),
+        quotas: mount.map(|mount| quotas(root, mount, top.as_deref())).unwrap_or_default(),
         total_bytes: size(|size| size.0),
         free_bytes: size(|size| size.1),
         block_bytes: size(|size| size.2),
