@@ -53,8 +53,10 @@ const NOUNS: [&str; 20] = [
 ];
 /// Words that may stand between the number and the noun.
 const BETWEEN: [&str; 6] = ["built-in", "trust", "simulated", "modelled", "virtual", "different"];
-/// What a document may count, and how many there are.
-const COUNTS: [(&str, fn() -> usize); 4] = [
+/// What is counted, and how many there are.
+type Counted = (&'static str, fn() -> usize);
+/// What a document may count.
+const COUNTS: [Counted; 4] = [
     ("built-in scenarios", || BUILTINS.len()),
     ("built-in profiles", || sim::profile_names().count()),
     ("trust checks", || CheckId::ALL.len()),
