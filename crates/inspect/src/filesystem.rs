@@ -6,7 +6,7 @@ use flashlag_schema::{Filesystem, Reading};
 use flashlag_units::Bytes;
 
 use crate::block::{Stack, name};
-use crate::mount::{Mount, mount_of};
+use crate::mount::{Mount, mount_of, mounts};
 use crate::quota::quotas;
 use crate::root::Root;
 
@@ -44,6 +44,12 @@ fn lower_directory(root: &Root, mount: &Mount) -> Option<PathBuf> {
         // (source.android.com, "FUSE passthrough").
         "fuse" if mount.source == "/dev/fuse" && is_shared_storage(&mount.mount_point) => {
             PathBuf::from("/data/media")
+        }
+        // A card that is portable storage: vold mounts it below /mnt/media_rw for the daemon alone.
+        "fuse" if mount.source == "/dev/fuse" && mount.mount_point.starts_with("/storage") => {
+            let card = Path::new("/mnt/media_rw").join(mount.mount_point.file_name()?);
+            let known = mounts(root).ok()?;
+            known.into_iter().find(|mount| mount.mount_point == card)?.mount_point
         }
         _ => return None,
     };
