@@ -1,5 +1,5 @@
-//! The program within limits that the machine sets: control groups of version 1 on this kernel, and the limits of
-//! a shell. Version 2 is read from trees in crates/inspect/tests/limits.rs.
+//! The program within limits that the machine sets: control groups of version 1 on this kernel, the limits of a
+//! shell, and quotas. Version 2 is in guest_limits.rs, and read from trees in crates/inspect/tests/limits.rs.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "../../engine/tests/it/common/loop_mount.rs"]
@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use flashlag_schema::finding::FindingId;
+use flashlag_schema::finding::{Explained, FindingId, Severity};
 use flashlag_schema::{Check, CheckCause, CheckId, CheckStatus, Run};
 use loop_mount::LoopMount;
 
@@ -208,6 +208,41 @@ fn a_limit_of_the_shell_on_files_is_named_as_the_cause() {
     );
     assert!(said.contains("102,400 bytes a file (`ulimit -f`"), "{said}");
     assert_eq!(done.status.signal_or_none(), None, "SIGXFSZ kills nothing");
+}
+
+/// The finding of a quota in what `explain --json` prints of a directory: how costly it is, and what is known of it.
+fn quota_of(directory: &Path) -> Option<(Severity, String)> {
+    let done = Command::new(program()).args(["explain", "--json"]).arg(directory).output().unwrap();
+    let explained: Explained = serde_json::from_slice(&done.stdout).unwrap();
+    let mut quotas = explained.findings.iter().filter(|one| one.id == FindingId::StorageQuota);
+    quotas.next().map(|one| (one.severity, one.evidence[0].value.clone()))
+}
+
+#[test]
+fn a_quota_of_a_btrfs_subvolume_is_found_with_what_is_left_of_it() {
+    let mount = flashlag_need::or_skip!(LoopMount::btrfs_with_quota(256, 40));
+    let (severity, said) = quota_of(mount.path()).unwrap();
+    assert_eq!(severity, Severity::Minor, "{said}");
+    assert!(said.contains("of 42 MB in use, 42 MB left"), "{said}");
+    fs::write(mount.path().join("data"), vec![7; 39 << 20]).unwrap();
+    // Btrfs counts when it commits.
+    mount.used_bytes();
+    let (severity, said) = quota_of(mount.path()).unwrap();
+    assert_eq!(severity, Severity::Costly, "{said}");
+    assert!(said.starts_with("subvolume: 41 MB of 42 MB in use, 1.0 MB left"), "{said}");
+    let done = Command::new(program()).arg("explain").arg(mount.path()).output().unwrap();
+    let said = String::from_utf8_lossy(&done.stdout).into_owned();
+    assert!(said.contains("A quota limits what may be stored here"), "{said}");
+}
+
+#[test]
+fn a_quota_by_a_mount_option_is_found_with_the_command_that_shows_what_is_left() {
+    let mount = flashlag_need::or_skip!(LoopMount::ext4(64, "usrquota"));
+    let (severity, said) = quota_of(mount.path()).unwrap();
+    assert_eq!(severity, Severity::Minor);
+    assert_eq!(said, "user: what is left is not known here, `quota -s` shows it");
+    let plain = flashlag_need::or_skip!(LoopMount::ext4(64, ""));
+    assert_eq!(quota_of(plain.path()), None);
 }
 
 trait Signalled {

@@ -195,6 +195,10 @@ fn a_quota_ends_the_fill_and_is_called_a_quota() {
     let run = scene.stored();
     let notes = named(&run, "fill_rand_4k")["notes"].to_string();
     assert!(notes.contains("quota"), "{notes}\n{}", text(&output.stderr));
+    let checks = run["trust"]["checks"].as_array().unwrap();
+    let space = checks.iter().find(|check| check["id"] == "free_space").unwrap();
+    assert_eq!(space["status"], "fail", "{space}");
+    assert!(space["detail"].as_str().unwrap().contains("A quota ended it"), "{space}");
     let left = canaries(scene.mount.path());
     assert!(left.keys().all(|path| scene.before.contains_key(path)), "{left:?}");
 }

@@ -13,7 +13,7 @@ use flashlag_schema::Run;
 use flashlag_schema::finding::{Explained, Finding};
 use flashlag_schema::profile::Profile;
 use flashlag_schema::scenario::Scenario;
-use flashlag_schema::target::TargetSpec;
+use flashlag_schema::target::{DeviceSpec, Kind, TargetSpec};
 
 use crate::error::CommandError;
 use crate::files::{run_from, scenario_text};
@@ -48,16 +48,24 @@ impl Subject {
         }
         Ok(match TargetSpec::parse(&text) {
             Ok(TargetSpec::Phone(phone)) => Subject::SetUp(Box::new(explain_phone(&phone)?)),
-            Ok(TargetSpec::Device(_)) if text.starts_with("sim:") => {
+            Ok(TargetSpec::Device(DeviceSpec { kind: Kind::Sim, .. })) => {
                 Subject::Run(Box::new(simulated(&text)?))
             }
-            _ if text.starts_with("lab:") => {
+            Ok(TargetSpec::Device(_)) => {
+                Target::parse(&text)?;
                 return Err(CommandError::Impossible(format!(
                     "{text} has to be measured first: `flashlag run quick --on {text} -o RUN.json`, then \
                      `flashlag explain RUN.json`"
                 )));
             }
-            _ => Subject::Run(Box::new(run_from(path)?)),
+            Ok(TargetSpec::Directory(_)) if path.exists() => {
+                Subject::Run(Box::new(run_from(path)?))
+            }
+            // Nothing of that name: a target that is misspelt, or a file that is missing.
+            _ => {
+                Target::parse(&text)?;
+                Subject::Run(Box::new(run_from(path)?))
+            }
         })
     }
 }

@@ -15,7 +15,7 @@ fn a_cause_is_said_once_and_without_its_number() {
     assert_eq!(one_paragraph(&error), said);
     assert!(!error.is_in_words());
     let refused = RunWords::new("quick", "sim:pixel-2061", 1).target(false).unwrap_err();
-    assert_eq!(one_paragraph(&refused).matches("none of that name").count(), 1);
+    assert_eq!(one_paragraph(&refused).matches("there is no profile").count(), 1);
 }
 
 #[test]

@@ -61,6 +61,11 @@ impl DeviceError {
     pub fn is_no_space(&self) -> bool {
         [Errno::NOSPC, Errno::DQUOT].iter().any(|errno| Some(errno.raw_os_error()) == self.errno)
     }
+
+    /// Whether a quota was used up.
+    pub fn is_quota(&self) -> bool {
+        self.errno == Some(Errno::DQUOT.raw_os_error())
+    }
 }
 
 /// Advice on an error, which names the limit of the shell (`ulimit`) that is its cause. `offset` is where in the

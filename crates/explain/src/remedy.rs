@@ -86,6 +86,7 @@ fn remedy(id: FindingId) -> (FindingAction, Option<FindingRisk>) {
         }
         FindingId::FullNotTrimmed => (Do::DeleteAndTrim, Some(At::BusyWhileTrimming)),
         FindingId::NearlyFull => (Do::MakeRoom, None),
+        FindingId::StorageQuota => (Do::MakeRoomInQuota, None),
         FindingId::FullStorage | FindingId::SmallSpare => (Do::KeepSpaceFree, Some(At::SpaceKept)),
         FindingId::Scheduler => (Do::NoScheduler, Some(At::NoPriorities)),
         FindingId::DeviceCacheOff => (Do::SwitchCacheOn, None),

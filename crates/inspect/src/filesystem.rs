@@ -6,7 +6,8 @@ use flashlag_schema::{Filesystem, Reading};
 use flashlag_units::Bytes;
 
 use crate::block::{Stack, name};
-use crate::mount::{Mount, mount_of};
+use crate::mount::{Mount, mount_of, mounts};
+use crate::quota::quotas;
 use crate::root::Root;
 
 /// Filesystems on filesystems that are followed down.
@@ -44,6 +45,12 @@ fn lower_directory(root: &Root, mount: &Mount) -> Option<PathBuf> {
         "fuse" if mount.source == "/dev/fuse" && is_shared_storage(&mount.mount_point) => {
             PathBuf::from("/data/media")
         }
+        // A card that is portable storage: vold mounts it below /mnt/media_rw for the daemon alone.
+        "fuse" if mount.source == "/dev/fuse" && mount.mount_point.starts_with("/storage") => {
+            let card = Path::new("/mnt/media_rw").join(mount.mount_point.file_name()?);
+            let known = mounts(root).ok()?;
+            known.into_iter().find(|mount| mount.mount_point == card)?.mount_point
+        }
         _ => return None,
     };
     let seen = lower.is_absolute() && (!root.is_live() || lower.exists());
@@ -67,6 +74,7 @@ pub(crate) fn filesystem(
         size.as_ref().map(pick).map_err(Clone::clone).into()
     };
     let mount = found.as_ref().map(|found| &found.mount);
+    let top = stack.as_ref().ok().map(|stack| name(&stack.top));
     let text = |pick: fn(&Mount) -> String| -> Reading<String> {
         mount.map(pick).map_err(Clone::clone).into()
     };
@@ -76,6 +84,7 @@ pub(crate) fn filesystem(
         source: text(|mount| mount.source.clone()),
         options: mount.map(|mount| mount.options.clone()).map_err(Clone::clone).into(),
         read_only: read_only(root, found, stack),
+        quotas: mount.map(|mount| quotas(root, mount, top.as_deref())).unwrap_or_default(),
         total_bytes: size(|size| size.0),
         free_bytes: size(|size| size.1),
         block_bytes: size(|size| size.2),

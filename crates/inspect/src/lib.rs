@@ -25,6 +25,7 @@ mod mount;
 mod pressure;
 mod probe;
 mod processes;
+mod quota;
 mod root;
 mod software;
 mod starting;

@@ -94,6 +94,9 @@ pub struct Filesystem {
     /// Why nothing can be written: `/mnt/card is mounted with the option ro`. Absent where it can.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_only: Option<String>,
+    /// The quotas that its options or its own account have. What is left of one may be less than what is free.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub quotas: Vec<Quota>,
     /// Its size.
     pub total_bytes: Reading<Bytes>,
     /// Free for us, before the run.
@@ -103,6 +106,46 @@ pub struct Filesystem {
     /// Other filesystems on the way, from the top: `fuse`, `overlay` above this one,
     /// `ext4 below loop0` below it.
     pub layers: Vec<String>,
+}
+
+/// A quota on the storage of a filesystem.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Quota {
+    /// What it counts together.
+    pub of: QuotaOf,
+    /// The most that may be stored.
+    pub limit_bytes: Reading<Bytes>,
+    /// What is stored.
+    pub used_bytes: Reading<Bytes>,
+}
+
+/// What a quota counts together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum QuotaOf {
+    /// The files of a user.
+    User,
+    /// The files of a group.
+    Group,
+    /// Files that have the number of a project.
+    Project,
+    /// The files of a Btrfs subvolume.
+    Subvolume,
+}
+
+impl QuotaOf {
+    /// The command that shows the quota.
+    pub fn command(self) -> &'static str {
+        match self {
+            QuotaOf::User => "quota -s",
+            QuotaOf::Group => "quota -g -s",
+            QuotaOf::Project => "repquota -P -s -a",
+            QuotaOf::Subvolume => "btrfs qgroup show -r",
+        }
+    }
 }
 
 impl Filesystem {

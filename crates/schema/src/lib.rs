@@ -52,7 +52,7 @@ pub use comparison::{
 pub use conditions::{ConditionLimits, Conditions, OtherIo, Power, Throttling};
 pub use cuts::Cuts;
 pub use environment::{
-    Cpu, Device, DeviceLife, Encryption, Environment, Filesystem, Queue, Software,
+    Cpu, Device, DeviceLife, Encryption, Environment, Filesystem, Queue, Quota, QuotaOf, Software,
 };
 pub use histogram::{LatencySummary, StoredHistogram};
 pub use lag::Lag;

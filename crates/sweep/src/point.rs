@@ -38,15 +38,19 @@ impl Point {
     /// The filesystem with all options, after `+`; empty where the profile's own has none added.
     pub(crate) fn mount(&self, profiles_own: &str) -> String {
         let filesystem = if self.filesystem.is_empty() { profiles_own } else { &self.filesystem };
-        let mut mount = filesystem.to_owned();
-        for (word, value) in [("", &self.options), ("size=", &self.size), ("state=", &self.age)] {
-            if !value.is_empty() {
-                mount.push(',');
-                mount.push_str(word);
-                mount.push_str(value);
-            }
+        let mut words: Vec<String> = [filesystem, &self.options]
+            .iter()
+            .flat_map(|text| text.split(','))
+            .map(str::to_owned)
+            .collect();
+        for (name, value) in [("size", &self.size), ("state", &self.age)] {
+            words.extend((!value.is_empty()).then(|| format!("{name}={value}")));
         }
-        mount
+        let name = |word: &String| word.split('=').next().unwrap_or_default().trim().to_owned();
+        // The later of two counts, and a target has an option once.
+        let later = |at: usize| words[at + 1..].iter().any(|other| name(other) == name(&words[at]));
+        let kept = (0..words.len()).filter(|at| !words[*at].trim().is_empty() && !later(*at));
+        kept.map(|at| words[at].as_str()).collect::<Vec<_>>().join(",")
     }
 
     /// The target: `sim:nexus7-2012+ext4,size=256MiB`.

@@ -48,6 +48,8 @@ pub struct Fill {
     pub free: Bytes,
     /// Whether it ended because no more could be written (no space, a quota).
     pub no_space: bool,
+    /// Whether a quota was what took no more: of the storage there is room.
+    pub quota: bool,
 }
 
 /// What was read back.

@@ -50,6 +50,12 @@ fn judge_fill(fill: &Fill) -> Finding {
     if fill.free <= allowed {
         return Finding::pass(None, detail);
     }
+    if fill.quota {
+        let advice = "Fill it as a user, or in a directory, without a quota, or have the quota raised \
+                      (`quota -s` shows it).";
+        let detail = format!("{detail} A quota ended it: the storage is not full.");
+        return Finding::fail(None, detail, advice);
+    }
     if fill.no_space {
         return Finding::pass(None, detail + " The filesystem took no more.");
     }
@@ -101,8 +107,21 @@ mod tests {
         let mut case = Case::quiet();
         let leave = Bytes::from_mb(300);
         case.phases.iter_mut().skip(2).for_each(|phase| phase.state = State::Filled);
-        case.fills.push(Fill { name: "fill_seq_1m".to_owned(), leave, free, no_space });
+        let name = "fill_seq_1m".to_owned();
+        case.fills.push(Fill { name, leave, free, no_space, quota: false });
         case
+    }
+
+    #[test]
+    fn a_fill_that_a_quota_ended_is_no_full_storage() {
+        let mut case = filled(Bytes::from_mb(900), true);
+        case.fills[0].quota = true;
+        let found = case.check(check).unwrap();
+        assert_eq!((found.status, found.phases.len()), (CheckStatus::Fail, case.phases.len() - 2));
+        assert!(found.detail.contains("A quota ended it"), "{}", found.detail);
+        // One that held up to the level is none.
+        case.fills[0].free = Bytes::from_mb(301);
+        assert_eq!(case.status(check), Some(CheckStatus::Pass));
     }
 
     #[test]

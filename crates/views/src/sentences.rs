@@ -40,6 +40,7 @@ pub(crate) fn finding(id: FindingId) -> &'static str {
         FindingId::DeletedNotTrimmed => DELETED_NOT_TRIMMED,
         FindingId::FullNotTrimmed => FULL_NOT_TRIMMED,
         FindingId::NearlyFull => NEARLY_FULL,
+        FindingId::StorageQuota => STORAGE_QUOTA,
         FindingId::FullStorage => FULL_STORAGE,
         FindingId::SmallSpare => SMALL_SPARE,
         FindingId::Scheduler => SCHEDULER,
@@ -108,6 +109,7 @@ const DELETED_NOT_TRIMMED: &str =
 const FULL_NOT_TRIMMED: &str = "The storage is full and not trimmed.";
 const NEARLY_FULL: &str =
     "More than four fifths are in use: the flash has less room to tidy up, and writes wait for it.";
+const STORAGE_QUOTA: &str = "A quota limits what may be stored here, however much of the filesystem is free: beyond it writes fail.";
 const FULL_STORAGE: &str = "Full, the storage is slower than it was at first.";
 const SMALL_SPARE: &str =
     "The last free space is many times slower: the flash keeps little spare room.";
@@ -164,6 +166,7 @@ pub(crate) fn action(of: FindingAction) -> &'static str {
         FindingAction::FreeSegments => FREE_SEGMENTS,
         FindingAction::TrimInBatches => TRIM_IN_BATCHES,
         FindingAction::MakeRoom => MAKE_ROOM,
+        FindingAction::MakeRoomInQuota => MAKE_ROOM_IN_QUOTA,
         FindingAction::NoScheduler => NO_SCHEDULER,
         FindingAction::SwitchCacheOn => SWITCH_CACHE_ON,
         FindingAction::LetBufferEmpty => LET_BUFFER_EMPTY,
@@ -220,6 +223,7 @@ const FREE_SEGMENTS: &str = "Delete or move data; on a phone leave it idle and c
 const TRIM_IN_BATCHES: &str =
     "Mount without `discard`, and trim once a week (`systemctl enable fstrim.timer`).";
 const MAKE_ROOM: &str = "Delete or move data, then trim.";
+const MAKE_ROOM_IN_QUOTA: &str = "See what is left of it (`quota -s`, `quota -g -s`; as root `repquota -s -a`; on Btrfs `btrfs qgroup show -r MOUNTPOINT`), then delete data or have it raised.";
 const NO_SCHEDULER: &str = "Write `none` to `/sys/block/DISK/queue/scheduler`.";
 const SWITCH_CACHE_ON: &str = "Switch it on (`mmc cache enable DEVICE`); barriers keep it safe.";
 const LET_BUFFER_EMPTY: &str = "Leave the phone idle, so that the buffer is emptied; if it is off, the maker has switched it off.";

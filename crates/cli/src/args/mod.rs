@@ -92,7 +92,7 @@ pub enum Command {
     Run(Box<RunArgs>),
     /// Compare two or more runs, with the confidence interval of each difference
     Compare(CompareArgs),
-    /// Write a run as HTML, Markdown, CSV, OpenMetrics, Prometheus, fio json+ or text
+    /// Write a run as HTML, Markdown, CSV, TSV, OpenMetrics, Prometheus, fio json+, JSON or text
     Report(ReportArgs),
     /// Say why a run lagged, or what a directory lies on, and what to change
     Explain(ExplainArgs),
@@ -150,11 +150,17 @@ impl Command {
     }
 }
 
+/// The help of a scenario's argument, with the names of all that are built in.
+fn scenario_help() -> String {
+    let names: Vec<&str> = flashlag_runner::BUILTINS.iter().map(|builtin| builtin.name).collect();
+    format!("A built-in scenario ({}) or a TOML file", names.join(", "))
+}
+
 /// `flashlag run`
 #[derive(Clone, Debug, Args)]
 pub struct RunArgs {
-    /// A built-in scenario (quick, fill, lifecycle, sqlite, soak, disk) or a TOML file
-    #[arg(default_value = "quick")]
+    // The list is the program's own, and not written by hand.
+    #[arg(default_value = "quick", help = scenario_help())]
     pub scenario: String,
     /// The directory whose storage is measured, sim:PROFILE[+FS[,OPTION]...] for a simulated
     /// device, lab:PROFILE+FS[,OPTION]... for a real kernel on a virtual one, or

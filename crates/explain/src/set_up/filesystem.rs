@@ -1,14 +1,16 @@
 //! What a filesystem's options and state say.
 
-use flashlag_schema::Filesystem;
 use flashlag_schema::finding::{Fact, Finding, FindingId, Severity};
 use flashlag_schema::internals::{Ext4Journal, FilesystemInternals};
+use flashlag_schema::{Filesystem, Quota, QuotaOf};
 use flashlag_units::Bytes;
 
 use super::{Seen, fact, found};
 
 /// Share of a filesystem that is in use above which flash and filesystem run short of room, in percent.
 const FULL_PERCENT: u64 = 80;
+/// Share of a quota that is used, from which on a fill or a growing database soon fails, in percent.
+const QUOTA_PERCENT: u64 = 90;
 /// Free segments for each segment that F2FS keeps for cleaning, below which a write may wait for one.
 const FREE_FOR_EACH_SPARE: u64 = 2;
 /// Pieces of a database, and the mean size of one up to which it reads page by page.
@@ -127,6 +129,41 @@ pub(super) fn nearly_full(seen: &Seen<'_>) -> Option<Finding> {
             vec![fact("filesystem.free_bytes", format!("{percent}% in use"))],
         )
     })
+}
+
+/// A quota that is known, or one of a mount option whose use can't be read. Android counts by such options and
+/// sets no limits.
+pub(super) fn storage_quota(seen: &Seen<'_>) -> Option<Finding> {
+    let quotas = &seen.0.filesystem.quotas;
+    let share = |quota: &Quota| {
+        let (used, limit) = (quota.used_bytes.value()?.0, quota.limit_bytes.value()?.0);
+        u64::try_from(u128::from(used) * 100 / u128::from(limit.max(1))).ok()
+    };
+    let worst = quotas.iter().filter_map(share).max();
+    if quotas.is_empty() || (worst.is_none() && seen.is_android()) {
+        return None;
+    }
+    let nearly = worst.is_some_and(|percent| percent >= QUOTA_PERCENT);
+    let severity = if nearly { Severity::Costly } else { Severity::Minor };
+    let evidence = quotas.iter().map(|quota| fact("filesystem.quotas", said(quota)));
+    let source = "quota(1); btrfs-quota(8): EDQUOT, with room on the filesystem";
+    Some(found(FindingId::StorageQuota, severity, source, evidence.collect()))
+}
+
+fn said(quota: &Quota) -> String {
+    let of = match quota.of {
+        QuotaOf::User => "user",
+        QuotaOf::Group => "group",
+        QuotaOf::Project => "project",
+        QuotaOf::Subvolume => "subvolume",
+    };
+    match (quota.used_bytes.value(), quota.limit_bytes.value()) {
+        (Some(used), Some(limit)) => {
+            let left = limit.saturating_minus(*used);
+            format!("{of}: {used} of {limit} in use, {left} left")
+        }
+        _ => format!("{of}: what is left is not known here, `{}` shows it", quota.of.command()),
+    }
 }
 
 pub(super) fn few_free_segments(seen: &Seen<'_>) -> Option<Finding> {

@@ -19,7 +19,7 @@ pub use filesystem::FAST_COMMIT;
 /// A rule: the finding, where its condition is seen to hold. What could not be read triggers nothing.
 type Rule = fn(&Seen<'_>) -> Option<Finding>;
 
-const RULES: [Rule; 29] = [
+const RULES: [Rule; 30] = [
     path::read_only,
     filesystem::no_barrier,
     filesystem::no_journal,
@@ -29,6 +29,7 @@ const RULES: [Rule; 29] = [
     filesystem::fast_commit,
     filesystem::sync_mount,
     filesystem::nearly_full,
+    filesystem::storage_quota,
     filesystem::few_free_segments,
     filesystem::discard_on_delete,
     filesystem::never_trimmed,

@@ -3,7 +3,9 @@
 
 use flashlag_schema::counters::Throttle;
 use flashlag_schema::internals::{Calls, DatabasePieces, Databases, Ext4Journal, MemoryState};
-use flashlag_schema::{DeviceLife, Limit, LimitKind, Limits, PressureStall, Reading};
+use flashlag_schema::{
+    DeviceLife, Limit, LimitKind, Limits, PressureStall, Quota, QuotaOf, Reading,
+};
 use flashlag_units::{Bytes, Nanos};
 
 use super::*;
@@ -236,6 +238,30 @@ fn pieces(kib: u64, pieces: u64) -> Environment {
     })
 }
 
+/// A quota of 1 MB of which so much is used, or one of which nothing is known.
+fn quota(machine: Environment, used: Option<u64>) -> Environment {
+    with(machine, |seen| {
+        let bytes = |kb: Option<u64>| match kb {
+            Some(kb) => known(Bytes(kb * 1000)),
+            None => Reading::unavailable("not read"),
+        };
+        let limit_bytes = bytes(used.map(|_| 1000));
+        seen.filesystem.quotas =
+            vec![Quota { of: QuotaOf::User, limit_bytes, used_bytes: bytes(used) }];
+    })
+}
+
+#[test]
+fn a_quota_is_costly_from_nine_tenths_on_and_says_what_is_left_or_which_command_shows_it() {
+    let found = |used| set_up(&quota(laptop(), used)).remove(0);
+    assert_eq!(found(Some(899)).severity, Severity::Minor);
+    let nearly = found(Some(900));
+    assert_eq!(nearly.severity, Severity::Costly);
+    assert_eq!(nearly.evidence[0].value, "user: 900 kB of 1.0 MB in use, 100 kB left");
+    assert_eq!(found(Some(1001)).evidence[0].value, "user: 1.0 MB of 1.0 MB in use, 0 B left");
+    assert!(found(None).evidence[0].value.contains("`quota -s` shows it"));
+}
+
 fn fast_commits(feature: bool, made: u64) -> Environment {
     with(laptop(), |seen| {
         let internals = seen.internals.as_mut().unwrap();
@@ -250,12 +276,25 @@ fn fast_commits(feature: bool, made: u64) -> Environment {
     })
 }
 
+/// The cases of a filesystem that has little room, or is not trimmed.
+fn with_little_room() -> Vec<(FindingId, Environment, Environment)> {
+    use FindingId::*;
+    vec![
+        (NearlyFull, full(20_000), full(20_001)),
+        (StorageQuota, quota(laptop(), None), laptop()),
+        (StorageQuota, quota(phone(), Some(1)), quota(phone(), None)),
+        (FewFreeSegments, few_free(), phone()),
+        (DiscardOnDelete, option(laptop(), "discard"), phone()),
+        (NeverTrimmed, trimmed(30), trimmed(29)),
+    ]
+}
+
 /// Each kind of finding: a machine on which it alone must be made, and one close to it on which nothing
 /// may be said.
 pub(crate) fn planted() -> Vec<(FindingId, Environment, Environment)> {
     use FindingId::*;
     let encrypted = |has| aes(above(laptop(), LayerKind::BlockEncryption, "dm-crypt"), has);
-    vec![
+    let mut cases = vec![
         (NoBarrier, option(laptop(), "nobarrier"), option(laptop(), "barrier")),
         (NoBarrier, option(phone(), "fsync_mode=nobarrier"), option(phone(), "fsync_mode=posix")),
         (NoBarrier, ext4(|_, barrier, _| *barrier = known(false)), laptop()),
@@ -279,10 +318,6 @@ pub(crate) fn planted() -> Vec<(FindingId, Environment, Environment)> {
         (FastCommit, fast_commits(true, 0), fast_commits(false, 0)),
         (FastCommit, fast_commits(false, 1), laptop()),
         (SyncMount, option(laptop(), "dirsync"), option(laptop(), "async")),
-        (NearlyFull, full(20_000), full(20_001)),
-        (FewFreeSegments, few_free(), phone()),
-        (DiscardOnDelete, option(laptop(), "discard"), phone()),
-        (NeverTrimmed, trimmed(30), trimmed(29)),
         (FuseOnPath, above(phone(), LayerKind::Fuse, "fuse"), phone()),
         (SoftwareEncryption, encrypted(false), encrypted(true)),
         (SoftwareEncryption, encrypted(false), option(encrypted(false), "inlinecrypt")),
@@ -320,7 +355,9 @@ pub(crate) fn planted() -> Vec<(FindingId, Environment, Environment)> {
             above(laptop(), LayerKind::Stacked, "overlay"),
             above(laptop(), LayerKind::Stacked, "sdcardfs"),
         ),
-    ]
+    ];
+    cases.extend(with_little_room());
+    cases
 }
 
 #[test]

@@ -45,8 +45,8 @@ fn planted(id: FindingId) -> Option<(Run, Run)> {
         FragmentedDatabase | Swapping | Throttled | FuseOnPath | SoftwareEncryption | Overlay
         | LoopDevice | ReadOnly | VirtualDisk | NotOnFlash | NoBarrier | NoJournal
         | FilesystemErrors | FastCommit | DataJournal | SyncMount | AccessTimes
-        | FewFreeSegments | DiscardOnDelete | NeverTrimmed | NearlyFull | Scheduler
-        | DeviceCacheOff | WriteBoosterOff | WornFlash | NoAppClass => of_set_up(id),
+        | FewFreeSegments | DiscardOnDelete | NeverTrimmed | NearlyFull | StorageQuota
+        | Scheduler | DeviceCacheOff | WriteBoosterOff | WornFlash | NoAppClass => of_set_up(id),
     })
 }
 

@@ -404,6 +404,7 @@ FindingAction: TypeAlias = Literal[
     'free_segments',
     'trim_in_batches',
     'make_room',
+    'make_room_in_quota',
     'no_scheduler',
     'switch_cache_on',
     'let_buffer_empty',
@@ -453,6 +454,7 @@ FindingId: TypeAlias = Literal[
     'deleted_not_trimmed',
     'full_not_trimmed',
     'nearly_full',
+    'storage_quota',
     'full_storage',
     'small_spare',
     'scheduler',
@@ -732,6 +734,12 @@ class ProfileRecord(TypedDict):
     """
     The profile as a file.
     """
+
+
+QuotaOf: TypeAlias = Literal['user', 'group', 'project', 'subvolume']
+"""
+What a quota counts together.
+"""
 
 
 ReplayLevel: TypeAlias = Literal['calls', 'blocks']
@@ -2617,50 +2625,6 @@ class Effect(TypedDict):
     """
 
 
-class Filesystem(TypedDict):
-    """
-    The filesystem.
-    """
-
-    block_bytes: ReadingOfBytes
-    """
-    Allocation block.
-    """
-    free_bytes: ReadingOfBytes
-    """
-    Free for us, before the run.
-    """
-    kind: ReadingOfstring
-    """
-    `ext4`, `f2fs`, …
-    """
-    layers: List[str]
-    """
-    Other filesystems on the way, from the top: `fuse`, `overlay` above this one,
-    `ext4 below loop0` below it.
-    """
-    mount_point: ReadingOfstring
-    """
-    Mount point.
-    """
-    options: ReadingOfArrayOfString
-    """
-    Mount options, of the mount and of the superblock.
-    """
-    read_only: NotRequired[str]
-    """
-    Why nothing can be written: `/mnt/card is mounted with the option ro`. Absent where it can.
-    """
-    source: ReadingOfstring
-    """
-    What is mounted: `/dev/mmcblk0p2`.
-    """
-    total_bytes: ReadingOfBytes
-    """
-    Its size.
-    """
-
-
 FilesystemInternals: TypeAlias = (
     FilesystemInternalsExt4 | FilesystemInternalsF2fs | FilesystemInternalsBtrfs
 )
@@ -2855,6 +2819,25 @@ class Queue(TypedDict):
     """
 
 
+class Quota(TypedDict):
+    """
+    A quota on the storage of a filesystem.
+    """
+
+    limit_bytes: ReadingOfBytes
+    """
+    The most that may be stored.
+    """
+    of: QuotaOf
+    """
+    What it counts together.
+    """
+    used_bytes: ReadingOfBytes
+    """
+    What is stored.
+    """
+
+
 ReadingOfDeviceInternals: TypeAlias = Unavailable | DeviceInternals
 """
 A value that was read, or the reason why it could not be. In JSON: the value itself, or
@@ -3015,6 +2998,54 @@ class Device(TypedDict):
     stack: List[str]
     """
     Devices between the filesystem and the disk, from the top: `dm-0 (crypt)`, `loop0`.
+    """
+
+
+class Filesystem(TypedDict):
+    """
+    The filesystem.
+    """
+
+    block_bytes: ReadingOfBytes
+    """
+    Allocation block.
+    """
+    free_bytes: ReadingOfBytes
+    """
+    Free for us, before the run.
+    """
+    kind: ReadingOfstring
+    """
+    `ext4`, `f2fs`, …
+    """
+    layers: List[str]
+    """
+    Other filesystems on the way, from the top: `fuse`, `overlay` above this one,
+    `ext4 below loop0` below it.
+    """
+    mount_point: ReadingOfstring
+    """
+    Mount point.
+    """
+    options: ReadingOfArrayOfString
+    """
+    Mount options, of the mount and of the superblock.
+    """
+    quotas: NotRequired[List[Quota]]
+    """
+    The quotas that its options or its own account have. What is left of one may be less than what is free.
+    """
+    read_only: NotRequired[str]
+    """
+    Why nothing can be written: `/mnt/card is mounted with the option ro`. Absent where it can.
+    """
+    source: ReadingOfstring
+    """
+    What is mounted: `/dev/mmcblk0p2`.
+    """
+    total_bytes: ReadingOfBytes
+    """
+    Its size.
     """
 
 

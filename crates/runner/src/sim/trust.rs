@@ -152,8 +152,13 @@ mod tests {
     #[test]
     fn a_simulation_is_judged_by_its_figures_and_fills_but_not_by_its_machine() {
         let environment = Environment::default();
-        let fill =
-            Fill { name: "fill".to_owned(), leave: MIB, free: Bytes::from_mib(9), no_space: false };
+        let fill = Fill {
+            name: "fill".to_owned(),
+            leave: MIB,
+            free: Bytes::from_mib(9),
+            no_space: false,
+            quota: false,
+        };
         let of = |phases: &[Phase]| {
             trust(&environment, phases, std::slice::from_ref(&fill), MIB, Bytes::from_mib(9))
         };

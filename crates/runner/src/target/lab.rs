@@ -6,7 +6,8 @@ use flashlag_schema::target::{Age, DeviceSpec, Kind, TimeScale};
 use flashlag_serve::Settings;
 use flashlag_units::Bytes;
 
-use super::simulated::{of_size, profile};
+use super::simulated::of_size;
+use super::{profile_of, refused_as};
 use crate::error::{RunError, VirtualError};
 
 /// A device with a real filesystem on it, below a real kernel.
@@ -44,7 +45,7 @@ impl LabTarget {
     pub fn parse(text: &str) -> Result<LabTarget, RunError> {
         let rest = text.strip_prefix("lab:").unwrap_or(text);
         let device = DeviceSpec::parse_as(Kind::Lab, rest);
-        LabTarget::of(text, &device.map_err(|error| refused(text, error))?)
+        LabTarget::of(text, &device.map_err(|error| refused_as(Kind::Lab, text, error))?)
     }
 
     /// The device, filesystem and options that a target, `text`, asks for.
@@ -52,11 +53,11 @@ impl LabTarget {
     /// # Errors
     /// No such profile, no filesystem, or a size below what the profile's blocks need.
     pub(super) fn of(text: &str, device: &DeviceSpec) -> Result<LabTarget, RunError> {
-        let spec = LabSpec::of(device).map_err(|error| refused(text, error))?;
+        let spec = LabSpec::of(device).map_err(|error| refused_as(Kind::Lab, text, error))?;
         if spec.atomic && !flashlag_sqlite::has_atomic_writes() {
             return Err(refused(text, VirtualError::NoAtomicWrites));
         }
-        let mut device = profile(&spec.profile)?;
+        let mut device = profile_of(device, text)?;
         if let Some(size) = spec.size {
             device = of_size(&device, size).map_err(|error| refused(text, error))?;
         }

@@ -1,11 +1,15 @@
 //! The storage that a run measures, as the user names it.
 
 mod lab;
+mod misspelt;
+#[cfg(test)]
+mod misspelt_tests;
 mod simulated;
 
 use std::path::PathBuf;
 
-use flashlag_schema::target::{Kind, PhoneSpec, TargetError, TargetSpec};
+use flashlag_schema::profile::{Profile, ProfileError};
+use flashlag_schema::target::{DeviceSpec, Kind, PhoneSpec, TargetError, TargetSpec};
 
 pub use lab::LabTarget;
 pub(crate) use lab::Pace;
@@ -31,11 +35,16 @@ impl Target {
     /// `adb:[SERIAL][:PATH]`. A path that exists is a directory whatever its name.
     ///
     /// # Errors
-    /// A kind, profile, filesystem or option that does not exist.
+    /// A kind, profile, filesystem or option that does not exist; with the target that was meant, where
+    /// that is clear.
     pub fn parse(text: &str) -> Result<Target, RunError> {
         let refuse = |error: TargetError| refused(text, error);
         match TargetSpec::parse(text).map_err(refuse)? {
-            TargetSpec::Directory(path) => Ok(Target::Directory(path)),
+            TargetSpec::Directory(path) if path.exists() => Ok(Target::Directory(path)),
+            TargetSpec::Directory(path) => match misspelt::misspelt(text) {
+                Some(source) => Err(RunError::Target { text: text.to_owned(), source }),
+                None => Ok(Target::Directory(path)),
+            },
             TargetSpec::Device(device) => match device.kind {
                 Kind::Sim => SimTarget::of(text, &device).map(Target::Simulated),
                 Kind::Lab => LabTarget::of(text, &device).map(Target::Lab),
@@ -107,12 +116,41 @@ impl Target {
 
 /// A refused target, in the words of its kind.
 fn refused(text: &str, source: TargetError) -> RunError {
-    let target = text.to_owned();
     match Kind::named_by(text) {
-        Some(Kind::Sim) => RunError::Simulation { target, source: Box::new(source.into()) },
-        Some(Kind::Lab) => RunError::Lab { target, source: Box::new(source.into()) },
-        None => RunError::Target { text: target, source },
+        Some(kind) => refused_as(kind, text, source),
+        None => {
+            let source = misspelt::misspelt(text).unwrap_or(source);
+            RunError::Target { text: text.to_owned(), source }
+        }
     }
+}
+
+/// A refused target of a kind, whose name may be left out.
+fn refused_as(kind: Kind, text: &str, source: TargetError) -> RunError {
+    let target = text.to_owned();
+    let source = Box::new(misspelt_as(kind, text).unwrap_or(source).into());
+    match kind {
+        Kind::Sim => RunError::Simulation { target, source },
+        Kind::Lab => RunError::Lab { target, source },
+    }
+}
+
+fn misspelt_as(kind: Kind, text: &str) -> Option<TargetError> {
+    match Kind::named_by(text) {
+        Some(_) => misspelt::misspelt(text),
+        None => misspelt::misspelt(&format!("{kind}:{text}")),
+    }
+}
+
+/// The profile of a target; what is no profile's name may be a misspelt target.
+fn profile_of(device: &DeviceSpec, text: &str) -> Result<Profile, RunError> {
+    profile(&device.profile).map_err(|error| {
+        let unknown = matches!(&error, RunError::Profile { source: ProfileError::NoSuch(_), .. });
+        match misspelt_as(device.kind, text).filter(|_| unknown) {
+            Some(source) => refused_as(device.kind, text, source),
+            None => error,
+        }
+    })
 }
 
 #[cfg(test)]
@@ -127,7 +165,7 @@ mod tests {
     fn the_kind_of_a_target_is_what_stands_before_its_colon_unless_that_path_exists() {
         assert!(matches!(parsed("sim:zero+ext4"), Target::Simulated(_)));
         assert!(matches!(parsed("lab:zero+ext4"), Target::Lab(_)));
-        for path in [".", "no/such/folder", "sim"] {
+        for path in [".", "no/such/folder", "none"] {
             assert_eq!(parsed(path), Target::Directory(PathBuf::from(path)));
             assert_eq!(parsed(path).name(), path);
         }

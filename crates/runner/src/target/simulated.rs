@@ -5,6 +5,7 @@ use flashlag_schema::profile::Profile;
 use flashlag_schema::target::{Age, DeviceSpec, Kind, MountSpec, TargetOption};
 use flashlag_units::Bytes;
 
+use super::{profile_of, refused_as};
 use crate::error::{RunError, VirtualError};
 
 /// A simulated device with a filesystem on it.
@@ -42,7 +43,7 @@ impl SimTarget {
     pub fn parse(text: &str) -> Result<SimTarget, RunError> {
         let rest = text.strip_prefix("sim:").unwrap_or(text);
         let device = DeviceSpec::parse_as(Kind::Sim, rest);
-        let device = device.map_err(|error| refused(text, error))?;
+        let device = device.map_err(|error| refused_as(Kind::Sim, text, error))?;
         SimTarget::of(text, &device)
     }
 
@@ -52,7 +53,7 @@ impl SimTarget {
     /// # Errors
     /// An unknown profile, or a size below what the profile's blocks need.
     pub(super) fn of(text: &str, device: &DeviceSpec) -> Result<SimTarget, RunError> {
-        SimTarget::on(profile(&device.profile)?, text, device.mount.as_ref())
+        SimTarget::on(profile_of(device, text)?, text, device.mount.as_ref())
     }
 
     /// The target named `text`: a profile's device with what is mounted on it, by default what the

@@ -71,12 +71,14 @@ impl<W: World> Work<W> {
         let FillEnd { mut driven, how, span, free, downgrades, mut notes } = filled;
         self.note_downgrades(&downgrades);
         let no_space = matches!(driven.ended, EndReason::NoSpace(_));
+        let quota = matches!(&driven.ended, EndReason::NoSpace(error) if error.is_quota());
         let name = head.name.clone();
         self.evidence.fills.push(flashlag_trust::Fill {
             name,
             leave: self.leave(),
             free,
             no_space,
+            quota,
         });
         if let EndReason::NoSpace(error) = &driven.ended {
             // No space is the end that a fill is for.

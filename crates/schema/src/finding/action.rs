@@ -77,6 +77,8 @@ pub enum FindingAction {
     TrimInBatches,
     /// Delete or move data, then trim.
     MakeRoom,
+    /// See what is left of the quota, and delete data or have it raised.
+    MakeRoomInQuota,
     /// Use no scheduler.
     NoScheduler,
     /// Switch the device's cache on.

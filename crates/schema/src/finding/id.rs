@@ -79,6 +79,8 @@ pub enum FindingId {
     FullNotTrimmed,
     /// More than four fifths of the filesystem are in use.
     NearlyFull,
+    /// A quota limits what may be stored.
+    StorageQuota,
     /// The storage is slower full than it was at first.
     FullStorage,
     // Of the device.
@@ -106,7 +108,7 @@ pub enum FindingId {
 
 impl FindingId {
     /// Every kind.
-    pub const ALL: [FindingId; 46] = [
+    pub const ALL: [FindingId; 47] = [
         FindingId::RollbackJournal,
         FindingId::SeveralDatabases,
         FindingId::SmallTransactions,
@@ -142,6 +144,7 @@ impl FindingId {
         FindingId::DeletedNotTrimmed,
         FindingId::FullNotTrimmed,
         FindingId::NearlyFull,
+        FindingId::StorageQuota,
         FindingId::FullStorage,
         FindingId::SmallSpare,
         FindingId::Scheduler,

@@ -1,7 +1,7 @@
 use flashlag_units::{did_you_mean, nearest};
 use thiserror::Error;
 
-use super::table::{OPTIONS, listed, named};
+use super::table::{OPTIONS, listed, name_of, named};
 use super::{FilesystemKind, Kind, PHONE_KIND, ValueError};
 
 /// Why a target is refused, and what is there instead.
@@ -26,6 +26,17 @@ pub enum TargetError {
     /// Control characters in the path of a phone.
     #[error("the path on the phone contains control characters, such as a line break")]
     PhonePath,
+    /// A target that is misspelt, where it is clear what was meant.
+    #[error("{wrong}; did you mean `{meant}`?")]
+    Misspelt {
+        /// What is wrong.
+        wrong: String,
+        /// The target that was meant, which is taken.
+        meant: String,
+    },
+    /// No profile, where all else is there.
+    #[error("no profile is named: write {0}; `flashlag profiles` lists the profiles")]
+    ProfileMissing(String),
     /// No filesystem, which the lab needs.
     #[error("\"{0}\" names no filesystem: write lab:PROFILE+FS, e.g. lab:nexus5-2013+ext4")]
     NoFilesystem(String),
@@ -48,6 +59,22 @@ pub enum TargetError {
         kind: Kind,
         /// The option as it was written.
         word: String,
+    },
+    /// An option without its value.
+    #[error("option \"{word}\" needs a value: {usages}")]
+    NoValue {
+        /// The option as it was written.
+        word: String,
+        /// How it is written.
+        usages: String,
+    },
+    /// An option twice.
+    #[error("\"{first}\" and \"{second}\" are one option: leave one out")]
+    Twice {
+        /// The option as it is written first.
+        first: String,
+        /// The option as it is written later.
+        second: String,
     },
     /// An option that only the other kind of target has.
     #[error("{kind}: has no option \"{option}\"; {}: has it ({})", kind.other(), named(.of))]
@@ -102,10 +129,9 @@ fn no_filesystem(kind: Kind, name: &str) -> String {
 
 /// The option that was meant, as it is written: `size=SIZE`.
 fn near_option(kind: Kind, word: &str) -> String {
-    let name_of = |word: &'static str| word.split('=').next().unwrap_or_default();
     let known = || OPTIONS.iter().filter(|row| !row.filesystems(kind).is_empty());
     let whole = nearest(word, known().map(|row| row.word));
-    let name = || nearest(word.split('=').next()?, known().map(|row| name_of(row.word)));
+    let name = || nearest(name_of(word), known().map(|row| name_of(row.word)));
     let meant = whole.or_else(name).and_then(|near| {
         known().find(|row| row.word == near || name_of(row.word) == near).map(|row| row.usage())
     });

@@ -8,7 +8,7 @@
 //!
 //! The kinds have one list of options ([`OPTIONS`]): each row says which kinds and filesystems an
 //! option has a meaning for, and `docs/target-reference.md` is generated from the list. Options
-//! apply in the order in which they are written.
+//! apply in the order in which they are written, each once, but for the layers of `lab:`.
 //!
 //! A parsed target prints as it was written, without spaces, and reads back as the same.
 
@@ -142,6 +142,7 @@ impl DeviceSpec {
             Some((profile, mount)) => (profile, Some(MountSpec::parse(kind, mount)?)),
             None => (rest, None),
         };
+        mount.iter().try_for_each(|mount| mount.check_each_once(kind))?;
         Ok(DeviceSpec { kind, profile: profile.to_owned(), mount })
     }
 }

@@ -34,6 +34,27 @@ impl MountSpec {
         self.options.iter().try_for_each(|option| table::check(kind, self.filesystem, option))
     }
 
+    /// Checks that no option is there twice, as a target has each once. Layers of the lab lie on one another.
+    ///
+    /// # Errors
+    /// The first that is there again.
+    pub(super) fn check_each_once(&self, kind: Kind) -> Result<(), TargetError> {
+        use TargetOption::{Bind, Fuse, Overlay};
+        let mut seen: Vec<String> = Vec::new();
+        for option in &self.options {
+            if kind == Kind::Lab && matches!(option, Fuse | Overlay | Bind) {
+                continue;
+            }
+            let second = option.to_string();
+            let same = |first: &&String| table::name_of(first) == table::name_of(&second);
+            if let Some(first) = seen.iter().find(same) {
+                return Err(TargetError::Twice { first: first.clone(), second });
+            }
+            seen.push(second);
+        }
+        Ok(())
+    }
+
     /// The filesystem and the layers about it, as a run file records them: without the options of
     /// the device.
     #[must_use]

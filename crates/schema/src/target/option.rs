@@ -3,6 +3,7 @@ use std::fmt;
 use flashlag_units::Bytes;
 use serde::{Deserialize, Serialize};
 
+use super::table;
 use super::value::{Age, Literal, TimeScale};
 
 /// The cipher of a device that is encrypted below the filesystem.
@@ -87,6 +88,12 @@ pub enum TargetOption {
 }
 
 impl TargetOption {
+    /// The option that a word is, wherever it has a meaning; `None` if it is none, or its value none of the
+    /// option's.
+    pub fn from_word(word: &str) -> Option<TargetOption> {
+        table::parse_anywhere(word)
+    }
+
     /// Whether the option is one of the device, or of the kernel that mounts it: no part of the
     /// filesystem and the layers about it.
     pub fn is_of_device(&self) -> bool {

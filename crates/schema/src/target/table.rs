@@ -329,10 +329,36 @@ pub(super) fn parse(
     filesystem: FilesystemKind,
     word: &str,
 ) -> Result<TargetOption, TargetError> {
-    let (row, value) =
-        row_of(word).ok_or_else(|| TargetError::Option { kind, word: word.to_owned() })?;
+    let (row, value) = row_of(word).ok_or_else(|| unknown(kind, word))?;
     row.check(kind, filesystem)?;
     (row.read)(value).map_err(|source| TargetError::Value { word: word.to_owned(), source })
+}
+
+/// The error for a word that is no option: one that lacks its value, or an unknown one.
+fn unknown(kind: Kind, word: &str) -> TargetError {
+    let rows = OPTIONS.iter().filter(|row| !row.filesystems(kind).is_empty());
+    let usages: Vec<String> = rows.map(OptionRow::usage).filter(|one| lacks(word, one)).collect();
+    let word = word.to_owned();
+    match usages.is_empty() {
+        true => TargetError::Option { kind, word },
+        false => TargetError::NoValue { word, usages: usages.join(" or ") },
+    }
+}
+
+/// Whether a word is an option without its value: `size` of `size=SIZE`.
+fn lacks(word: &str, usage: &str) -> bool {
+    usage.strip_prefix(word).is_some_and(|rest| rest.starts_with('='))
+}
+
+/// Parses one option, wherever it has a meaning.
+pub(super) fn parse_anywhere(word: &str) -> Option<TargetOption> {
+    let (row, value) = row_of(word)?;
+    (row.read)(value).ok()
+}
+
+/// The name of an option, without its value.
+pub(super) fn name_of(word: &str) -> &str {
+    word.split('=').next().unwrap_or_default()
 }
 
 /// Checks that an option has a meaning there.

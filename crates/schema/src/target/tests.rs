@@ -1,3 +1,5 @@
+use std::collections::HashSet;
+
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 
@@ -17,7 +19,7 @@ fn values(row: &OptionRow) -> &'static [&'static str] {
     }
 }
 
-/// Options that have a meaning there, with values, in any order, some twice.
+/// Options that have a meaning there, with values, in any order, each once.
 fn words(kind: Kind, filesystem: FilesystemKind) -> impl Strategy<Value = Vec<String>> {
     let rows = OPTIONS.iter().filter(|row| row.filesystems(kind).contains(&filesystem));
     let all: Vec<String> = rows
@@ -29,8 +31,11 @@ fn words(kind: Kind, filesystem: FilesystemKind) -> impl Strategy<Value = Vec<St
         })
         .collect();
     let most = all.len();
-    (subsequence(all.clone(), 0..=most).prop_shuffle(), prop::collection::vec(select(all), 0..3))
-        .prop_map(|(first, more)| [first, more].concat())
+    subsequence(all, 0..=most).prop_shuffle().prop_map(|mut words| {
+        let mut names = HashSet::new();
+        words.retain(|word| names.insert(table::name_of(word).to_owned()));
+        words
+    })
 }
 
 fn targets() -> impl Strategy<Value = (Kind, FilesystemKind, Vec<String>)> {
@@ -128,6 +133,34 @@ fn a_message_lists_every_option_of_its_kind_and_none_of_the_other() {
             let expected = !row.filesystems(kind).is_empty();
             assert_eq!(listed.contains(&row.usage().as_str()), expected, "{}: {error}", row.word);
         }
+    }
+}
+
+#[test]
+fn an_option_is_there_once_but_for_the_layers_of_the_lab() {
+    for (text, said) in [
+        ("sim:zero+ext4,size=4GB,size=8GB", "\"size=4GB\" and \"size=8GB\" are one option"),
+        (
+            "lab:zero+f2fs,fsync_mode=strict,discard,fsync_mode=posix",
+            "\"fsync_mode=posix\" are one",
+        ),
+        ("sim:zero+ext4,fuse,fuse", "\"fuse\" and \"fuse\" are one option"),
+    ] {
+        assert!(error_of(text).contains(said), "{text}: {}", error_of(text));
+    }
+    // Options apply in their order: the later of two that exclude each other is the one that counts.
+    for text in ["lab:zero+ext4,overlay,bind,overlay", "sim:zero+ext4,barrier,nobarrier"] {
+        assert_eq!(DeviceSpec::parse(text).unwrap().unwrap().to_string(), text);
+    }
+}
+
+#[test]
+fn an_option_without_its_value_is_answered_with_the_values_that_it_takes() {
+    for (text, usages) in [
+        ("sim:zero+ext4,size", "needs a value: size=SIZE"),
+        ("lab:zero+f2fs,background_gc", "background_gc=on or background_gc=off"),
+    ] {
+        assert!(error_of(text).ends_with(usages), "{text}: {}", error_of(text));
     }
 }
 
