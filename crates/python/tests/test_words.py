@@ -16,6 +16,7 @@ WITHOUT_KEYWORD = {
     "runs": "repeats are several calls",
     "fail-if": "the gate of a comparison is the program's",
     "from-format": "no traces are read in Python",
+    "columns": "no traces are read in Python",
     "store": "nothing is served in Python",
     "plugin": "nothing is served in Python",
     "listen": "nothing is served in Python",

@@ -7,6 +7,7 @@
 
 mod free_text;
 mod options;
+mod private;
 mod profile;
 mod rules;
 mod scrub;

@@ -1,5 +1,11 @@
 //! Options of a mount and names of devices that say nothing of their owner.
 
+use std::collections::BTreeSet;
+use std::sync::OnceLock;
+
+use flashlag_schema::SCENARIO_KEYS;
+use flashlag_units::{Bytes, Nanos};
+
 /// Keys of mount options whose values are the filesystem's own, by the kernel's documentation of ext4,
 /// F2FS, Btrfs, XFS, overlayfs and FUSE. A value of any other key may be a path, a user or a label.
 const KEYS: &[&str] = &[
@@ -75,6 +81,30 @@ pub fn is_plain_option(option: &str) -> bool {
         Some((key, value)) => KEYS.contains(&key) && is_word(value),
         None => is_word(option),
     }
+}
+
+/// Words that a scenario's keys take, by the program's own list of them.
+fn words() -> &'static BTreeSet<String> {
+    static WORDS: OnceLock<BTreeSet<String>> = OnceLock::new();
+    WORDS.get_or_init(|| {
+        let quoted = SCENARIO_KEYS.split('"').skip(1).step_by(2);
+        quoted.filter(|word| !word.is_empty()).map(str::to_owned).collect()
+    })
+}
+
+/// Whether the value of a setting says nothing of its owner: quantities, or words that scenarios know.
+pub fn is_plain_setting(value: &str) -> bool {
+    let items = value.trim_start_matches('[').trim_end_matches(']').split([',', ' ']);
+    items.map(|item| item.trim_matches(['"', '\''])).all(is_plain_item)
+}
+
+fn is_plain_item(item: &str) -> bool {
+    let is_quantity = item.parse::<f64>().is_ok()
+        || item.parse::<bool>().is_ok()
+        || item.parse::<Bytes>().is_ok()
+        || item.parse::<Nanos>().is_ok()
+        || item.strip_suffix('%').is_some_and(|number| number.parse::<f64>().is_ok());
+    item.is_empty() || item == "removed" || is_quantity || words().contains(item)
 }
 
 /// Prefixes of the kernel's own names of block devices.

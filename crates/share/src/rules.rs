@@ -3,7 +3,8 @@
 /// What becomes of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// Stays: a word of a fixed list, a figure in words, or what a device says of its own kind.
+    /// Stays: a word of a fixed list, a figure in words, or what a device says of its own kind. What is private
+    /// goes from it as well: the model of a loop device is its file.
     Stays,
     /// Stays, but paths and everything private that is named elsewhere in the run are replaced.
     Scrubbed,
@@ -17,7 +18,7 @@ pub enum Fate {
     DeviceName,
     /// Stays for a target that is no place on a machine: a simulation.
     TargetName,
-    /// Stays unless it is a path.
+    /// Stays if it is a quantity or a word that scenarios know: any other may name a file.
     Setting,
     /// Replaced by the word `removed`.
     Blanked,
@@ -55,7 +56,7 @@ const RULES: &[Rule] = &[
     rule("label", Fate::Shown, PATHS),
     rule("scenario.text", Fate::Shown, PATHS),
     rule("scenario.name", Fate::Shown, PATHS),
-    rule("scenario.settings.*", Fate::Setting, "a path"),
+    rule("scenario.settings.*", Fate::Setting, "a name or a path"),
     rule("scenario.assumptions[]", Fate::Scrubbed, PATHS),
     rule("scenario.hash", Fate::Stays, ""),
     rule("environment.filesystem.mount_point", Fate::Withheld, "a path"),

@@ -2,25 +2,14 @@
 
 use serde_json::Value;
 
+use crate::private;
 use crate::profile::OwnProfile;
 
-/// Where the private values of a run are that other texts may repeat.
-const PRIVATE: &[&str] = &[
-    "/target/name",
-    "/target/directory",
-    "/environment/filesystem/mount_point",
-    "/environment/filesystem/source",
-];
+/// Paths that are the same on every machine and say how something was read, with what is below them.
+const SYSTEM: &[&str] = &["/proc", "/sys", "/system", "/vendor", "/data/local/tmp/flashlag"];
 
-/// Paths that are the same on every machine and say how something was read.
-const SYSTEM: &[&str] =
-    &["/proc", "/sys", "/dev/shm", "/system", "/vendor", "/data/local/tmp", "/sdcard"];
-
-/// Shortest private value that is looked for in texts: a shorter one would be found in words.
-const LEAST: usize = 4;
-
-/// Shortest part of a path that is looked for alone.
-const LEAST_PART: usize = 5;
+/// Folders that are the same on every machine; what is below them is somebody's.
+const SHARED: &[&str] = &["/dev/shm", "/data/local/tmp", "/sdcard", "/tmp", "/var/tmp"];
 
 /// Replaces private parts of texts.
 #[derive(Debug)]
@@ -33,17 +22,9 @@ pub struct Scrubber {
 impl Scrubber {
     /// Of one run, as JSON, with what is private of its profile.
     pub fn of(run: &Value, profile: &OwnProfile) -> Scrubber {
-        let texts = PRIVATE.iter().filter_map(|place| run.pointer(place)?.as_str());
-        let layers = run.pointer("/environment/layers").and_then(Value::as_array);
-        let names = layers.into_iter().flatten().filter_map(|layer| layer.get("name")?.as_str());
-        let names = names.filter(|name| !crate::options::is_device_name(name));
-        let mut values: Vec<String> = texts.chain(names).map(str::to_owned).collect();
-        // A path's parts are private too: a message may name a file below a part of it.
-        let parts: Vec<String> =
-            values.iter().flat_map(|value| value.split(['/', ':'])).map(str::to_owned).collect();
-        values.extend(parts.into_iter().filter(|part| part.len() > LEAST_PART && !is_common(part)));
+        let mut values = private::values(run);
         values.extend(profile.words.iter().filter(|text| !is_common(text)).cloned());
-        values.retain(|value| value.len() >= LEAST && !is_system(value) && value != "tmpfs");
+        values.retain(|value| !is_system(value));
         // Longest first: a path goes before its parts.
         values.sort_by_key(|value| std::cmp::Reverse(value.len()));
         values.dedup();
@@ -83,7 +64,7 @@ fn without_word(text: &str, word: &str) -> String {
 }
 
 /// Names of folders and of targets that many machines have.
-fn is_common(part: &str) -> bool {
+pub(crate) fn is_common(part: &str) -> bool {
     const COMMON: &[&str] = &[
         "mnt", "media", "home", "root", "local", "mapper", "disk", "block", "by-uuid", "by-name",
         "system", "vendor", "storage", "emulated", "sdcard", "tmpfs", "overlay", "flashlag",
@@ -94,10 +75,12 @@ fn is_common(part: &str) -> bool {
 
 fn is_system(path: &str) -> bool {
     // Control groups are named after users, services and containers.
-    !path.starts_with("/sys/fs/cgroup/")
-        && SYSTEM.iter().any(|known| {
-            path.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        })
+    let is_below = |known: &&str| {
+        path.strip_prefix(*known)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '-']))
+    };
+    let is_known = SYSTEM.iter().any(|known| is_below(&known)) || SHARED.contains(&path);
+    !path.starts_with("/sys/fs/cgroup/") && is_known
 }
 
 /// Replaces each absolute path of two parts or more, and each path of a home directory.
@@ -106,7 +89,7 @@ fn without_paths(text: &str) -> String {
     let mut rest = text;
     while let Some(begin) = path_begin(rest) {
         clean.push_str(&rest[..begin]);
-        let end = rest[begin..].find(is_path_end).map_or(rest.len(), |length| begin + length);
+        let end = begin + path_length(&rest[begin..]);
         let path = &rest[begin..end];
         let trimmed = path.trim_end_matches(['.', ',', ':', ';']);
         match is_system(trimmed) {
@@ -140,6 +123,60 @@ fn path_begin(text: &str) -> Option<usize> {
         before = Some(letter);
     }
     None
+}
+
+/// How long the path is that a text begins with. A name may hold spaces: the path goes on where within a few
+/// words another slash follows, or the ending of a file.
+fn path_length(text: &str) -> usize {
+    let word =
+        |from: usize| text[from..].find(is_path_end).map_or(text.len(), |length| from + length);
+    let mut end = word(0);
+    loop {
+        let mut next = end;
+        let mut goes_on = None;
+        for _ in 0..MOST_WORDS {
+            // One space, as names have; a sign ends the name.
+            if !text[next..].starts_with(' ') || text[..next].ends_with(['.', ':', '?', '!']) {
+                break;
+            }
+            let begin = next + 1;
+            next = word(begin);
+            let part = text[begin..next].trim_end_matches(['.', ':', '?', '!']);
+            if part.is_empty() || part.starts_with(['/', '~']) {
+                break;
+            }
+            if is_rest_of_path(part) {
+                goes_on = Some(begin + part.len());
+                break;
+            }
+        }
+        match goes_on {
+            Some(further) => end = further,
+            None => return end,
+        }
+    }
+}
+
+/// Words of a name with spaces that are looked at for the rest of a path.
+const MOST_WORDS: usize = 4;
+
+/// Whether a word after a space is a part of the path before it: it has a slash that is of no unit, or a file's
+/// ending.
+fn is_rest_of_path(word: &str) -> bool {
+    let is_unit = word.ends_with("/s")
+        || matches!(word, "I/O" | "and/or" | "R/W" | "read/write" | "n/a" | "N/A")
+        || word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'/');
+    if word.contains('/') {
+        return !is_unit;
+    }
+    let is_ending = |ending: &str| {
+        (2..=6).contains(&ending.len())
+            && ending.bytes().all(|byte| byte.is_ascii_alphanumeric())
+            && ending.bytes().any(|byte| byte.is_ascii_alphabetic())
+    };
+    word.rsplit_once('.').is_some_and(|(stem, ending)| {
+        !stem.is_empty() && is_ending(ending) && !stem.bytes().all(|byte| byte.is_ascii_digit())
+    })
 }
 
 fn is_path_end(letter: char) -> bool {

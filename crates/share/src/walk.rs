@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use crate::free_text::below;
-use crate::options::{is_device_name, is_plain_option};
+use crate::options::{is_device_name, is_plain_option, is_plain_setting};
 use crate::rules::{self, Fate, Rule};
 use crate::scrub::Scrubber;
 use crate::{Kept, Removed, ShareError, shown};
@@ -107,7 +107,10 @@ impl<'s> Walk<'s> {
         let becomes = self.becomes(text, field, rule.fate);
         match &becomes {
             Becomes::Same => {}
-            _ if rule.fate == Fate::Stays => self.note(field, "a text of a profile of your own"),
+            _ if rule.fate == Fate::Stays && self.scrubber.is_of_profile(text) => {
+                self.note(field, "a text of a profile of your own");
+            }
+            _ if rule.fate == Fate::Stays => self.note(field, "paths"),
             _ => self.note(field, rule.reason),
         }
         if rule.fate == Fate::Shown {
@@ -127,8 +130,9 @@ impl<'s> Walk<'s> {
         let in_list = field.ends_with("[]");
         match fate {
             // A device that is modelled has the name that its profile gives.
-            Fate::Stays => unless(!self.scrubber.is_of_profile(text), blank()),
-            Fate::Scrubbed | Fate::Shown => match self.scrubber.scrubbed(text) {
+            Fate::Stays if self.scrubber.is_of_profile(text) => blank(),
+            Fate::Stays if is_of_program(field) => Becomes::Same,
+            Fate::Stays | Fate::Scrubbed | Fate::Shown => match self.scrubber.scrubbed(text) {
                 Some(clean) => Becomes::Text(clean),
                 None => Becomes::Same,
             },
@@ -140,9 +144,7 @@ impl<'s> Walk<'s> {
             Fate::MountOptions => unless(is_plain_option(text), Becomes::Nothing),
             Fate::DeviceName => unless(is_device_name(text) || text == REMOVED, blank()),
             Fate::TargetName => unless(text.starts_with("sim:") || text == REMOVED, blank()),
-            Fate::Setting => {
-                unless(!text.contains(['/', '\\']) && !text.starts_with(['~', '.']), blank())
-            }
+            Fate::Setting => unless(is_plain_setting(text), blank()),
             Fate::Blanked => unless(text == REMOVED, blank()),
             Fate::Withheld => Becomes::Value(json!({"unavailable": "not shared"})),
             Fate::Emptied if in_list => Becomes::Nothing,
@@ -156,6 +158,13 @@ impl<'s> Walk<'s> {
             None => self.removed.push(Removed { field: field.to_owned(), reason, values: 1 }),
         }
     }
+}
+
+/// Whether a text is of the program, or was dealt with as a profile's before.
+fn is_of_program(field: &str) -> bool {
+    ["target.profile.", "shared.", "integrity.", "schema"]
+        .iter()
+        .any(|start| field.starts_with(start))
 }
 
 /// Replaces everything between the first backquote and the last: a name may contain backquotes.

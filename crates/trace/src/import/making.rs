@@ -96,6 +96,11 @@ impl Making {
         *left_out = left_out.saturating_add(count);
     }
 
+    /// What moves or syncs data and is not among the events.
+    pub(super) fn lacking(&mut self) -> u64 {
+        self.builder.source().left_out
+    }
+
     /// Says how the file was understood.
     pub(super) fn read_as(&mut self, sentence: String) {
         self.builder.source().read_as.get_or_insert(sentence);

@@ -164,7 +164,8 @@ fn packets_of(from: impl BufRead, most_events: usize) -> Result<(Trace, u64), Im
 
 fn finished(mut making: Making, format: InputFormat) -> Result<(Trace, u64), ImportError> {
     let taken = making.lines_taken();
-    if taken == 0 {
+    // What was left out says more than that nothing is there.
+    if taken == 0 && making.lacking() == 0 {
         return Err(ImportError::Nothing { format, damaged: making.damage() });
     }
     Ok((making.finish(), taken))
