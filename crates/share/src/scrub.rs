@@ -79,7 +79,7 @@ fn is_system(path: &str) -> bool {
         path.strip_prefix(*known)
             .is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '-']))
     };
-    let is_known = SYSTEM.iter().any(|known| is_below(known)) || SHARED.contains(&path);
+    let is_known = SYSTEM.iter().any(is_below) || SHARED.contains(&path);
     !path.starts_with("/sys/fs/cgroup/") && is_known
 }
 
