@@ -67,6 +67,11 @@ pub fn write_site(
     let all: Vec<String> = now.union(&before).cloned().collect();
     put(folder, LIST, all.join("\n").as_bytes())?;
     for gone in before.difference(&now) {
+        // As when writing: what is behind a link is not the site's.
+        let parent = folder.join(gone).parent().map(Path::to_owned);
+        if parent.is_some_and(|parent| parent != folder && parent.is_symlink()) {
+            continue;
+        }
         if std::fs::remove_file(folder.join(gone)).is_ok() {
             written.removed += 1;
         }
@@ -109,6 +114,12 @@ fn put(folder: &Path, path: &str, contents: &[u8]) -> Result<(), WriteSiteError>
     let path = folder.join(path);
     let write = || -> io::Result<()> {
         let parent = path.parent().unwrap_or(folder);
+        // Behind a link is a folder of somebody else, whose files could have names of the site.
+        let is_link = |path: &Path| std::fs::symlink_metadata(path).is_ok_and(|it| it.is_symlink());
+        if parent != folder && is_link(parent) {
+            let reason = format!("{} is a symbolic link: remove it", parent.display());
+            return Err(io::Error::new(io::ErrorKind::NotADirectory, reason));
+        }
         std::fs::create_dir_all(parent)?;
         let mut file = tempfile::Builder::new().prefix(".writing-").tempfile_in(parent)?;
         file.write_all(contents)?;

@@ -296,3 +296,29 @@ fn a_site_replaces_a_site_and_nothing_else() {
     assert!(matches!(make(foreign.path()), Err(WriteSiteError::Foreign(_))));
     assert_eq!(std::fs::read_dir(foreign.path()).unwrap().count(), 1);
 }
+
+#[cfg(unix)]
+#[test]
+fn nothing_is_written_or_removed_behind_a_symbolic_link_in_an_earlier_site() {
+    let (runs, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    put(runs.path(), "a.json", &sample::quick());
+    let entries = read_folder(runs.path()).unwrap();
+    write_site(to.path(), &entries, &Options::default()).unwrap();
+    let elsewhere = tempfile::tempdir().unwrap();
+    for folder in ["device", "data"] {
+        let within = to.path().join(folder);
+        let names: Vec<_> =
+            std::fs::read_dir(&within).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        std::fs::remove_dir_all(&within).unwrap();
+        std::os::unix::fs::symlink(elsewhere.path(), &within).unwrap();
+        names.iter().for_each(|name| std::fs::write(elsewhere.path().join(name), "mine").unwrap());
+        let error = write_site(to.path(), &entries, &Options::default()).unwrap_err().to_string();
+        assert!(error.contains("is a symbolic link: remove it"), "{error}");
+        for name in names {
+            let path = elsewhere.path().join(name);
+            assert_eq!(std::fs::read_to_string(path).unwrap(), "mine");
+        }
+        std::fs::remove_file(&within).unwrap();
+        write_site(to.path(), &entries, &Options::default()).unwrap();
+    }
+}

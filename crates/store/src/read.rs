@@ -244,6 +244,10 @@ fn measurement(run: &Run) -> String {
         times.into_iter().for_each(&mut number);
         numbers_of(&phase.histogram, &mut number);
     }
+    // Two seeds of a simulation may come to the same figures: they are repeats.
+    if run.target.profile.is_some() {
+        number(run.scenario.seed);
+    }
     // Two profiles may be equal models: their simulations have the same figures and are no copies.
     let profile = run.target.profile.as_ref().map(|profile| profile.name.clone());
     for name in run.phases.iter().map(Phase::label).chain(profile) {

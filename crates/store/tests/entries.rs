@@ -146,3 +146,35 @@ fn a_row_holds_nothing_that_share_would_remove_and_no_long_text() {
     assert!(text.len() < 10_000, "{} bytes", text.len());
     assert!(entries[0].private.iter().any(|field| field == "target.directory"));
 }
+
+#[test]
+fn two_seeds_of_a_simulation_are_repeats_and_the_same_seed_twice_is_a_copy() {
+    let folder = tempfile::tempdir().unwrap();
+    let simulated = |seed: u64| {
+        common::changed(sample::quick(), |run| {
+            let text = flashlag_schema::profile::builtin_profile("nexus7-2012").unwrap();
+            run.target.kind = flashlag_schema::TargetKind::Simulated;
+            run.target.name = "sim:nexus7-2012".to_owned();
+            run.target.directory = None;
+            run.target.profile = Some(flashlag_schema::ProfileRecord {
+                name: "nexus7-2012".to_owned(),
+                about: "x".to_owned(),
+                filesystem: "ext4".to_owned(),
+                text: text.to_owned(),
+                device_options: Vec::new(),
+            });
+            run.scenario.seed = seed;
+        })
+    };
+    for (name, seed) in [("a.json", 1), ("b.json", 2), ("c.json", 2)] {
+        common::put(folder.path(), name, &simulated(seed));
+    }
+    let entries = read_folder(folder.path()).unwrap();
+    let copies = entries.iter().filter(|entry| entry.run.standing == Standing::Copy).count();
+    assert_eq!(
+        copies,
+        1,
+        "{:?}",
+        entries.iter().map(|entry| entry.run.standing).collect::<Vec<_>>()
+    );
+}
