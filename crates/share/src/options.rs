@@ -107,6 +107,16 @@ fn is_plain_item(item: &str) -> bool {
     item.is_empty() || item == "removed" || is_quantity || words().contains(item)
 }
 
+/// Names of folders and of targets that many machines have.
+pub fn is_common(part: &str) -> bool {
+    const COMMON: &[&str] = &[
+        "mnt", "media", "home", "root", "local", "mapper", "disk", "block", "by-uuid", "by-name",
+        "system", "vendor", "storage", "emulated", "sdcard", "tmpfs", "overlay", "flashlag",
+        "cache", "users", "nexus", "lab", "sim",
+    ];
+    COMMON.contains(&part) || part.chars().all(|c| c.is_ascii_digit() || c == '.')
+}
+
 /// Prefixes of the kernel's own names of block devices.
 const DEVICES: &[&str] = &[
     "mmcblk", "nvme", "loop", "ram", "zram", "dm-", "md", "sr", "nbd", "ublkb", "mtdblock", "sd",

@@ -2,8 +2,7 @@
 
 use serde_json::Value;
 
-use crate::options::{is_device_name, is_plain_setting};
-use crate::scrub::is_common;
+use crate::options::{is_common, is_device_name, is_plain_setting};
 
 /// Fields that are a path, or name a place on the machine.
 const PLACES: &[&str] = &[

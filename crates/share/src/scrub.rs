@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::options::is_common;
 use crate::private;
 use crate::profile::OwnProfile;
 
@@ -61,16 +62,6 @@ fn without_word(text: &str, word: &str) -> String {
     }
     clean.push_str(rest);
     clean
-}
-
-/// Names of folders and of targets that many machines have.
-pub(crate) fn is_common(part: &str) -> bool {
-    const COMMON: &[&str] = &[
-        "mnt", "media", "home", "root", "local", "mapper", "disk", "block", "by-uuid", "by-name",
-        "system", "vendor", "storage", "emulated", "sdcard", "tmpfs", "overlay", "flashlag",
-        "cache", "users", "nexus", "lab", "sim",
-    ];
-    COMMON.contains(&part) || part.chars().all(|c| c.is_ascii_digit() || c == '.')
 }
 
 fn is_system(path: &str) -> bool {

@@ -276,7 +276,14 @@ fn read<'a>(
         }
     }
     let word = similar(kind, typed)?;
-    let lists = if word.place() == 0 { " (`flashlag profiles` lists them)" } else { "" };
+    let lists = match &word {
+        Word::Profile(_) => " (`flashlag profiles` lists them)".to_owned(),
+        Word::Filesystem(_) => {
+            let known = FilesystemKind::of(kind).iter().map(|filesystem| filesystem.name());
+            format!(" (there are {})", known.collect::<Vec<_>>().join(", "))
+        }
+        Word::Option(_) => String::new(),
+    };
     let wrong = Some(format!("there is no {} \"{typed}\"{lists}", word.noun()));
     Some(vec![Read { word, before, typed, wrong }])
 }
