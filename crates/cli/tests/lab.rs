@@ -80,7 +80,7 @@ fn what_the_lab_has_not_is_refused_before_anything_boots() {
         ("lab:zero+ext3", "nilfs2"),
         ("lab:zero", "lab:PROFILE+FS"),
         ("lab:zero+f2fs,fast_commit", "ext4 has"),
-        ("lab:nexus9+ext4", "nexus5-2013"),
+        ("lab:nexus9+ext4", "`flashlag profiles` lists them"),
         ("lab:zero+ext4,size=much", "no size"),
         ("lab:zero+ext4,sdcardfs", "fuse, overlay, bind"),
         ("lab:zero+ext4,state=old", "new, full or aged:12mo"),

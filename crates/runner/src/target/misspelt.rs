@@ -325,7 +325,13 @@ fn similar(kind: Kind, typed: &str) -> Option<Word> {
     let filesystems = FilesystemKind::of(kind).iter().map(|filesystem| filesystem.name());
     let rows = OPTIONS.iter().filter(|row| row.value.is_none());
     let options = rows.filter(|row| !row.filesystems(kind).is_empty()).map(|row| row.word);
-    exact(nearest(&lower, names().chain(filesystems).chain(options))?)
+    let near = nearest(&lower, names().chain(filesystems).chain(options))?;
+    // An option that begins otherwise is another one: what there is says more than a guess.
+    let is_option = OPTIONS.iter().any(|row| row.word == near);
+    if is_option && near.chars().next() != lower.chars().next() {
+        return None;
+    }
+    exact(near)
 }
 
 /// An option with a value, in other letters or with another sign; `barrier=0`, as the kernel has it, for
