@@ -20,7 +20,7 @@ use thiserror::Error;
 
 use profile::OwnProfile;
 pub use rules::{Fate, Rule, rules};
-use scrub::Scrubber;
+pub use scrub::Scrubber;
 
 /// A run that is fit for others, and what was done to make it so.
 #[derive(Clone, Debug, PartialEq)]

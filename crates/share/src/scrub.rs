@@ -1,5 +1,6 @@
 //! Replaces in texts what is private: paths, and the private values of the same run.
 
+use flashlag_schema::Run;
 use serde_json::Value;
 
 use crate::options::is_common;
@@ -12,8 +13,8 @@ const SYSTEM: &[&str] = &["/proc", "/sys", "/system", "/vendor", "/data/local/tm
 /// Folders that are the same on every machine; what is below them is somebody's.
 const SHARED: &[&str] = &["/dev/shm", "/data/local/tmp", "/sdcard", "/tmp", "/var/tmp"];
 
-/// Replaces private parts of texts.
-#[derive(Debug)]
+/// Replaces the private parts of texts that say something of a run.
+#[derive(Debug, Default)]
 pub struct Scrubber {
     values: Vec<String>,
     /// Texts of a profile of the user's own.
@@ -21,8 +22,19 @@ pub struct Scrubber {
 }
 
 impl Scrubber {
+    /// Of a run, for texts that are made of it and stand in none of its fields.
+    pub fn of_run(run: &Run) -> Scrubber {
+        let value = serde_json::to_value(run).unwrap_or(Value::Null);
+        Scrubber::of(&value, &OwnProfile::of(&run.target))
+    }
+
+    /// The text without private parts; without any run, without paths.
+    pub fn public(&self, text: &str) -> String {
+        self.scrubbed(text).unwrap_or_else(|| text.to_owned())
+    }
+
     /// Of one run, as JSON, with what is private of its profile.
-    pub fn of(run: &Value, profile: &OwnProfile) -> Scrubber {
+    pub(crate) fn of(run: &Value, profile: &OwnProfile) -> Scrubber {
         let mut values = private::values(run);
         values.extend(profile.words.iter().filter(|text| !is_common(text)).cloned());
         values.retain(|value| !is_system(value));
@@ -33,12 +45,12 @@ impl Scrubber {
     }
 
     /// Whether a text is one of a profile of the user's own.
-    pub fn is_of_profile(&self, text: &str) -> bool {
+    pub(crate) fn is_of_profile(&self, text: &str) -> bool {
         self.profile.iter().any(|own| own == text)
     }
 
     /// The text without private parts; `None` if there are none.
-    pub fn scrubbed(&self, text: &str) -> Option<String> {
+    pub(crate) fn scrubbed(&self, text: &str) -> Option<String> {
         let mut clean = text.to_owned();
         for value in &self.values {
             clean = without_word(&clean, value);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use flashlag_schema::{Reading, Run};
 use flashlag_share::{Shared, shared};
-use flashlag_testing::sample;
+use flashlag_testing::{PRIVATE_WORDS, planted, sample};
 use serde_json::Value;
 
 /// Text leaves of a value: path, with `[]` for a list, and text.
@@ -281,77 +281,21 @@ fn of_a_profile_of_the_program_nothing_goes() {
     }
 }
 
-/// Fields whose texts are words of the program or hashes of it, and no place for a private text.
-fn is_of_program(field: &str) -> bool {
-    ["schema", "integrity.", "shared.", "scenario.hash", "target.profile."]
-        .iter()
-        .any(|start| field.starts_with(start))
-}
-
-/// Puts `planted` into the text field with this number; false where there are fewer.
-fn plant(
-    value: &mut Value,
-    field: &str,
-    left: &mut usize,
-    planted: &dyn Fn(&str) -> String,
-) -> bool {
-    match value {
-        Value::Object(members) => members.iter_mut().any(|(name, member)| {
-            let below = if field.is_empty() { name.clone() } else { format!("{field}.{name}") };
-            plant(member, &below, left, planted)
-        }),
-        Value::Array(items) => {
-            items.iter_mut().any(|item| plant(item, &format!("{field}[]"), left, planted))
-        }
-        Value::String(text) if !is_of_program(field) => {
-            if *left > 0 {
-                *left -= 1;
-                return false;
-            }
-            *text = planted(text);
-            true
-        }
-        _ => false,
-    }
-}
-
 #[test]
 fn a_private_value_planted_in_any_text_of_a_run_is_gone_whole() {
-    let image = "/home/zoe/My Disks/tax archive.img";
-    let words = ["zoe", "Disks", "archive", "my image", "NAME", "private-app"];
-    type Plant = fn(&str) -> String;
-    let plants: [Plant; 5] = [
-        |_| "/home/zoe/My Disks/tax archive.img".to_owned(),
-        |text| format!("{text}: /home/zoe/My Disks/tax archive.img is full"),
-        |_| "file /dev/shm/NAME/my image.img".to_owned(),
-        |text| format!("{text} (/dev/shm/NAME/my image.img)"),
-        |text| format!("{text} tax archive.img, private-app.strace"),
-    ];
     for (kind, run) in sample::all() {
-        let mut run = run;
-        run.environment.filesystem.source = Reading::Value(image.to_owned());
-        run.scenario.settings.insert("trace".to_owned(), "private-app.strace".to_owned());
-        let value = serde_json::to_value(&run).unwrap();
         let mut tried = 0;
-        for planted in plants {
-            for at in (0..).step_by(17) {
-                let mut changed = value.clone();
-                if !plant(&mut changed, "", &mut at.clone(), &planted) {
-                    break;
-                }
-                // Words of lists can't hold such a text: what is no run then can't be shared.
-                let Ok(changed) = Run::from_json(&changed.to_string()) else { continue };
-                let Ok(given) = shared(&changed) else { continue };
-                let json = given.run.to_json();
-                for word in words {
-                    assert!(
-                        !json.contains(word),
-                        "{kind:?}, text {at}: {word}: {}",
-                        around(&json, word)
-                    );
-                }
-                tried += 1;
+        for (at, changed) in planted(&run, 17) {
+            let Ok(given) = shared(&changed) else { continue };
+            let json = given.run.to_json();
+            for word in PRIVATE_WORDS {
+                assert!(
+                    !json.contains(word),
+                    "{kind:?}, text {at}: {word}: {}",
+                    around(&json, word)
+                );
             }
+            tried += 1;
         }
         assert!(tried > 15, "{kind:?}: {tried}");
     }

@@ -7,7 +7,7 @@ use std::path::Path;
 use flashlag_schema::Run;
 use flashlag_site::{Options, WriteSiteError, write_site};
 use flashlag_store::read_folder;
-use flashlag_testing::sample;
+use flashlag_testing::{PRIVATE_WORDS, planted, sample};
 use serde_json::Value;
 
 fn put(folder: &Path, name: &str, run: &Run) {
@@ -189,6 +189,47 @@ fn nothing_of_a_hostile_run_file_becomes_markup_or_runs() {
         checked += 1;
     }
     assert!(checked >= 4, "{checked} pages");
+}
+
+#[test]
+fn a_private_value_in_any_text_of_a_run_is_in_no_file_of_a_site_or_store() {
+    let [runs, site, store] = std::array::from_fn(|_| tempfile::tempdir().unwrap());
+    for (kind, run) in [("quick", sample::quick()), ("sqlite", sample::sqlite())] {
+        for (number, (_, mut run)) in planted(&run, 29).into_iter().enumerate() {
+            // A setting that its scenario does not have makes a run unverified; the others stay good.
+            if number % 2 == 0 {
+                let trace = run.scenario.settings.remove("trace").unwrap();
+                run = Run::from_json(&run.to_json().replace(&trace, "x")).unwrap();
+            }
+            // No copy of another.
+            run.phases.iter_mut().for_each(|phase| phase.began_ns.0 += number as u64);
+            flashlag_explain::attach(&mut run);
+            run.seal();
+            put(runs.path(), &format!("{kind}-{number}.json"), &run);
+        }
+    }
+    let entries = read_folder(runs.path()).unwrap();
+    let good = entries.iter().filter(|entry| entry.is_good()).count();
+    let reasons: Vec<_> = entries.iter().map(|entry| &entry.run.reason).collect();
+    assert!(good > 15, "{good} of {}: {reasons:?}", entries.len());
+    write_site(site.path(), &entries, &Options::default()).unwrap();
+    let paths: Vec<_> = entries.iter().map(|entry| runs.path().join(&entry.run.file)).collect();
+    let mut opened = flashlag_store::Store::open(store.path().to_str().unwrap()).unwrap();
+    opened.add(&paths).unwrap();
+    drop(opened);
+    let mut read = pages_in(site.path());
+    // The run files in the store are the owner's own; what is made of them is for others.
+    let made = pages_in(store.path()).into_iter().filter(|(name, _)| !name.ends_with(".json"));
+    read.extend(made);
+    assert!(read.keys().any(|name| name.ends_with(".parquet")), "{:?}", read.keys());
+    assert!(read.values().any(|text| text.starts_with("SQLite format 3")), "{:?}", read.keys());
+    for (name, text) in &read {
+        for word in PRIVATE_WORDS {
+            let at = text.find(word);
+            let around = at.map(|at| text[..at].chars().rev().take(99).collect::<String>());
+            assert!(at.is_none(), "{word} in {name}, before it (backwards): {around:?}");
+        }
+    }
 }
 
 #[test]

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use flashlag_explain::{LagVerdict, failed};
 use flashlag_schema::verify::{Discrepancy, verify_read};
 use flashlag_schema::{Check, Phase, Run, StoredHistogram};
+use flashlag_share::Scrubber;
 use flashlag_views::strip;
 use sha2::{Digest, Sha256};
 
@@ -92,7 +93,10 @@ pub(crate) fn entry_of(name: String, bytes: &[u8]) -> Entry {
     };
     match Run::from_json(text) {
         Ok(run) => measured(name, sha, text, &run),
-        Err(error) => unreadable(name, sha, size, short(&error.to_string())),
+        // What a refused file holds is private as a run's texts are.
+        Err(error) => {
+            unreadable(name, sha, size, short(&Scrubber::default().public(&error.to_string())))
+        }
     }
 }
 
@@ -125,10 +129,10 @@ fn measured(file: String, file_sha256: String, text: &str, run: &Run) -> Entry {
         // The checksum, not what the file says of it.
         None => run.checksum(),
     };
-    let phases = phases(run, &file, &id);
+    let phases = phases(run, &public.texts, &file, &id);
     let verdict = phases.iter().filter(|it| it.row.decides).filter_map(|it| it.row.verdict).max();
     let facts = RunFacts::of(&public.run, verdict);
-    let (standing, reason) = standing(&public.run, &discrepancies);
+    let (standing, reason) = standing(&public, &discrepancies);
     let row = RunRow {
         file,
         file_sha256,
@@ -144,14 +148,15 @@ fn measured(file: String, file_sha256: String, text: &str, run: &Run) -> Entry {
     Entry { run: row, phases, private: public.removed }
 }
 
-/// A run's head without what is private, and which fields that took.
+/// A run's head without what is private, which fields that took, and what takes it from other texts.
 struct Public {
     run: Run,
     removed: Vec<String>,
+    texts: Scrubber,
 }
 
 impl Public {
-    /// Without phases and findings, of which the tables hold no texts of a person.
+    /// Without phases and findings, of which the tables hold few texts.
     fn of(run: &Run) -> Result<Public, String> {
         let head = head_of(run);
         let shared = flashlag_share::shared(&head).map_err(|error| short(&error.to_string()))?;
@@ -159,7 +164,7 @@ impl Public {
             Some(_) => Vec::new(),
             None => shared.removed.into_iter().map(|removed| removed.field).collect(),
         };
-        Ok(Public { run: shared.run, removed })
+        Ok(Public { run: shared.run, removed, texts: Scrubber::of_run(&head) })
     }
 }
 
@@ -191,7 +196,7 @@ fn head_of(run: &Run) -> Run {
 }
 
 /// The tests of a run.
-fn phases(run: &Run, file: &str, id: &str) -> Vec<Measured> {
+fn phases(run: &Run, texts: &Scrubber, file: &str, id: &str) -> Vec<Measured> {
     let rows: Vec<(usize, Option<LagVerdict>)> = strip(run)
         .groups
         .iter()
@@ -199,7 +204,7 @@ fn phases(run: &Run, file: &str, id: &str) -> Vec<Measured> {
         .map(|row| (row.phase, row.judgement.verdict()))
         .collect();
     let measured = |(index, phase): (usize, &Phase)| {
-        let mut row = PhaseRow::of(run, phase, index, file, id);
+        let mut row = PhaseRow::of(run, (index, phase), (file, id), texts);
         row.decides = rows.iter().any(|(at, _)| *at == index);
         let histogram = phase.response_histogram.as_ref().unwrap_or(&phase.histogram).clone();
         Measured { row, histogram }
@@ -208,9 +213,10 @@ fn phases(run: &Run, file: &str, id: &str) -> Vec<Measured> {
 }
 
 /// Whether a run counts; the reason without what is private.
-fn standing(run: &Run, discrepancies: &[Discrepancy]) -> (Standing, Option<String>) {
+fn standing(public: &Public, discrepancies: &[Discrepancy]) -> (Standing, Option<String>) {
+    let run = &public.run;
     if let Some(first) = discrepancies.first() {
-        let first = format!("verification: {first}");
+        let first = public.texts.public(&format!("verification: {first}"));
         let reason = match discrepancies.len() {
             1 => first,
             many => format!("{first}; and {} more", many - 1),

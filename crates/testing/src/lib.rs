@@ -2,7 +2,7 @@
 //!
 //! - [`sample`] draws whole runs; [`small_run`] is the smallest run with every kind of figure;
 //!   [`bare_run`] and [`closed_loop_phase`] hold what a test gives them and nothing else;
-//!   [`disturbed`] replaces values in sample runs.
+//!   [`disturbed`] replaces values in sample runs, [`planted`] puts private ones into them.
 //! - [`PLAIN`] is the profile of a plain flash device, [`model`] its model with changed parameters.
 //! - [`conformance`] is what every device must pass; [`FaultDevice`] is a device with faults.
 //!
@@ -15,10 +15,12 @@ pub mod conformance;
 mod disturbed;
 mod fault;
 mod model;
+mod planted;
 pub mod sample;
 mod small;
 
 pub use disturbed::{Change, changes, disturbed, hostile};
 pub use fault::{FaultDevice, Faults};
 pub use model::{PLAIN, model};
+pub use planted::{PRIVATE_WORDS, planted};
 pub use small::{bare_run, closed_loop_phase, phase, recorded, run as small_run};

@@ -18,6 +18,7 @@ mod overrides;
 mod parameter;
 mod protocol;
 mod stack;
+mod storage;
 mod validate;
 
 use std::collections::BTreeMap;
@@ -37,6 +38,7 @@ pub use model::{
 pub use parameter::Parameter;
 pub use protocol::{builtin_protocol, protocol_names};
 pub use stack::{EncryptionModel, GovernorKind, PreemptionModel, StackModel};
+pub use storage::StorageKind;
 
 use crate::target::{Kind, MountSpec};
 
@@ -47,6 +49,8 @@ pub struct Profile {
     pub name: String,
     /// The device, in a line.
     pub about: String,
+    /// What kind of storage it models; `None` where the profile does not say.
+    pub kind: Option<StorageKind>,
     /// The software that ran on the device when it was measured.
     pub os: String,
     /// The default filesystem of `sim:NAME`, with options: `ext4`, `f2fs,nobarrier`.
@@ -114,6 +118,9 @@ pub(crate) struct ProfileHead {
     name: String,
     /// The device, in a line.
     about: String,
+    /// What kind of storage it models.
+    #[serde(default)]
+    kind: Option<StorageKind>,
     /// The software that ran on the device when it was measured.
     os: String,
     /// The default filesystem of `sim:NAME`, with options: `ext4`, `f2fs,nobarrier`.
@@ -141,8 +148,8 @@ fn check_mounts(head: &ProfileHead) -> Result<(), ProfileError> {
     })
 }
 
-const HEAD_KEYS: [&str; 7] =
-    ["name", "about", "os", "filesystem", "assumptions", "fitted_from", "check"];
+const HEAD_KEYS: [&str; 8] =
+    ["name", "about", "kind", "os", "filesystem", "assumptions", "fitted_from", "check"];
 
 impl Profile {
     /// Reads a profile and proves that it makes a model.
@@ -170,6 +177,7 @@ impl Profile {
         let profile = Profile {
             name: head.name,
             about: head.about,
+            kind: head.kind,
             os: head.os,
             filesystem: head.filesystem,
             assumptions: head.assumptions,

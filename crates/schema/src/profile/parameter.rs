@@ -174,8 +174,10 @@ fn list(all: &[String]) -> String {
 
 /// The whole file.
 pub(super) fn write_all(profile: &Profile) -> String {
+    let kind =
+        profile.kind.map_or_else(String::new, |kind| format!("kind = \"{}\"\n", kind.name()));
     let mut text = format!(
-        "name = {}\nabout = {}\nos = {}\nfilesystem = {}\nassumptions = {}\n",
+        "name = {}\nabout = {}\n{kind}os = {}\nfilesystem = {}\nassumptions = {}\n",
         quote(&profile.name),
         quote(&profile.about),
         quote(&profile.os),

@@ -1,5 +1,6 @@
 use flashlag_explain::{Figures, LagVerdict, is_trusted, verdict};
 use flashlag_schema::{Phase, Run};
+use flashlag_share::Scrubber;
 use flashlag_views::row_title;
 
 use super::state::filled_percent;
@@ -67,13 +68,18 @@ pub struct PhaseRow {
 }
 
 impl PhaseRow {
-    pub(crate) fn of(run: &Run, phase: &Phase, index: usize, file: &str, id: &str) -> PhaseRow {
+    pub(crate) fn of(
+        run: &Run,
+        (index, phase): (usize, &Phase),
+        (file, id): (&str, &str),
+        texts: &Scrubber,
+    ) -> PhaseRow {
         PhaseRow {
             file: file.to_owned(),
             run: id.to_owned(),
             index: index as u64,
-            name: short(&phase.name),
-            title: short(&row_title(run, phase)),
+            name: short(&texts.public(&phase.name)),
+            title: short(&texts.public(&row_title(run, phase))),
             state: phase.state.name(),
             repeat: phase.run,
             filled_percent: filled_percent(run, phase),
@@ -84,7 +90,7 @@ impl PhaseRow {
             threads: phase.threads,
             durable: phase.durable.name(),
             closed_loop: phase.closed_loop,
-            background: phase.background.as_deref().map(short),
+            background: phase.background.as_deref().map(|it| short(&texts.public(it))),
             elapsed_ns: phase.elapsed_ns.0,
             bytes: phase.bytes.0,
             ops_per_sec: phase.ops_per_sec,

@@ -1,5 +1,6 @@
 //! Age and fill of a device, as far as a run file says.
 
+use flashlag_schema::profile::StorageKind;
 use flashlag_schema::{Phase, Run, State, TargetKind};
 use flashlag_units::ratio;
 
@@ -15,17 +16,14 @@ pub(super) fn age(run: &Run) -> Option<String> {
     Some(format!("up to {}% of life used", life.used_percent_at_most))
 }
 
-/// The kind of the device; of a model what its profile describes.
+/// The kind of the device; of a simulated one what its profile models.
 pub(super) fn kind(run: &Run) -> Option<String> {
-    let described = run.target.profile.as_ref().and_then(|profile| {
-        let is_named = |(word, _): &&(&str, &str)| profile.about.contains(word);
-        KINDS.iter().find(is_named).map(|(_, kind)| (*kind).to_owned())
-    });
-    described.or_else(|| run.environment.device.kind.value().cloned())
+    let profile = run.target.profile.as_ref();
+    let modelled = profile.and_then(|profile| StorageKind::in_text(&profile.text));
+    modelled
+        .map(|kind| kind.name().to_owned())
+        .or_else(|| run.environment.device.kind.value().cloned())
 }
-
-/// Words of a description, and the kind of device that they name.
-const KINDS: [(&str, &str); 4] = [("eMMC", "emmc"), ("UFS", "ufs"), ("SD", "sd"), ("NVMe", "nvme")];
 
 /// The share of the filesystem in use before the run, in percent.
 pub(super) fn found_filled_percent(run: &Run) -> Option<f64> {
@@ -69,22 +67,24 @@ mod tests {
     }
 
     #[test]
-    fn every_profile_whose_description_names_its_storage_has_a_kind() {
-        // These two do not say what they are made of.
-        let silent = ["zero", "moto-x-2013"];
-        for name in flashlag_schema::profile::names().filter(|it| !silent.contains(it)) {
+    fn every_profile_names_its_kind_of_storage_and_its_description_names_no_other() {
+        let named = [("eMMC", "emmc"), ("UFS", "ufs"), ("SD", "sd"), ("NVMe", "nvme")];
+        for name in flashlag_schema::profile::names() {
             let text = flashlag_schema::profile::builtin_profile(name).unwrap();
             let profile = flashlag_schema::profile::Profile::parse(text).unwrap();
             let mut run = sample::quick();
-            run.environment.device.kind = flashlag_schema::Reading::unavailable("none");
+            run.environment.device.kind = flashlag_schema::Reading::Value("simulated".to_owned());
             run.target.profile = Some(flashlag_schema::ProfileRecord {
                 name: name.to_owned(),
                 about: profile.about.clone(),
                 filesystem: String::new(),
-                text: String::new(),
+                text: profile.to_toml(),
                 device_options: Vec::new(),
             });
-            assert!(kind(&run).is_some(), "{name}: {}", profile.about);
+            let kind = kind(&run).unwrap();
+            assert_ne!(kind, "simulated", "{name}");
+            let said = named.iter().find(|(word, _)| profile.about.contains(word));
+            assert!(said.is_none_or(|(_, said)| kind == *said), "{name}: {}", profile.about);
         }
     }
 
