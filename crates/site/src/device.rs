@@ -151,7 +151,9 @@ fn line(axis: &LatencyAxis, (row, figures, pool, verdict, range): &Measured<'_>)
     Line {
         mini: match figures.overloaded {
             true => format!("n = {}", format::count(figures.n)),
-            false => format!("median {}, p99 {p99}, longest {max}, late {late}", part(|f| f.p50)),
+            false => {
+                format!("median {}, p99 {p99}, longest {max} ms; late {late}", part(|f| f.p50))
+            }
         },
         svg: strip_row(axis, figures, StripMarks::Solid, &label),
         cells: vec![p99, range, p999, max, late, format::count(figures.n), runs],

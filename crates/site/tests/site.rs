@@ -135,6 +135,32 @@ fn the_figures_of_a_row_follow_from_the_histograms_of_all_its_runs() {
 }
 
 #[test]
+fn every_figure_of_a_table_has_its_unit_in_its_cell_or_at_the_head_of_its_column() {
+    let folder = tempfile::tempdir().unwrap();
+    put(folder.path(), "a.json", &sample::quick());
+    put(folder.path(), "b.json", &sample::sqlite());
+    let pages = site_of(folder.path());
+    let mut seen = 0;
+    for (path, page) in pages.iter().filter(|(path, _)| path.ends_with(".html")) {
+        for table in page.split("<table").skip(1).map(|it| it.split("</table>").next().unwrap()) {
+            let rows = rows_of(table);
+            let Some((head, rows)) = rows.split_first() else { continue };
+            for (at, cell) in rows.iter().flat_map(|row| row.iter().enumerate()) {
+                if !cell.starts_with(|c: char| c.is_ascii_digit()) || at == 0 {
+                    continue;
+                }
+                let column = head.get(at).map_or("", String::as_str);
+                let of_itself = ["runs", "n", "began", "age", "fill"].contains(&column);
+                let named = column.ends_with(", ms") || cell.ends_with(['%', 'B']);
+                assert!(of_itself || named, "{path}: {cell} below {column:?}");
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 40, "{seen} figures");
+}
+
+#[test]
 fn a_row_of_one_run_has_the_verdicts_and_figures_that_the_run_file_has() {
     let folder = tempfile::tempdir().unwrap();
     let run = sample::quick();

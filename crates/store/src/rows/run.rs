@@ -172,7 +172,7 @@ pub const RUNS: &[ColumnOf<RunRow>] = &[
     ColumnOf { name: "reason", kind: Text, about: "why the run does not count", value: |r| r.reason.as_ref().into() },
     ColumnOf { name: "run", kind: Text, about: "checksum of the run as it was measured", value: |r| r.run.as_ref().into() },
     fact!("device", Text, "name of the device, as in every view", |r| (&r.device).into()),
-    fact!("kind", Text, "emmc, sd, ufs, nvme, ...; of a model what its profile describes", |r| r.kind.as_ref().into()),
+    fact!("kind", Text, "emmc, sd, ufs, nvme, ...; of a model what its profile names", |r| r.kind.as_ref().into()),
     fact!("model", Text, "model, as the device reports it", |r| r.model.as_ref().into()),
     fact!("firmware", Text, "firmware, as the device reports it", |r| r.firmware.as_ref().into()),
     fact!("size_bytes", Integer, "size of the device", |r| r.size_bytes.into()),
