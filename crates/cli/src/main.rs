@@ -15,7 +15,7 @@ mod simulator;
 mod terminal;
 mod typed;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 
 use args::{Cli, Command};
 use exit::Exit;
@@ -35,7 +35,7 @@ fn all() -> std::process::ExitCode {
     if !flashlag_seccomp::programs_can_start() {
         flashlag_inspect::start_no_programs();
     }
-    let cli = match Cli::try_parse() {
+    let cli = match typed_words() {
         Ok(cli) => cli,
         Err(error) => return not_a_command(&error),
     };
@@ -85,6 +85,13 @@ fn all() -> std::process::ExitCode {
             signals::exit_status().map_or_else(|| Exit::CouldNotRun.into(), Into::into)
         }
     }
+}
+
+/// The command line as typed.
+fn typed_words() -> Result<Cli, clap::Error> {
+    let mut command = args::grouped(Cli::command());
+    let matches = command.try_get_matches_from_mut(std::env::args_os())?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }
 
 /// Prints help or an error of the arguments, which may contain control characters of file names.

@@ -59,7 +59,7 @@ fn about(standing: Standing) -> Option<(&'static str, &'static str)> {
 pub(crate) fn page(site: &Site<'_>, options: &Options) -> String {
     let worst_first = Standing::ALL.into_iter().rev();
     let groups: Vec<Group> = worst_first.filter_map(|standing| group(site, standing)).collect();
-    let heading = heading(site.faults(), site.count(Standing::Copy));
+    let heading = heading(site);
     let page = Page {
         title: "What is set apart, and why".to_owned(),
         root: "",
@@ -70,18 +70,21 @@ pub(crate) fn page(site: &Site<'_>, options: &Options) -> String {
     page.html(site, options)
 }
 
-/// Copies are counted on their own: as at the head of every page, no fault is set apart where only they are.
-fn heading(faults: usize, copies: usize) -> String {
-    let copied = words::counted(copies, "file");
-    let and_copies = if copies > 0 { format!(", and copies: {copied}") } else { String::new() };
-    match faults {
-        0 if copies == 0 => "Every file counts: nothing is set apart.".to_owned(),
-        0 => format!("Nothing is set apart but copies: {copied}."),
-        1 => format!("1 file is set apart, with the reason{and_copies}."),
-        _ => {
-            let faults = words::counted(faults, "file");
-            format!("{faults} are set apart, each with its reason{and_copies}.")
+/// How many files do not count, by reason: the number that every page links to.
+fn heading(site: &Site<'_>) -> String {
+    let mut reasons: Vec<String> = Vec::new();
+    for standing in Standing::ALL.into_iter().rev().filter(|it| *it != Standing::Good) {
+        let count = site.count(standing);
+        match standing {
+            _ if count == 0 => {}
+            Standing::Copy => reasons.push(words::counted_as(count, "copy", "copies")),
+            _ => reasons.push(format!("{} {}", format::count(count as u64), standing.name())),
         }
+    }
+    match site.apart.len() {
+        0 => "Every file counts: nothing is set apart.".to_owned(),
+        1 => format!("1 file is set apart: {}.", reasons.join(", ")),
+        many => format!("{} are set apart: {}.", words::counted(many, "file"), reasons.join(", ")),
     }
 }
 

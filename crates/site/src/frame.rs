@@ -66,7 +66,7 @@ impl Page {
         let script = self.script.map(|(script, data)| (Markup::drawn(script.to_owned()), data));
         let links = DOWNLOADS.into_iter().filter(|(.., format)| format.is_built());
         let links = links.map(|(ending, name, _)| (name, ending));
-        let apart = site.faults();
+        let apart = site.apart.len();
         finished(
             &Markup::of(&Frame {
                 title: self.title,

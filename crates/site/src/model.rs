@@ -104,11 +104,6 @@ impl<'a> Site<'a> {
         self.entries.iter().filter(|entry| entry.run.standing == standing).count()
     }
 
-    /// How many entries are set apart for a fault, which copies are not.
-    pub(crate) fn faults(&self) -> usize {
-        self.apart.len() - self.count(Standing::Copy)
-    }
-
     /// Whether any run that counts had a mount option by which a sync flushes no device.
     pub(crate) fn is_any_without_flush(&self) -> bool {
         let mut good = self.entries.iter().filter(|entry| entry.is_good());

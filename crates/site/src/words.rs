@@ -64,10 +64,13 @@ pub(crate) fn late(figures: Option<&Figures>) -> String {
 
 /// `1 run`, `12 runs`.
 pub(crate) fn counted(count: usize, one: &str) -> String {
-    match count {
-        1 => format!("1 {one}"),
-        many => format!("{} {one}s", format::count(many as u64)),
-    }
+    counted_as(count, one, &format!("{one}s"))
+}
+
+/// `1 copy`, `12 copies`.
+pub(crate) fn counted_as(count: usize, one: &str, more: &str) -> String {
+    let word = if count == 1 { one } else { more };
+    format!("{} {word}", format::count(count as u64))
 }
 
 #[cfg(test)]

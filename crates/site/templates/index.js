@@ -59,6 +59,7 @@
     const classes = [];
     if (at >= 1 && 5 >= at) classes.push('s');
     if (NUMBERS.includes(at)) classes.push('n');
+    if (at >= 8 && /^\d/.test(value) && !value.endsWith('%')) classes.push('t');
     if (at === 6) classes.push('x');
     if (at === 7) classes.push('vd', 'v-' + (row[10] === null ? 'none' : VERDICTS[row[10]]));
     td.className = classes.join(' ');
@@ -102,9 +103,9 @@
   heads.forEach((th, at) => {
     const button = document.createElement('button');
     button.type = 'button';
-    button.textContent = th.textContent;
-    button.addEventListener('click', () => sortBy(at, order.column === at && !order.down));
     narrow.append(new Option(th.textContent, String(at)));
+    button.append(...th.childNodes);
+    button.addEventListener('click', () => sortBy(at, order.column === at && !order.down));
     th.replaceChildren(button);
   });
   narrow.value = '7';

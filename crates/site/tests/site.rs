@@ -151,7 +151,7 @@ fn every_figure_of_a_table_has_its_unit_in_its_cell_or_at_the_head_of_its_column
                 }
                 let column = head.get(at).map_or("", String::as_str);
                 let of_itself = ["runs", "n", "began", "age", "fill"].contains(&column);
-                let named = column.ends_with(", ms") || cell.ends_with(['%', 'B']);
+                let named = column.ends_with(" ms") || cell.ends_with(['%', 'B']);
                 assert!(of_itself || named, "{path}: {cell} below {column:?}");
                 seen += 1;
             }
@@ -323,23 +323,32 @@ fn runs_whose_saves_differ_in_kind_are_rows_of_their_own() {
 }
 
 #[test]
-fn the_heading_of_what_is_set_apart_counts_copies_on_their_own_as_the_links_do() {
+fn every_page_says_the_same_number_for_what_is_set_apart_and_the_rows_are_as_many() {
     let folder = tempfile::tempdir().unwrap();
-    let claims = |link: &str, heading: &str| {
-        let page = &site_of(folder.path())["apart.html"];
-        assert!(page.contains(&format!("Set apart: {link}")), "{link}");
+    let claims = |count: usize, heading: &str| {
+        let entries = read_folder(folder.path()).unwrap();
+        let pages = site_of(folder.path());
+        for (path, page) in pages.iter().filter(|(path, _)| path.ends_with(".html")) {
+            assert!(page.contains(&format!("Set apart: {count}<")), "{path}");
+        }
+        let page = &pages["apart.html"];
         assert!(page.contains(&format!("<h1>{heading}</h1>")), "{heading} is not in {page}");
+        let rows = rows_of(page).into_iter().filter(|row| row[0].ends_with(".json")).count();
+        assert_eq!(rows, count);
+        let good = entries.iter().filter(|entry| entry.is_good()).count();
+        assert_eq!(good + count, entries.len());
     };
     put(folder.path(), "a.json", &sample::quick());
-    claims("0", "Every file counts: nothing is set apart.");
+    claims(0, "Every file counts: nothing is set apart.");
     put(folder.path(), "b.json", &sample::quick());
-    claims("0", "Nothing is set apart but copies: 1 file.");
+    claims(1, "1 file is set apart: 1 copy.");
     std::fs::write(folder.path().join("c.json"), "{}").unwrap();
-    claims("1", "1 file is set apart, with the reason, and copies: 1 file.");
+    claims(2, "2 files are set apart: 1 unreadable, 1 copy.");
     std::fs::write(folder.path().join("d.json"), "{}").unwrap();
-    claims("2", "2 files are set apart, each with its reason, and copies: 1 file.");
-    std::fs::remove_file(folder.path().join("b.json")).unwrap();
-    claims("2", "2 files are set apart, each with its reason.");
+    claims(3, "3 files are set apart: 2 unreadable, 1 copy.");
+    put(folder.path(), "e.json", &sample::memory());
+    put(folder.path(), "f.json", &sample::quick());
+    claims(5, "5 files are set apart: 2 unreadable, 1 untrusted, 2 copies.");
 }
 
 #[test]

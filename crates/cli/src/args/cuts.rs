@@ -5,11 +5,11 @@ use clap::{Args, ValueEnum};
 pub struct CutsArgs {
     /// lab:PROFILE+FS[,OPTION]..., e.g. lab:nexus5-2013+ext4,nobarrier
     pub target: String,
-    /// SQLite's journal mode
-    #[arg(long, value_enum, default_value_t = JournalArg::Delete)]
+    /// SQLite's journal mode: delete, truncate, persist or wal
+    #[arg(hide_possible_values = true, long, value_name = "MODE", value_enum, default_value_t = JournalArg::Delete)]
     pub journal: JournalArg,
-    /// SQLite's synchronous
-    #[arg(long, value_enum, default_value_t = SynchronousArg::Full)]
+    /// SQLite's synchronous: extra, full or normal
+    #[arg(hide_possible_values = true, long, value_name = "MODE", value_enum, default_value_t = SynchronousArg::Full)]
     pub synchronous: SynchronousArg,
     /// Number of power cuts
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]

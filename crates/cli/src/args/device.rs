@@ -26,35 +26,35 @@ pub struct ServeArgs {
     /// Size of the device, e.g. 8GB [default: the profile's]
     #[arg(long)]
     pub size: Option<Bytes>,
-    /// State of its flash: new, full, or aged:12mo at 20 GB a day [default: new]
+    /// new, full, or aged:12mo at 20 GB a day [default: new]
     #[arg(long)]
     pub state: Option<Age>,
-    /// Address for clients: unix:PATH, tcp:PORT or tcp:ADDRESS:PORT [default: a socket]
+    /// unix:PATH or tcp:[ADDRESS:]PORT [default: a socket]
     #[arg(long, value_name = "WHERE")]
     pub listen: Option<Listen>,
     /// Seed of every random choice
-    #[arg(long, default_value_t = 1)]
+    #[arg(hide_short_help = true, long, default_value_t = 1)]
     pub seed: u64,
-    /// File for its data, with the state of its flash beside it [default: in memory]
+    /// File for its data and state [default: in memory]
     #[arg(long, value_name = "FILE")]
     pub store: Option<PathBuf>,
     /// Initial content; not with an existing --store
-    #[arg(long, value_name = "FILE")]
+    #[arg(hide_short_help = true, long, value_name = "FILE")]
     pub image: Option<PathBuf>,
-    /// Factor by which its time runs faster than real time
-    #[arg(long, value_name = "X", default_value = "1")]
+    /// Times faster than real time
+    #[arg(hide_short_help = true, long, value_name = "X", default_value = "1")]
     pub time_scale: TimeScale,
     /// Control socket [default: beside the socket of --listen]
-    #[arg(long, value_name = "SOCKET")]
+    #[arg(hide_short_help = true, long, value_name = "SOCKET")]
     pub control: Option<PathBuf>,
     /// Certificates for clients on other machines, as nbdkit's --tls-certificates
-    #[arg(long, value_name = "DIR", conflicts_with = "tls_psk")]
+    #[arg(hide_short_help = true, long, value_name = "DIR", conflicts_with = "tls_psk")]
     pub tls_certificates: Option<PathBuf>,
     /// Keys for clients on other machines, as nbdkit's --tls-psk
-    #[arg(long, value_name = "FILE")]
+    #[arg(hide_short_help = true, long, value_name = "FILE")]
     pub tls_psk: Option<PathBuf>,
     /// The nbdkit plugin [default: beside this program]
-    #[arg(long, value_name = "FILE", env = "FLASHLAG_NBD_PLUGIN")]
+    #[arg(hide_short_help = true, long, value_name = "FILE", env = "FLASHLAG_NBD_PLUGIN")]
     pub plugin: Option<PathBuf>,
 }
 
@@ -69,7 +69,7 @@ pub enum DeviceAction {
         #[arg(long, value_enum, default_value_t = StatFormat::Text)]
         format: StatFormat,
     },
-    /// Cut a device's power: writes that were not flushed are lost in whole or in part
+    /// Cut a device's power: what was not flushed is lost in part
     Cut(CutArgs),
     /// Restore a device's power after `cut --stay-off`
     On {

@@ -2,6 +2,7 @@
 
 mod cuts;
 mod device;
+mod help;
 mod limits;
 #[cfg(feature = "site")]
 mod store;
@@ -16,11 +17,13 @@ use flashlag_commands::{RunWords, label};
 use flashlag_units::Bytes;
 
 use crate::form::Form;
+use help::{AFTER_HELP, CHANGES, EXPLAIN_HELP, PREDICT_HELP};
 
 pub use cuts::{CutsArgs, JournalArg, SynchronousArg};
 pub use device::{
     CutArgs, DeviceAction, DeviceArgs, FaultArgs, FaultWhat, RecordArgs, ServeArgs, StatFormat,
 };
+pub use help::grouped;
 pub use limits::LimitArgs;
 #[cfg(feature = "site")]
 pub use store::{PlaceArgs, SiteArgs, StoreAction, StoreArgs, TableArgs, TableForm, TableName};
@@ -28,49 +31,9 @@ pub use store::{PlaceArgs, SiteArgs, StoreAction, StoreArgs, TableArgs, TableFor
 pub use sweep::SweepArgs;
 pub use trace::{TraceArgs, TraceFormat};
 
-const AFTER_HELP: &str = "\
-Begin with:
-  flashlag run                        measure the storage of this directory, about a minute
-  flashlag run lifecycle --on DIR     new, full, deleted, trimmed: AnandTech's table
-  flashlag compare A.json B.json      two runs side by side, with confidence intervals
-  flashlag run lifecycle --on sim:nexus7-2012 --set protocol=published
-                                      a simulated device beside what AnandTech
-                                      measured on it, in seconds
-  flashlag predict pixel-2016 --change fs=f2fs,nobarrier=on
-                                      the effect of a change, and why
-
-Exit status: 0 done; 1 a --fail-if threshold was crossed; 2 it could not run;
-3 it ran, but a trust check failed; 130 it was stopped by Ctrl-C (143 by SIGTERM).";
-
-const EXPLAIN_HELP: &str = "\
-Nothing is measured or written: of a directory it is read what the system says about the path to
-the disk. As root more can be read. With -v each finding has its ground.
-
-  flashlag explain            what this directory lies on, and what to change about it
-  flashlag explain RUN.json   why that run lagged: in five sentences, layer by layer, by cost
-  flashlag explain adb:       what the phone's storage is made of
-  flashlag explain sim:PROFILE   why a simulated device lags, by the scenario `quick`
-
-What a run did not compare is forecast on the profile that it was simulated on, on --profile, or on
-the nearest built-in one; all forecasts together take 15 s at most.";
-
-const PREDICT_HELP: &str = "\
-Changes:
-  fs=raw|ext4|f2fs|btrfs  nobarrier=on|off  discard=on|off  encrypt=on|off  fuse=on|off
-  fast_commit=on|off
-  journal=wal|delete|truncate|persist|memory|off  sync=extra|full|normal
-  full=90%  age=12mo (at --daily)  idle_maintenance=on|off  spare=512MB  buffer=1MB|none
-  untrimmed=on|off (deleted, not trimmed)  worn=90% (of the rated cycles)
-  or any parameter of the profile: nand.program=1.5ms
-
-On a full device, or one months old, all that is stored is written at random until figures
-are steady, a day's writes (--daily) at least:
-  flashlag predict nexus5-2013 --change full=90%
-Durable 4 KiB writes fall from 1.24 to 0.88 MB/s: collection copies what is stored.";
-
 /// The command line.
 #[derive(Debug, Parser)]
-#[command(name = "flashlag", version, after_help = AFTER_HELP, max_term_width = 92)]
+#[command(name = "flashlag", version, after_long_help = AFTER_HELP, max_term_width = 84)]
 #[command(about = "Measures how flash storage makes a device lag, and whether to believe it")]
 #[command(arg_required_else_help = true)]
 pub struct Cli {
@@ -88,44 +51,44 @@ pub struct Cli {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Run a scenario on a directory's storage, or on a simulated device
+    /// Measure a directory's storage, a phone, a simulated device
     Run(Box<RunArgs>),
-    /// Compare two or more runs, with the confidence interval of each difference
+    /// Compare runs, with confidence intervals
     Compare(CompareArgs),
-    /// Write a run as HTML, Markdown, CSV, TSV, OpenMetrics, Prometheus, fio json+, JSON or text
+    /// Write a run as HTML, Markdown, CSV, fio's JSON, ...
     Report(ReportArgs),
-    /// Say why a run lagged, or what a directory lies on, and what to change
+    /// Say why a run or a directory is slow, and what to change
     Explain(ExplainArgs),
-    /// Say which program writes and which waits for storage, live or from another tool's trace
+    /// Show which programs write to storage and which wait for it
     Trace(TraceArgs),
-    /// Recompute every figure of a run file from the histograms in it
+    /// Recompute every figure of a run file
     Verify(VerifyArgs),
-    /// Write a run without paths, mount sources, command lines and names, to give to others
+    /// Write a run without what is private, to give to others
     Share(ShareArgs),
     #[cfg(feature = "site")]
-    /// Make a static site of a folder of run files: all devices in one table, a page each
+    /// Make a static site of a folder of run files
     Site(SiteArgs),
     #[cfg(feature = "site")]
-    /// Keep the runs of a team in a folder or in PostgreSQL, and query them with SQL
+    /// Keep the runs of a team, and query them with SQL
     Store(StoreArgs),
-    /// Forecast the effect of a change: another filesystem, no barriers, full storage, a year of use
+    /// Forecast the effect of a change, of full storage or of age
     Predict(PredictArgs),
     /// Make a device profile from a measured run
     Fit(FitArgs),
-    /// Simulate every combination of a grid's values, on all cores, into one Parquet table
+    /// Simulate all combinations of a grid into one Parquet table
     #[cfg(feature = "sweep")]
     Sweep(SweepArgs),
-    /// List the simulated devices, show one, or check one against published measurements
+    /// List the simulated devices, show one, or check one
     Profiles(ProfilesArgs),
-    /// Cut the power of a virtual device during saves, many times, and count what was lost
+    /// Cut a virtual device's power and count lost saves
     Cuts(CutsArgs),
-    /// Serve a simulated device to kernels, virtual machines and fio, or control a served one
+    /// Serve a simulated device to kernels, virtual machines and fio
     Device(Box<DeviceArgs>),
-    /// List the built-in scenarios, or show one as a file to start from
+    /// List the built-in scenarios, or show one as a file
     Scenarios(ScenariosArgs),
     /// Print the JSON Schema of run files
     Schema,
-    /// Remove the files of killed runs from a directory, and nothing else
+    /// Remove the files of killed runs, and nothing else
     Clean(CleanArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
@@ -162,57 +125,65 @@ pub struct RunArgs {
     // The list is the program's own, and not written by hand.
     #[arg(default_value = "quick", help = scenario_help())]
     pub scenario: String,
+    /// A directory, sim:PROFILE, lab:PROFILE+FS or adb:
+    ///
     /// The directory whose storage is measured, sim:PROFILE[+FS[,OPTION]...] for a simulated
     /// device, lab:PROFILE+FS[,OPTION]... for a real kernel on a virtual one, or
     /// adb:[SERIAL|all][:PATH] for a phone on a cable, or for all of them
     #[arg(long, value_name = "TARGET", default_value = ".")]
     pub on: String,
-    /// The run file [default: flashlag-run-SCENARIO-TIME.json here]
-    #[arg(help_heading = "Results", short, long, value_name = "RUN.json")]
+    /// The run file [default: its name has the time]
+    ///
+    /// By default it is flashlag-run-SCENARIO-TIME.json in this directory
+    #[arg(short, long, value_name = "RUN.json")]
     pub output: Option<PathBuf>,
     /// The HTML report [default: beside the run file]
-    #[arg(help_heading = "Results", long, value_name = "FILE.html")]
+    #[arg(long, value_name = "FILE.html")]
     pub report: Option<PathBuf>,
     /// Overwrite the files of -o and --report, whatever is in them
-    #[arg(help_heading = "Results", long, conflicts_with = "resume")]
+    #[arg(help_heading = "Results", hide_short_help = true, long, conflicts_with = "resume")]
     pub force: bool,
-    /// Name of the device under test in every view, e.g. 'Card A'
-    #[arg(help_heading = "Results", long, value_name = "NAME", value_parser = label)]
+    /// Name of the device in every view, e.g. 'Card A'
+    #[arg(long, value_name = "NAME", value_parser = label)]
     pub label: Option<String>,
-    /// Change a setting of the scenario (`flashlag scenarios NAME` lists them)
-    #[arg(help_heading = "Procedure", long, value_name = "KEY=VALUE", value_parser = key_value)]
+    /// Change a setting of the scenario
+    ///
+    /// `flashlag scenarios NAME` lists them
+    #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
     pub set: Vec<(String, String)>,
     /// Change a parameter of the simulated device's profile (`flashlag profiles show NAME` lists them)
-    #[arg(help_heading = "Procedure", long, value_name = "KEY=VALUE", value_parser = key_value)]
+    #[arg(help_heading = "Procedure", hide_short_help = true)]
+    #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
     pub parameter: Vec<(String, String)>,
     /// Seed of every random choice
-    #[arg(help_heading = "Procedure", long, default_value_t = 1)]
+    #[arg(help_heading = "Procedure", hide_short_help = true, long, default_value_t = 1)]
     pub seed: u64,
-    /// Run the whole scenario N times, into NAME-1.json, NAME-2.json, …; a simulation with
-    /// consecutive seeds
-    #[arg(help_heading = "Procedure", long, value_name = "N", default_value_t = 1)]
+    /// Run the whole scenario N times
+    ///
+    /// The run files are NAME-1.json, NAME-2.json, …; a simulation is run with consecutive seeds
+    #[arg(long, value_name = "N", default_value_t = 1)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub runs: u32,
     /// Free space that a fill leaves, e.g. 300MB [default: the larger of 5% and 1 GB, a tenth of a small volume; sim: 300 MB]
-    #[arg(help_heading = "Safety", long, value_name = "SIZE")]
+    #[arg(help_heading = "Safety", hide_short_help = true, long, value_name = "SIZE")]
     pub leave: Option<Bytes>,
     /// Never write more than this
-    #[arg(help_heading = "Safety", long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE")]
     pub budget: Option<Bytes>,
     /// Do not ask before writing more than 4 GB
-    #[arg(help_heading = "Safety", long)]
+    #[arg(long)]
     pub yes: bool,
     /// Resume the run in the file given by -o, at its next phase
-    #[arg(help_heading = "Procedure", long, requires = "output")]
+    #[arg(help_heading = "Procedure", hide_short_help = true, long, requires = "output")]
     pub resume: bool,
     /// Read back everything written and check every byte
-    #[arg(help_heading = "Procedure", long)]
+    #[arg(help_heading = "Procedure", hide_short_help = true, long)]
     pub verify: bool,
     /// Charge and heat
     #[command(flatten)]
     pub limits: LimitArgs,
-    /// Exit with 1 if a figure crosses a limit, e.g. 'rand_write_4k.p99>20ms'
-    #[arg(help_heading = "Results", long, value_name = "PHASE.METRIC>VALUE")]
+    /// Exit with 1 if a figure crosses it: 'rand_write_4k.p99>20ms'
+    #[arg(long, value_name = "LIMIT")]
     pub fail_if: Vec<String>,
 }
 
@@ -241,12 +212,14 @@ pub struct CompareArgs {
     /// The runs of the other side, e.g. those made before a change, with those made after it as RUN
     #[arg(long, num_args = 1.., value_name = "RUN")]
     pub against: Vec<PathBuf>,
-    /// Name of a side, in order, the other side first: one for each side, or one for each run
+    /// Name of a side, in order, the other side first
+    ///
+    /// One for each side, or one for each run
     #[arg(long = "label", value_name = "NAME", value_parser = label)]
     pub labels: Vec<String>,
     /// Compare although the scenarios differ; overwrite the files of -o and --report, whatever is in
     /// them
-    #[arg(long)]
+    #[arg(hide_short_help = true, long)]
     pub force: bool,
     /// Output file; `-` is standard output
     #[arg(short, long, default_value = "-", value_name = "FILE")]
@@ -257,12 +230,14 @@ pub struct CompareArgs {
     /// Also write the comparison as an HTML page
     #[arg(long, value_name = "FILE.html")]
     pub report: Option<PathBuf>,
-    /// Exit with 1 if a figure of the second side is surely slower than the first side's by more than
-    /// this share, e.g. 5%: if its whole 95% interval is
+    /// Exit with 1 if a figure is surely slower by more than this, e.g. 5%
+    ///
+    /// A figure of the second side is surely slower than the first side's by more than this share if its
+    /// whole 95% interval is
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub fail_if_slower: Option<f64>,
     /// Also write JUnit XML: a test for each figure, which fails where --fail-if-slower would (default: 0%)
-    #[arg(long, value_name = "FILE.xml")]
+    #[arg(hide_short_help = true, long, value_name = "FILE.xml")]
     pub junit: Option<PathBuf>,
 }
 
@@ -319,7 +294,7 @@ pub struct ShareArgs {
 
 /// `flashlag explain`
 #[derive(Debug, Args)]
-#[command(after_help = EXPLAIN_HELP)]
+#[command(after_long_help = EXPLAIN_HELP)]
 pub struct ExplainArgs {
     /// A run file, a directory on the storage in question, a phone, or a simulated device
     #[arg(value_name = "RUN.json|DIR|adb:[SERIAL][:DIR]|sim:PROFILE", default_value = ".")]
@@ -337,15 +312,19 @@ pub struct ExplainArgs {
 
 /// `flashlag predict`
 #[derive(Debug, Args)]
-#[command(after_help = PREDICT_HELP)]
+#[command(after_long_help = PREDICT_HELP, after_help = CHANGES)]
 pub struct PredictArgs {
     /// A simulated run, or a profile: a name (`flashlag profiles`) or a TOML file
     #[arg(value_name = "RUN|PROFILE")]
     pub subject: String,
-    /// Changes, each on top of those before it: full=90%,fs=f2fs (see below)
+    /// Changes, each on top of those before it
+    ///
+    /// For example full=90%,fs=f2fs (see below)
     #[arg(long, value_name = "KEY=VALUE,...", required_unless_present = "sweep")]
     pub change: Vec<String>,
-    /// Figures at fill levels ten points apart: full=10%..95%
+    /// Figures at fill levels ten points apart
+    ///
+    /// For example full=10%..95%
     #[arg(long, value_name = "full=A..B")]
     pub sweep: Option<String>,
     /// Filesystem and options before the first change [default: the profile's]
@@ -355,10 +334,11 @@ pub struct PredictArgs {
     #[arg(long, value_name = "SIZE", default_value = "5GB")]
     pub daily: Bytes,
     /// Number of seeds to average [default: 3 with age=, else 1]
+    #[arg(hide_short_help = true)]
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=100))]
     pub seeds: Option<u64>,
     /// Use a run although it failed a trust check or has too few operations
-    #[arg(long)]
+    #[arg(hide_short_help = true, long)]
     pub force: bool,
 }
 
@@ -385,10 +365,10 @@ pub struct FitArgs {
     #[arg(long, value_name = "KEY", value_delimiter = ',')]
     pub only: Vec<String>,
     /// Maximum number of simulations
-    #[arg(long, default_value_t = 3000)]
+    #[arg(hide_short_help = true, long, default_value_t = 3000)]
     pub simulations: usize,
     /// Number of starting points of the search
-    #[arg(long, default_value_t = 3)]
+    #[arg(hide_short_help = true, long, default_value_t = 3)]
     pub starts: usize,
 }
 

@@ -4,7 +4,7 @@ use clap::{Args, Subcommand, ValueEnum};
 
 /// `flashlag site`
 #[derive(Debug, Args)]
-#[command(after_help = SITE_HELP)]
+#[command(after_long_help = SITE_HELP)]
 pub struct SiteArgs {
     /// A folder of run files; folders within it are looked through too
     #[arg(value_name = "RUNS")]
@@ -56,7 +56,7 @@ pub enum StoreAction {
         form: TableArgs,
     },
     /// Print what a SQL statement selects from the tables runs and phases
-    #[command(after_help = QUERY_HELP)]
+    #[command(after_long_help = QUERY_HELP)]
     Query {
         /// The store
         #[command(flatten)]
@@ -65,8 +65,9 @@ pub enum StoreAction {
         #[arg(conflicts_with_all = ["from", "columns", "condition"])]
         #[arg(required_unless_present_any = ["from", "columns", "condition"])]
         sql: Option<String>,
-        /// The table: runs, or phases with device, kind, filesystem, age, standing, scenario and
-        /// started of their runs
+        /// The table: a row a run, or a row a test
+        ///
+        /// Phases have device, kind, filesystem, age, standing, scenario and started of their runs
         #[arg(long, value_name = "TABLE", default_value = "phases")]
         from: TableName,
         /// Columns [default: all]
@@ -83,7 +84,7 @@ pub enum StoreAction {
 
 const QUERY_HELP: &str = "\
 For instance:
-  flashlag store query --columns device,filesystem,p99_ns --where \"name = 'save_wal'\"
+  flashlag store query --columns device,p99_ns --where \"name = 'save_wal'\"
   flashlag store query \"SELECT device, count(*) FROM runs GROUP BY device\"
 
 docs/store.md lists the columns of both tables.";

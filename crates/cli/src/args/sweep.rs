@@ -18,7 +18,7 @@ says why, and each row has the command that repeats its point. On a cluster:
 
 /// `flashlag sweep`
 #[derive(Debug, Args)]
-#[command(after_help = AFTER_HELP)]
+#[command(after_long_help = AFTER_HELP)]
 pub struct SweepArgs {
     /// The grid, a TOML file
     #[arg(value_name = "GRID.toml")]

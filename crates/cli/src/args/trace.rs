@@ -9,19 +9,24 @@ use flashlag_live::SourceChoice;
 use flashlag_trace::{Columns, InputFormat};
 use flashlag_units::Nanos;
 
+const SHORT: &str = "\
+  flashlag trace                    what is written to all storage, until Ctrl-C
+  flashlag trace -- sqlite3 app.db  what a command writes, and all that it starts
+  flashlag trace --from app.strace  what another tool has recorded";
+
 const HELP: &str = "\
 Recording:
-  flashlag trace                       what is written to all storage, until Ctrl-C; as root
-  flashlag trace DIR --for 30s         to the filesystem of a directory
-  flashlag trace -- sqlite3 app.db     by a command and all that it starts
-  flashlag trace adb: --for 10s        on a phone on a cable: its own atrace, without root
+  flashlag trace                    what is written to all storage, until Ctrl-C
+  flashlag trace DIR --for 30s      to the filesystem of a directory
+  flashlag trace -- sqlite3 app.db  by a command and all that it starts
+  flashlag trace adb: --for 10s     on a phone on a cable, by atrace: no root
 
-It takes the best source that it may use, says which, and what is lost: eBPF, the
-kernel's tracepoints (tracefs), events of files (fanotify). Without root only counters of
-processes and disks are shown, without files and waits.
+flashlag takes the best source that it may use, and says which and what is lost:
+eBPF, the kernel's tracepoints (tracefs), events of files (fanotify). Without root
+it shows only counters of processes and disks, without files and waits.
 
-Read with --from are text of blkparse, ftrace, atrace (systrace's page too) and strace,
-Perfetto traces, lists of system calls as Mobibench's, and tables of block requests.
+--from reads text of blkparse, ftrace, atrace (systrace's page too), perf, strace,
+Perfetto traces, lists of system calls as Mobibench's, tables of block requests.
 
   strace -f -tt -T -y -o app.strace COMMAND           records one
   flashlag trace --from t.csv --columns 'time:us,op,offset:bytes,size:bytes,-'
@@ -33,43 +38,45 @@ Perfetto traces, lists of system calls as Mobibench's, and tables of block reque
 
 /// `flashlag trace`
 #[derive(Debug, Args)]
-#[command(after_help = HELP)]
+#[command(after_help = SHORT, after_long_help = HELP)]
 pub struct TraceArgs {
-    /// Record what is written to the filesystem of this path, or on a phone (adb:[SERIAL])
+    /// Record what is written to this path's filesystem, or on a phone (adb:)
     #[arg(value_name = "PATH")]
     pub path: Option<String>,
     /// How long to record [default: until Ctrl-C, or until the command ends]
     #[arg(long = "for", value_name = "TIME")]
     pub time: Option<Nanos>,
     /// Where events come from; auto is the first of the others that can be used
-    #[arg(long, value_name = "SOURCE", default_value = "auto", value_parser = sources())]
+    #[arg(hide_short_help = true, long, value_name = "SOURCE", default_value = "auto", value_parser = sources())]
     pub source: SourceChoice,
     /// Mount tracefs while recording, if the source needs it and it is not mounted
-    #[arg(long)]
+    #[arg(hide_short_help = true, long)]
     pub mount_tracefs: bool,
     /// Record reads too
     #[arg(long)]
     pub reads: bool,
-    /// A file of another tool, or of flashlag; may be compressed by gzip. `-` is standard input
+    /// A file of another tool, or of flashlag
+    ///
+    /// It may be compressed by gzip; `-` is standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["path", "time", "source", "mount_tracefs", "reads", "command"])]
     pub from: Option<PathBuf>,
     /// Format of that file [default: by its beginning]
-    #[arg(long, value_name = "FORMAT", value_parser = input_formats(), requires = "from")]
+    #[arg(hide_short_help = true, long, value_name = "FORMAT", value_parser = input_formats(), requires = "from")]
     pub from_format: Option<InputFormat>,
     /// What the columns of a table hold: time:s,op,offset:bytes,size:bytes,latency:us
-    #[arg(long, value_name = "LIST", requires = "from")]
+    #[arg(hide_short_help = true, long, value_name = "LIST", requires = "from")]
     pub columns: Option<Columns>,
     /// Write the trace to this file; `-` is standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Format of -o
-    #[arg(long, value_enum, default_value_t = TraceFormat::Jsonl, requires = "output")]
+    #[arg(hide_short_help = true, long, value_enum, default_value_t = TraceFormat::Jsonl, requires = "output")]
     pub format: TraceFormat,
     /// Print the table as JSON
     #[arg(long)]
     pub json: bool,
     /// Overwrite the file of -o, whatever is in it
-    #[arg(long, requires = "output")]
+    #[arg(hide_short_help = true, long, requires = "output")]
     pub force: bool,
     /// Run this command, and record it and what it starts
     #[arg(last = true, value_name = "COMMAND")]

@@ -24,10 +24,11 @@ pub fn site(args: &SiteArgs) -> Result<Exit> {
     notes(&args.runs, &entries);
     let good = entries.iter().filter(|entry| entry.is_good()).count();
     say::line(&format!(
-        "{}: {} of {} files count; {} pages and tables, {}",
+        "{}: {} of {} files count, {} set apart; {} pages and tables, {}",
         args.output.join("index.html").display(),
         count(good as u64),
         count(entries.len() as u64),
+        count((entries.len() - good) as u64),
         count(written.files as u64),
         Bytes(written.bytes)
     ))?;

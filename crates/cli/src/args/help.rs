@@ -1,0 +1,171 @@
+//! The help of the program as a whole: commands in groups; `-h` fits a terminal of 24 lines.
+
+use clap::Command;
+
+/// Commands by what they are for. The last group is listed by name alone in the short help.
+const GROUPS: [(&str, &[&str]); 6] = [
+    ("Measure", &["run", "trace"]),
+    ("Compare and report", &["compare", "report", "verify", "share"]),
+    ("Explain", &["explain"]),
+    ("Forecast", &["predict", "fit", "profiles"]),
+    ("Many runs", &["site", "store", "sweep"]),
+    ("More", &["cuts", "device", "scenarios", "schema", "clean", "completions", "help"]),
+];
+
+const TEMPLATE: &str =
+    "{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}Options:\n{options}{after-help}";
+
+pub(super) const AFTER_HELP: &str = "\
+Begin with:
+  flashlag run                     measure the storage of this directory: a minute
+  flashlag run lifecycle --on DIR  new, full, deleted, trimmed: AnandTech's table
+  flashlag compare A.json B.json   two runs side by side, with confidence intervals
+  flashlag run lifecycle --on sim:nexus7-2012 --set protocol=published
+                                   a simulated device beside what AnandTech
+                                   measured on it, in seconds
+  flashlag predict pixel-2016 --change fs=f2fs,nobarrier=on
+                                   the effect of a change, and why
+
+Exit status: 0 done; 1 a --fail-if limit was crossed; 2 it could not run;
+3 it ran, but a trust check failed; 130 it was stopped by Ctrl-C (143 by SIGTERM).";
+
+pub(super) const EXPLAIN_HELP: &str = "\
+Nothing is measured or written: of a directory, flashlag reads what the system
+says about the path to the disk. Root can read more. With -v each finding has its
+ground.
+
+  flashlag explain              what this directory lies on, and what to change
+  flashlag explain RUN.json     why that run lagged, layer by layer, by cost
+  flashlag explain adb:         what the phone's storage is made of
+  flashlag explain sim:PROFILE  why a simulated device lags in the scenario `quick`
+
+An effect that the run did not measure is forecast on the profile that it was
+simulated on, on --profile, or on the nearest built-in one. All forecasts together
+take 15 s at most.";
+
+pub(super) const CHANGES: &str = "\
+Changes: fs=f2fs, nobarrier=on, fuse=off, journal=wal, full=90%, age=12mo, ...
+  flashlag predict pixel-2016 --change fs=f2fs,nobarrier=on";
+
+pub(super) const PREDICT_HELP: &str = "\
+Changes:
+  fs=raw|ext4|f2fs|btrfs  nobarrier=on|off  discard=on|off  encrypt=on|off
+  fuse=on|off  fast_commit=on|off
+  journal=wal|delete|truncate|persist|memory|off  sync=extra|full|normal
+  full=90%  age=12mo (at --daily)  idle_maintenance=on|off  spare=512MB
+  buffer=1MB|none  worn=90% (of the rated cycles)
+  untrimmed=on|off (deleted, not trimmed)
+  or any parameter of the profile: nand.program=1.5ms
+
+On a full device, or one months old, all that is stored is written at random until
+figures are steady, a day's writes (--daily) at least:
+  flashlag predict nexus5-2013 --change full=90%
+Durable 4 KiB writes fall from 1.24 to 0.88 MB/s: collection copies what is stored.";
+
+/// The command line with its commands listed in groups instead of one list.
+pub fn grouped(command: Command) -> Command {
+    let mut built = command.clone();
+    built.build();
+    let (short, long) = (short(&built), long(&built));
+    command.before_help(short).before_long_help(long).help_template(TEMPLATE)
+}
+
+/// A line for each command, with the name of its group before the first; the last group in one line.
+fn short(command: &Command) -> String {
+    let mut lines = Vec::new();
+    for (group, names) in GROUPS {
+        let names = present(command, names);
+        if group == "More" {
+            let names: Vec<&str> = names.iter().map(|(name, _)| *name).collect();
+            lines.push(format!("{group:<11}{}", names.join(", ")));
+            continue;
+        }
+        // A long name goes on before the second command.
+        let (first, second) =
+            group.split_once(' ').filter(|_| group.len() > 10).unwrap_or((group, ""));
+        let heads = [first, second].into_iter().chain(std::iter::repeat(""));
+        let line =
+            |(head, (name, about)): (&str, &(&str, String))| format!("{head:<11}{name:<10}{about}");
+        lines.extend(heads.zip(&names).map(line));
+    }
+    lines.join("\n")
+}
+
+/// Each group below its name.
+fn long(command: &Command) -> String {
+    let group = |(group, names): &(&str, &[&str])| {
+        let names = present(command, names);
+        let lines: Vec<String> =
+            names.iter().map(|(name, about)| format!("  {name:<13}{about}")).collect();
+        format!("{group}:\n{}", lines.join("\n"))
+    };
+    GROUPS.iter().map(group).collect::<Vec<_>>().join("\n\n")
+}
+
+/// The commands of these names that this program was built with, with what they do.
+fn present<'n>(command: &Command, names: &[&'n str]) -> Vec<(&'n str, String)> {
+    let about = |name: &&'n str| {
+        let found = command.find_subcommand(name)?;
+        Some((*name, found.get_about().map(ToString::to_string).unwrap_or_default()))
+    };
+    names.iter().filter_map(about).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn every_command_that_is_not_hidden_stands_in_one_group() {
+        let mut command = crate::args::Cli::command();
+        command.build();
+        let mut shown: Vec<&str> = command
+            .get_subcommands()
+            .filter(|command| !command.is_hide_set())
+            .map(Command::get_name)
+            .collect();
+        let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| *names).copied().collect();
+        shown.sort_unstable();
+        grouped.sort_unstable();
+        assert_eq!(grouped, shown);
+    }
+
+    /// The short help of a command and of those below it, by name, as a terminal of 80 columns has it.
+    fn short_helps(command: &Command, above: &str, helps: &mut Vec<(String, String)>) {
+        let name = format!("{above} {}", command.get_name());
+        helps.push((name.clone(), command.clone().term_width(80).render_help().to_string()));
+        let below = command.get_subcommands().filter(|it| !it.is_hide_set());
+        below.filter(|it| it.get_name() != "help").for_each(|it| short_helps(it, &name, helps));
+    }
+
+    #[test]
+    fn what_follows_the_options_is_no_wider_than_the_help_itself() {
+        let mut commands = vec![crate::args::Cli::command()];
+        while let Some(command) = commands.pop() {
+            let after = command.get_after_long_help().map(ToString::to_string).unwrap_or_default();
+            let wide = after.lines().find(|line| line.chars().count() > 84);
+            assert_eq!(wide, None, "{}", command.get_name());
+            commands.extend(command.get_subcommands().cloned());
+        }
+    }
+
+    #[test]
+    fn the_short_help_of_every_command_fits_a_terminal() {
+        let mut command = grouped(crate::args::Cli::command());
+        command.build();
+        let mut helps = Vec::new();
+        short_helps(&command, "", &mut helps);
+        assert!(helps.len() > 25, "{}", helps.len());
+        let too_large = |help: &String| {
+            help.lines().count() > 24 || help.lines().any(|line| line.chars().count() > 80)
+        };
+        helps.retain(|(_, help)| too_large(help));
+        let all: Vec<String> = helps
+            .iter()
+            .map(|(name, help)| format!("{name}: {} lines\n{help}", help.lines().count()))
+            .collect();
+        assert!(all.is_empty(), "{}", all.join("\n"));
+    }
+}
