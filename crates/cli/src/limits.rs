@@ -1,6 +1,8 @@
 //! Limits of this process that are too low to work in: found before anything begins, since a lack of memory
 //! in its middle ends a program by a signal.
 
+use std::os::unix::process::CommandExt;
+
 use flashlag_units::Bytes;
 use rustix::process::{Resource, getrlimit};
 
@@ -9,6 +11,24 @@ const STACK: u64 = 4 << 20;
 const OWN_STACK: usize = 8 << 20;
 /// What a measurement or a simulation takes beside the program itself, at least.
 const MEMORY: u64 = 64 << 20;
+
+/// Address space from which on the allocator may take as much of it as it likes.
+const ROOM: u64 = 4 << 30;
+/// The variable by which glibc's allocator is limited; it is read when a program starts.
+const ARENAS: &str = "MALLOC_ARENA_MAX";
+
+/// Starts the program again with one arena where `ulimit -v` limits its address space: glibc reserves 64 MB of
+/// it for each thread and takes 128 MB for a moment, in which any other thread's allocation fails.
+pub fn with_one_arena() {
+    let is_limited = getrlimit(Resource::As).current.is_some_and(|limit| limit < ROOM);
+    if !cfg!(target_env = "gnu") || !is_limited || std::env::var_os(ARENAS).is_some() {
+        return;
+    }
+    let mut words = std::env::args_os();
+    let (Some(name), Ok(program)) = (words.next(), std::env::current_exe()) else { return };
+    // It returns only if it fails: then the program goes on as it is.
+    let _ = std::process::Command::new(program).arg0(name).args(words).env(ARENAS, "1").exec();
+}
 
 /// Runs all of the program, in a thread with a stack of its own where `ulimit -s` leaves too little.
 pub fn with_enough_stack(all: fn() -> std::process::ExitCode) -> std::process::ExitCode {

@@ -21,6 +21,7 @@ use args::{Cli, Command};
 use exit::Exit;
 
 fn main() -> std::process::ExitCode {
+    limits::with_one_arena();
     limits::with_enough_stack(all)
 }
 
