@@ -77,6 +77,11 @@ class Server:
                 "p99": percentile["99.000000"] / 1e3}
 
 
+def shown(value):
+    """Four significant digits; from 1,000 on whole numbers."""
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
+
+
 def apart():
     """Words that keep other programs from disturbing: as near to a quiet machine as a busy one is."""
     return ["chrt", "--fifo", "10"] if os.geteuid() == 0 and shutil.which("chrt") else []
@@ -102,7 +107,7 @@ def beside_memory(folder, runs, seconds):
             verdict = f"{bar}: {'met' if ratio >= 0.9 else 'missed'}" if bar else ""
             name = {"CPU": "server's CPU, µs/op", "p50": "p50, µs", "p99": "p99, µs"}
             lines.append(f"| {depth if figure == 'ops/s' else ''} | {name.get(figure, figure)} | "
-                         f"{mine:,.4g} | {theirs:,.4g} | {ratio:.2f} × | {verdict} |")
+                         f"{shown(mine)} | {shown(theirs)} | {ratio:.2f} × | {verdict} |")
     return lines
 
 
