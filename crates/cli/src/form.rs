@@ -11,9 +11,9 @@ use flashlag_runner::OutputKind;
 use flashlag_schema::Run;
 use flashlag_views::{Comparison, Gate};
 
-use crate::load::name_of;
 use crate::say;
 use crate::terminal::Terminal;
+use flashlag_commands::name_of;
 
 /// An output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

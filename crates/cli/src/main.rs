@@ -6,7 +6,6 @@ mod command;
 mod exit;
 mod form;
 mod limits;
-mod load;
 mod observer;
 mod results;
 mod say;

@@ -3,8 +3,9 @@ use flashlag_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
 use crate::command::{Command, FlashError, Timing};
+use crate::die::Dies;
 use crate::front::{Front, Store};
-use crate::hybrid::{CachedMap, Dies, Layout, LogBlockStore};
+use crate::hybrid::{CachedMap, Layout, LogBlockStore};
 use crate::nand::Nand;
 use crate::page_map::{PageStore, Shape};
 use crate::past::Past;

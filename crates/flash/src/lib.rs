@@ -57,6 +57,7 @@ mod batch;
 mod command;
 mod content;
 mod device;
+mod die;
 mod flash;
 mod front;
 mod ftl;

@@ -1,10 +1,9 @@
 use anyhow::Result;
-use flashlag_commands::FitWords;
+use flashlag_commands::{FitWords, name_of, run_from};
 use flashlag_runner::{Destination, OutputKind};
 
 use crate::args::FitArgs;
 use crate::exit::Exit;
-use crate::load::{name_of, run_from};
 use crate::say;
 use crate::signals::stop_flag;
 use crate::simulator::simulations;

@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use flashlag_commands::compared;
+use flashlag_commands::{compared, run_from};
 use flashlag_report::{Chart, Theme};
 use flashlag_schema::Run;
 
@@ -9,7 +9,6 @@ use super::compare::place_of;
 use crate::args::ReportArgs;
 use crate::exit::Exit;
 use crate::form::Form;
-use crate::load::run_from;
 use crate::say;
 use crate::terminal::Terminal;
 

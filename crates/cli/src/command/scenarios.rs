@@ -6,9 +6,9 @@ use flashlag_schema::scenario::Scenario;
 
 use crate::args::{ScenarioFormat, ScenariosArgs};
 use crate::exit::Exit;
-use crate::load::scenario_text;
 use crate::say;
 use crate::terminal::Terminal;
+use flashlag_commands::scenario_text;
 
 /// Lists the built-in scenarios, or prints one as a file.
 pub fn scenarios(args: &ScenariosArgs, terminal: &Terminal) -> Result<Exit> {

@@ -8,8 +8,8 @@ use flashlag_share::Shared;
 use super::compare::place_of;
 use crate::args::ShareArgs;
 use crate::exit::Exit;
-use crate::load::{name_of, run_from};
 use crate::say;
+use flashlag_commands::{name_of, run_from};
 
 /// Writes runs without what is private in them, after showing what goes and what stays.
 pub fn share(args: &ShareArgs) -> Result<Exit> {

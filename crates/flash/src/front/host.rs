@@ -7,9 +7,8 @@ use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::SeedableRng;
 use serde::{Deserialize, Serialize};
 
-use super::line::Line;
 use super::queue::CommandQueue;
-use super::rate::Rate;
+use crate::die::{Line, Rate};
 
 /// Kind of a command, which decides its overhead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,8 +5,9 @@ use flashlag_stats::Wait;
 use flashlag_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
-use super::store::{DieWork, Store};
+use super::store::Store;
 use crate::address::{Die, Unit};
+use crate::die::DieWork;
 
 /// Pages of the map that changed since they were written.
 ///

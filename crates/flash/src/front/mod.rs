@@ -19,10 +19,8 @@ mod commands;
 mod host;
 mod idle;
 mod journal;
-mod line;
 mod power;
 mod queue;
-mod rate;
 mod read;
 mod slc;
 mod store;
@@ -33,7 +31,4 @@ pub(crate) mod units;
 mod write;
 
 pub(crate) use commands::Front;
-pub(crate) use line::Line;
-pub(crate) use rate::Rate;
-
-pub(crate) use store::{DieWork, Store, UnitWrite};
+pub(crate) use store::{Store, UnitWrite};

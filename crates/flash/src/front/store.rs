@@ -3,6 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::address::{Die, Unit};
 use crate::command::FlashError;
+use crate::die::DieWork;
 use crate::power::WordLine;
 use crate::trace::Trace;
 
@@ -64,15 +65,4 @@ pub(crate) trait Store {
     fn trace(&mut self) -> Option<&mut Trace> {
         None
     }
-}
-
-/// An operation on a die with a time of its own; its bytes are transferred in addition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum DieWork {
-    /// Reads pages of all planes.
-    Read { time: Nanos, bytes: u64 },
-    /// Programs pages of all planes.
-    Program { time: Nanos, bytes: u64 },
-    /// Erases a block of all planes.
-    Erase { time: Nanos },
 }

@@ -7,7 +7,8 @@ use super::host_map::HostMap;
 use super::map_cache::{Lookup, MapCache};
 use crate::address::{Die, Unit};
 use crate::command::FlashError;
-use crate::front::{DieWork, Store, UnitWrite};
+use crate::die::DieWork;
+use crate::front::{Store, UnitWrite};
 use crate::power::WordLine;
 use crate::trace::Trace;
 

@@ -4,16 +4,7 @@ use serde::{Deserialize, Serialize};
 use super::medium::Shape;
 use crate::address::{Block, Die, Page, Slot};
 use crate::command::FlashError;
-
-/// Place of a program on the flash.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Spot {
-    pub(crate) die: Die,
-    /// Block of the die, all planes together.
-    pub(crate) block: Block,
-    /// Page of the block, all planes together.
-    pub(crate) page: Page,
-}
+use crate::die::Spot;
 
 /// Layout of a log-block map's blocks on the dies.
 ///

@@ -3,48 +3,13 @@ use flashlag_units::{Nanos, never};
 use serde::{Deserialize, Serialize};
 
 use super::fast::{Fast, Logs};
-use super::layout::{Layout, Spot};
+use super::layout::Layout;
 use super::medium::{Medium, Merges, Place, merging};
-use crate::address::{Block, Die, Slot, Unit};
+use crate::address::{Block, Slot, Unit};
 use crate::command::FlashError;
-use crate::front::{DieWork, UnitWrite};
-use crate::power::WordLine;
+use crate::die::Dies;
+use crate::front::UnitWrite;
 use crate::trace::Trace;
-
-/// The dies that a log-block map works on. Calls return the end of their work.
-pub(crate) trait Dies {
-    /// Reads a page of all planes and transfers `bytes` of it.
-    fn read(&mut self, at: Nanos, spot: Spot, bytes: u64) -> Nanos;
-
-    /// Programs a program unit of `bytes`.
-    fn program(&mut self, at: Nanos, spot: Spot, bytes: u64) -> Nanos;
-
-    /// Erases a block of all planes.
-    fn erase(&mut self, at: Nanos, spot: Spot) -> Nanos;
-
-    /// An operation of the write cache or of a map on flash.
-    fn work(&mut self, at: Nanos, die: Die, work: DieWork) -> Nanos;
-
-    /// The page of a word line that the last program wrote, where that matters.
-    fn word_line(&self) -> Option<WordLine>;
-
-    /// The account of what commands wait for, if one is kept.
-    fn trace(&mut self) -> Option<&mut Trace> {
-        None
-    }
-
-    /// Number of dies.
-    fn count(&self) -> u32;
-
-    /// Ends everything under way.
-    fn power_cut(&mut self, at: Nanos);
-
-    /// Whether the dies can still be written to.
-    ///
-    /// # Errors
-    /// If they are worn out.
-    fn check_wear(&self) -> Result<(), FlashError>;
-}
 
 /// The dies as a [`Medium`].
 struct Slots<'a, D> {

@@ -18,6 +18,5 @@ mod store;
 mod tests;
 
 pub(crate) use cached::CachedMap;
-pub(crate) use layout::{Layout, Spot};
-pub(crate) use log_blocks::Dies;
+pub(crate) use layout::Layout;
 pub(crate) use store::LogBlockStore;

@@ -2,10 +2,11 @@ use flashlag_schema::profile::Model;
 use flashlag_units::Nanos;
 use serde::{Deserialize, Serialize};
 
-use super::log_blocks::{Dies, LogBlocks};
+use super::log_blocks::LogBlocks;
 use crate::address::{Die, Unit};
 use crate::command::FlashError;
-use crate::front::{DieWork, Store, UnitWrite};
+use crate::die::{DieWork, Dies};
+use crate::front::{Store, UnitWrite};
 use crate::power::WordLine;
 use crate::trace::Trace;
 

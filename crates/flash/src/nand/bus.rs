@@ -2,7 +2,7 @@ use flashlag_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
 use crate::address::Die;
-use crate::front::{Line, Rate};
+use crate::die::{Line, Rate};
 
 /// Channels between the controller and the dies. Die d is on channel `d mod channels`, so
 /// consecutive dies are on different channels.

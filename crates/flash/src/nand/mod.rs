@@ -26,8 +26,7 @@ use flashlag_units::Nanos;
 
 use crate::address::{Block, Die, Page};
 use crate::command::FlashError;
-use crate::front::DieWork;
-use crate::hybrid::{Dies, Spot};
+use crate::die::{DieWork, Dies, Spot};
 use crate::power::WordLine;
 use crate::trace::Trace;
 

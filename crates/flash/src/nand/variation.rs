@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::wear::Wear;
 use crate::address::{Block, Die, Page};
-use crate::front::DieWork;
+use crate::die::DieWork;
 
 /// Binary places of a factor.
 const PLACES: u32 = 16;

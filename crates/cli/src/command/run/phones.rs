@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::{Sender, channel};
 
 use anyhow::{Context, Result, bail};
-use flashlag_commands::compared;
+use flashlag_commands::{compared, run_from};
 use flashlag_runner::android;
 use flashlag_schema::RunStatus;
 use flashlag_schema::target::{PhoneChoice, PhoneSpec, TargetSpec};
@@ -16,7 +16,6 @@ use flashlag_term::SideBySide;
 use super::repeats::worse;
 use crate::args::RunArgs;
 use crate::exit::Exit;
-use crate::load::run_from;
 use crate::results::default_output;
 use crate::say;
 use crate::signals::stop_flag;

@@ -9,11 +9,11 @@ use flashlag_schema::{Run, RunStatus};
 use super::once::once;
 use crate::args::RunArgs;
 use crate::exit::Exit;
-use crate::load::run_from;
 use crate::results::default_output;
 use crate::say;
 use crate::terminal::Terminal;
 use crate::typed;
+use flashlag_commands::run_from;
 
 /// Makes the runs one after another, and prints a summary of all. Finished runs are kept and
 /// summarized even if a later one fails.

@@ -10,10 +10,10 @@ use super::once::once;
 use super::repeats::{beside, worse};
 use crate::args::RunArgs;
 use crate::exit::Exit;
-use crate::load::run_from;
 use crate::results::default_output;
 use crate::say;
 use crate::terminal::Terminal;
+use flashlag_commands::run_from;
 
 /// Where every Android has its shared storage, which apps reach through FUSE or sdcardfs.
 const SHARED: &str = "/sdcard";

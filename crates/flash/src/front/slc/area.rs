@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::ring::SlotRing;
 use crate::address::{Die, Unit};
 use crate::command::FlashError;
-use crate::front::store::{DieWork, Store, UnitWrite};
+use crate::die::DieWork;
+use crate::front::store::{Store, UnitWrite};
 
 /// Blocks in SLC mode, written in the order of their pages: slots of one unit each, a page of all
 /// planes on one die after the other.

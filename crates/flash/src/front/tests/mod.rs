@@ -14,9 +14,10 @@ use flashlag_testing::model;
 use flashlag_units::{Bytes, Nanos};
 
 use super::commands::Front;
-use super::store::{DieWork, Store, UnitWrite};
+use super::store::{Store, UnitWrite};
 use crate::address::{Die, Unit};
 use crate::command::{Command, FlashError};
+use crate::die::DieWork;
 use crate::power::WordLine;
 
 const KIB: u64 = 1 << 10;

@@ -5,10 +5,11 @@ use flashlag_units::{Bytes, Nanos};
 
 use crate::address::{Block, Die, Slot, Unit};
 use crate::command::{Command, FlashError};
-use crate::front::{DieWork, Front, Store, UnitWrite};
+use crate::die::{DieWork, Dies, Spot};
+use crate::front::{Front, Store, UnitWrite};
 use crate::hybrid::cached::CachedMap;
-use crate::hybrid::layout::{Layout, Spot};
-use crate::hybrid::log_blocks::{Dies, LogBlocks};
+use crate::hybrid::layout::Layout;
+use crate::hybrid::log_blocks::LogBlocks;
 use crate::hybrid::store::LogBlockStore;
 use crate::power::WordLine;
 
