@@ -55,10 +55,7 @@ impl Adb {
         check_version(&version)?;
         // On its own, since a server that begins keeps what it inherits.
         let started = adb.ask(&["start-server"], QUESTION)?;
-        match started.status.success() {
-            true => Ok(adb),
-            false => Err(refused("start-server", &started)),
-        }
+        if started.status.success() { Ok(adb) } else { Err(refused("start-server", &started)) }
     }
 
     /// The phones that are connected.
@@ -67,9 +64,10 @@ impl Adb {
     /// The adb server does not answer.
     pub fn connected(&self) -> Result<Vec<Connected>, PhoneError> {
         let done = self.ask(&["devices", "-l"], QUESTION)?;
-        match done.status.success() {
-            true => Ok(Connected::list(&done.output)),
-            false => Err(refused("devices", &done)),
+        if done.status.success() {
+            Ok(Connected::list(&done.output))
+        } else {
+            Err(refused("devices", &done))
         }
     }
 
@@ -163,9 +161,10 @@ fn check_version(text: &str) -> Result<(), PhoneError> {
     let found = line.rsplit(' ').next().unwrap_or_default();
     let mut numbers = found.split('.').map(|number| number.parse::<u32>().unwrap_or(0));
     let mut next = || numbers.next().unwrap_or(0);
-    match (next(), next(), next()) < OLDEST {
-        true => Err(PhoneError::OldAdb { found: printable(line) }),
-        false => Ok(()),
+    if (next(), next(), next()) < OLDEST {
+        Err(PhoneError::OldAdb { found: printable(line) })
+    } else {
+        Ok(())
     }
 }
 
@@ -196,9 +195,10 @@ impl AdbPhone {
 
     fn copied(&self, words: &[&str]) -> Result<(), PhoneError> {
         let done = self.ask(words, COPY)?;
-        match done.status.success() {
-            true => Ok(()),
-            false => Err(refused(words.first().copied().unwrap_or_default(), &done)),
+        if done.status.success() {
+            Ok(())
+        } else {
+            Err(refused(words.first().copied().unwrap_or_default(), &done))
         }
     }
 }

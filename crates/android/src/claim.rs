@@ -78,11 +78,10 @@ pub(crate) fn take(
     }
     // A cable that was pulled meanwhile shows with the next question; another host has a mark by then.
     let full = ["No space", "Read-only", "Permission"].iter().any(|why| said.contains(why));
-    match full {
-        true => {
-            let what = format!("making the folder {path}");
-            Err(PhoneError::Command { what, reason: crate::identity::printable(&said) })
-        }
-        false => Ok(None),
+    if full {
+        let what = format!("making the folder {path}");
+        Err(PhoneError::Command { what, reason: crate::identity::printable(&said) })
+    } else {
+        Ok(None)
     }
 }

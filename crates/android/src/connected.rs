@@ -90,9 +90,10 @@ impl Connected {
             None => line.split_once(char::is_whitespace)?,
         };
         let rest = rest.trim_start();
-        let state = match rest.starts_with("no permissions") {
-            true => rest,
-            false => rest.split_whitespace().next()?,
+        let state = if rest.starts_with("no permissions") {
+            rest
+        } else {
+            rest.split_whitespace().next()?
         };
         let model = rest.split_whitespace().find_map(|word| word.strip_prefix("model:"));
         Some(Connected {

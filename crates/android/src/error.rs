@@ -274,9 +274,10 @@ fn there_are(others: &[Connected]) -> String {
 }
 
 fn forms([there, here]: [u32; 2]) -> String {
-    match there == here {
-        true => String::new(),
-        false => format!(" (messages of form {there} there, of form {here} here)"),
+    if there == here {
+        String::new()
+    } else {
+        format!(" (messages of form {there} there, of form {here} here)")
     }
 }
 

@@ -29,9 +29,10 @@ pub fn line(text: &str) -> Result<()> {
 /// Prints data for other programs: unchanged to a file or pipe, without control sequences to a
 /// terminal.
 pub fn data(text: &str) -> Result<()> {
-    match io::stdout().is_terminal() {
-        true => write(&kept(text, Keeps { colors: false, tabs: true })),
-        false => write(text),
+    if io::stdout().is_terminal() {
+        write(&kept(text, Keeps { colors: false, tabs: true }))
+    } else {
+        write(text)
     }
 }
 
@@ -58,9 +59,10 @@ pub fn data_by(contents: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Resul
 #[cfg(feature = "sweep")]
 pub fn pipe() -> Result<io::StdoutLock<'static>> {
     let stdout = io::stdout();
-    match stdout.is_terminal() {
-        true => anyhow::bail!("flashlag itself starts this command: `flashlag sweep` does"),
-        false => Ok(stdout.lock()),
+    if stdout.is_terminal() {
+        anyhow::bail!("flashlag itself starts this command: `flashlag sweep` does")
+    } else {
+        Ok(stdout.lock())
     }
 }
 
@@ -80,9 +82,10 @@ pub fn note(text: &str) {
 /// A sentence of flashlag's own on standard error: wrapped on a terminal, else one line.
 pub fn sentence(text: &str) {
     let text = printable_line(&format!("flashlag: {text}"));
-    match io::stderr().is_terminal() {
-        true => notes(&flashlag_term::wrapped(&text, flashlag_term::Style::of_stderr().width)),
-        false => notes(&text),
+    if io::stderr().is_terminal() {
+        notes(&flashlag_term::wrapped(&text, flashlag_term::Style::of_stderr().width))
+    } else {
+        notes(&text)
     }
 }
 
@@ -104,9 +107,10 @@ pub fn view_beside(text: &str) {
 /// its own, unbroken, to be pasted.
 pub fn error(paragraph: &str, command: Option<&str>) {
     let paragraph = format!("flashlag: {paragraph}");
-    notes(&match io::stderr().is_terminal() {
-        true => wrapped(&paragraph, Style::of_stderr().width),
-        false => printable_line(&paragraph),
+    notes(&if io::stderr().is_terminal() {
+        wrapped(&paragraph, Style::of_stderr().width)
+    } else {
+        printable_line(&paragraph)
     });
     if let Some(command) = command {
         note(&format!("  {command}"));

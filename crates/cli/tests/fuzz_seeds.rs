@@ -243,9 +243,10 @@ fn the_seeds_reach_behind_the_parsers() {
             .unwrap();
     }
     for (path, text) in seeds_of("trace") {
-        let text: Vec<u8> = match path.ends_with("perfetto") {
-            true => String::from_utf8(text).unwrap().chars().map(|letter| letter as u8).collect(),
-            false => text,
+        let text: Vec<u8> = if path.ends_with("perfetto") {
+            String::from_utf8(text).unwrap().chars().map(|letter| letter as u8).collect()
+        } else {
+            text
         };
         let trace = flashlag_trace::import(&text[..], None).unwrap().trace;
         assert!(trace.events.len() + trace.tasks.len() > 0, "{}", path.display());

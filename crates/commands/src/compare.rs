@@ -67,10 +67,7 @@ impl Sides {
     }
 
     fn groups(&self) -> Vec<Group> {
-        match self.against.is_empty() {
-            true => Vec::new(),
-            false => groups(&self.against, &self.runs),
-        }
+        if self.against.is_empty() { Vec::new() } else { groups(&self.against, &self.runs) }
     }
 }
 
@@ -104,9 +101,10 @@ fn reject_repeated(paths: &[PathBuf]) -> Result<(), CommandError> {
         let real = path.canonicalize().unwrap_or_else(|_| path.clone());
         match seen.iter().find(|(known, _)| *known == real) {
             Some((_, first)) => {
-                let too = match *first == path {
-                    true => String::new(),
-                    false => format!(", as {} too", first.display()),
+                let too = if *first == path {
+                    String::new()
+                } else {
+                    format!(", as {} too", first.display())
                 };
                 return Err(CommandError::Words(format!(
                     "{} is given twice{too}: a run counts once, on one side",

@@ -38,9 +38,10 @@ impl Suspicion {
         evidence: FindingEvidence,
     ) -> Candidate {
         let Suspicion { id, action, risk } = self;
-        match is_cause {
-            true => Candidate::Cause(Cause { id, sides, effect, evidence, action, risk }),
-            false => Candidate::Not(RuledOut { id, sides, effect, evidence }),
+        if is_cause {
+            Candidate::Cause(Cause { id, sides, effect, evidence, action, risk })
+        } else {
+            Candidate::Not(RuledOut { id, sides, effect, evidence })
         }
     }
 }

@@ -75,8 +75,9 @@ pub fn verdict(run: &Run, phase: &Phase) -> Option<LagVerdict> {
     if !is_trusted(run, phase) {
         return None;
     }
-    match is_overloaded(phase) {
-        true => Some(LagVerdict::Overloaded),
-        false => LagVerdict::of(&response_histogram(phase)?),
+    if is_overloaded(phase) {
+        Some(LagVerdict::Overloaded)
+    } else {
+        LagVerdict::of(&response_histogram(phase)?)
     }
 }

@@ -50,10 +50,7 @@ fn growth(context: &Context<'_>, phase: &Phase) -> Option<Candidate> {
     let rollback = matches!(journal, Some(JournalMode::Delete | JournalMode::Truncate));
     let suspicion = Suspicion {
         id: CauseId::GrowingFiles,
-        action: match rollback {
-            true => FindingAction::KeepJournalFile,
-            false => FindingAction::GrowInSteps,
-        },
+        action: if rollback { FindingAction::KeepJournalFile } else { FindingAction::GrowInSteps },
         risk: FindingRisk::SpaceAllocated,
     };
     let sides = FindingSides {

@@ -80,10 +80,12 @@ fn node_of(root: &Root, mount: &Mount) -> Result<PathBuf, String> {
         .source
         .strip_prefix("/dev/")
         .ok_or_else(|| format!("{} has no block device that can be seen from here", mount.kind))?;
-    node_named(root, device).map_err(|reason| match mount.kind.starts_with("fuse") {
-        // `/dev/fuse` is the door to the process that serves, and no disk.
-        true => format!("{} is served by a process: what lies below can't be seen", mount.kind),
-        false => reason,
+    node_named(root, device).map_err(|reason| {
+        if mount.kind.starts_with("fuse") {
+            format!("{} is served by a process: what lies below can't be seen", mount.kind)
+        } else {
+            reason
+        }
     })
 }
 

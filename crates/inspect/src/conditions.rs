@@ -14,9 +14,10 @@ const SUPPLIES: &str = "/sys/class/power_supply";
 /// [`OtherApps`](crate::android::OtherApps), which counts from one reading to the next.
 pub fn conditions(root: &Root, at_ns: Nanos) -> Option<Conditions> {
     let battery = supply(root, "Battery");
-    match is_android(root) {
-        true => Some(of_android(root, at_ns, battery.as_deref())),
-        false => battery.map(|battery| of_linux(root, at_ns, &battery)),
+    if is_android(root) {
+        Some(of_android(root, at_ns, battery.as_deref()))
+    } else {
+        battery.map(|battery| of_linux(root, at_ns, &battery))
     }
 }
 

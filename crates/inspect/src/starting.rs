@@ -12,11 +12,9 @@ pub fn start_no_programs() {
 
 /// Why no program can be started, in words, where none can.
 pub(crate) fn can_start() -> Result<(), String> {
-    match MAY_START.load(Ordering::Relaxed) {
-        true => Ok(()),
-        false => {
-            Err("Android's filter of system calls kills what a program for x86_64 starts"
-                .to_owned())
-        }
+    if MAY_START.load(Ordering::Relaxed) {
+        Ok(())
+    } else {
+        Err("Android's filter of system calls kills what a program for x86_64 starts".to_owned())
     }
 }

@@ -39,8 +39,9 @@ pub(crate) fn decide(
     name: &str,
     force: bool,
 ) -> Result<Vec<String>, PredictError> {
-    match doubts.is_empty() || force {
-        true => Ok(doubts),
-        false => Err(PredictError::Untrusted { run: name.to_owned(), doubts }),
+    if doubts.is_empty() || force {
+        Ok(doubts)
+    } else {
+        Err(PredictError::Untrusted { run: name.to_owned(), doubts })
     }
 }

@@ -30,8 +30,5 @@ pub fn raised(error: &CommandError) -> PyErr {
         let words: Vec<String> = leave.into_iter().chain(span).collect();
         sentence = format!("{sentence}; this would work: {}", words.join(", "));
     }
-    match error.is_in_words() {
-        true => misspelt(&sentence),
-        false => failed(&sentence),
-    }
+    if error.is_in_words() { misspelt(&sentence) } else { failed(&sentence) }
 }

@@ -65,10 +65,8 @@ impl Words {
     /// Where the run is stored, if it is to be.
     fn stored(&self) -> Result<Option<Arc<RunFile>>, CommandError> {
         let Some(path) = &self.output else { return Ok(None) };
-        let file = match self.resume {
-            true => RunFile::resumed(path)?,
-            false => RunFile::new(path, self.force)?,
-        };
+        let file =
+            if self.resume { RunFile::resumed(path)? } else { RunFile::new(path, self.force)? };
         Ok(Some(Arc::new(file)))
     }
 }
@@ -215,9 +213,12 @@ impl Run {
     #[pyo3(signature = (full=false))]
     fn summary(&self, py: Python<'_>, full: bool) -> PyResult<String> {
         py.detach(|| {
-            guarded(|| match full {
-                true => flashlag_term::summary_in_full(&self.0, Style::PLAIN),
-                false => flashlag_term::summary(&self.0, Style::PLAIN),
+            guarded(|| {
+                if full {
+                    flashlag_term::summary_in_full(&self.0, Style::PLAIN)
+                } else {
+                    flashlag_term::summary(&self.0, Style::PLAIN)
+                }
             })
         })
     }

@@ -47,9 +47,12 @@ impl Comparison {
     #[pyo3(signature = (full=false))]
     fn text(&self, py: Python<'_>, full: bool) -> PyResult<String> {
         py.detach(|| {
-            guarded(|| match full {
-                true => flashlag_term::comparison_in_full(&self.comparison, Style::PLAIN),
-                false => flashlag_term::comparison(&self.comparison, Style::PLAIN),
+            guarded(|| {
+                if full {
+                    flashlag_term::comparison_in_full(&self.comparison, Style::PLAIN)
+                } else {
+                    flashlag_term::comparison(&self.comparison, Style::PLAIN)
+                }
             })
         })
     }
@@ -107,9 +110,10 @@ pub fn explain(
         let name = subject.display().to_string();
         let stored = findings_of(&run).into_owned();
         let list = stored.list.clone();
-        let findings = match forecast {
-            true => effects((&run, &name), list, profile.as_deref(), &flag, Box::new(Silent))?,
-            false => without_forecasts(list, &run, "none was asked for"),
+        let findings = if forecast {
+            effects((&run, &name), list, profile.as_deref(), &flag, Box::new(Silent))?
+        } else {
+            without_forecasts(list, &run, "none was asked for")
         };
         let environment = run.environment.clone();
         let seen = Seen { subject: name, environment, findings, run: Some(stored) };

@@ -118,9 +118,10 @@ fn glue(text: &str, finished: &mut String) {
         let word = word.replace(' ', "\u{a0}");
         // A browser breaks lines after the dashes of `--set`.
         let option = word.trim_start_matches('(').strip_prefix("--");
-        match option.is_some_and(|name| name.len() <= 24 && name.starts_with(char::is_alphabetic)) {
-            true => *finished += &format!("<span class=\"nb\">{word}</span>"),
-            false => *finished += &word,
+        if option.is_some_and(|name| name.len() <= 24 && name.starts_with(char::is_alphabetic)) {
+            *finished += &format!("<span class=\"nb\">{word}</span>")
+        } else {
+            *finished += &word
         }
     }
     finished.push_str(&ends[inner.len()..]);

@@ -168,11 +168,12 @@ impl Phase {
     /// operations it is that of the sampled ones. `None` where no time was split.
     pub fn time_each(&self) -> Option<Time> {
         let sleeps = self.operation != Operation::Save && self.is_paced();
-        let (time, ops) = match sleeps {
-            true => self.waits.iter().fold((Time::default(), 0u64), |(time, ops), class| {
+        let (time, ops) = if sleeps {
+            self.waits.iter().fold((Time::default(), 0u64), |(time, ops), class| {
                 (time.plus(&class.time), ops.saturating_add(class.ops))
-            }),
-            false => (*self.time.value()?, self.ops),
+            })
+        } else {
+            (*self.time.value()?, self.ops)
         };
         let of = |time: Nanos| time.0.checked_div(ops).map(Nanos);
         let mut each = Time {

@@ -65,10 +65,8 @@ impl From<&Stall> for StallRecord {
         let time = stall.split.map(Time::from);
         let waited = stall.waited.map(|waited| WaitPart::all(&waited)).unwrap_or_default();
         let cause = StallCause::known(&waited, time.as_ref());
-        let cause_basis = match waited.is_empty() {
-            true => CauseBasis::Measured,
-            false => CauseBasis::Modelled,
-        };
+        let cause_basis =
+            if waited.is_empty() { CauseBasis::Measured } else { CauseBasis::Modelled };
         StallRecord {
             t_ns: stall.at,
             ns: stall.length,

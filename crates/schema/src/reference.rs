@@ -36,18 +36,14 @@ pub struct Key {
 
 /// The keys of a scenario's file.
 pub fn scenario_keys() -> Vec<KeyTable> {
-    Reader::new::<ScenarioFile>().tables("", |name, list| match list {
-        true => format!("[[{name}]]"),
-        false => format!("[{name}]"),
-    })
+    Reader::new::<ScenarioFile>()
+        .tables("", |name, list| if list { format!("[[{name}]]") } else { format!("[{name}]") })
 }
 
 /// The keys of a profile's file: its head, then the parameters of the model.
 pub fn profile_keys() -> Vec<KeyTable> {
-    let named = |name: &str, list: bool| match list {
-        true => format!("[[{name}]]"),
-        false => format!("[{name}]"),
-    };
+    let named =
+        |name: &str, list: bool| if list { format!("[[{name}]]") } else { format!("[{name}]") };
     let mut tables = Reader::new::<ProfileHead>().tables("", named);
     let mut parameters = Reader::new::<Model>().tables("", named);
     // The model itself is no table of the file, only its sections are.

@@ -93,9 +93,8 @@ impl fmt::Display for Listen {
 /// A path as part of a URI: reserved characters and bytes outside ASCII become `%` and two digits.
 pub fn percent_encoded(path: &Path) -> String {
     let stays = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
-    let encoded = path.as_os_str().as_bytes().iter().map(|byte| match stays(*byte) {
-        true => char::from(*byte).to_string(),
-        false => format!("%{byte:02X}"),
+    let encoded = path.as_os_str().as_bytes().iter().map(|byte| {
+        if stays(*byte) { char::from(*byte).to_string() } else { format!("%{byte:02X}") }
     });
     encoded.collect()
 }

@@ -97,10 +97,7 @@ impl OwnProfile {
 
     /// The text itself if a profile of the program has it.
     fn line(&mut self, text: String, instead: &str) -> String {
-        match is_known(&text) {
-            true => text,
-            false => self.gone(&text, instead),
-        }
+        if is_known(&text) { text } else { self.gone(&text, instead) }
     }
 
     fn public(&mut self, mut profile: Profile) -> Profile {

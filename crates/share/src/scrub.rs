@@ -95,12 +95,11 @@ fn without_paths(text: &str) -> String {
         let end = begin + path_length(&rest[begin..]);
         let path = &rest[begin..end];
         let trimmed = path.trim_end_matches(['.', ',', ':', ';']);
-        match is_system(trimmed) {
-            true => clean.push_str(path),
-            false => {
-                clean.push_str("PATH");
-                clean.push_str(&path[trimmed.len()..]);
-            }
+        if is_system(trimmed) {
+            clean.push_str(path)
+        } else {
+            clean.push_str("PATH");
+            clean.push_str(&path[trimmed.len()..]);
         }
         rest = &rest[end..];
     }

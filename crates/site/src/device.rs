@@ -149,11 +149,10 @@ fn line(axis: &LatencyAxis, (row, figures, pool, verdict, range): &Measured<'_>)
     let runs = format::count(runs.len() as u64);
     let range = range.clone().unwrap_or_else(|| format::NONE.to_owned());
     Line {
-        mini: match figures.overloaded {
-            true => format!("n = {}", format::count(figures.n)),
-            false => {
-                format!("median {}, p99 {p99}, longest {max} ms; late {late}", part(|f| f.p50))
-            }
+        mini: if figures.overloaded {
+            format!("n = {}", format::count(figures.n))
+        } else {
+            format!("median {}, p99 {p99}, longest {max} ms; late {late}", part(|f| f.p50))
         },
         svg: strip_row(axis, figures, StripMarks::Solid, &label),
         cells: vec![p99, range, p999, max, late, format::count(figures.n), runs],

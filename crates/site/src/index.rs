@@ -94,9 +94,10 @@ fn lede(site: &Site<'_>) -> String {
     let counted = all.map(|it| (of(it), words::verdict(it).0)).filter(|(count, _)| *count > 0);
     let parts: Vec<String> =
         counted.map(|(count, word)| format!("{word} {}", format::count(count as u64))).collect();
-    match parts.is_empty() {
-        true => "No run counts yet.".to_owned(),
-        false => format!("By device and set-up: {}.", parts.join(", ")),
+    if parts.is_empty() {
+        "No run counts yet.".to_owned()
+    } else {
+        format!("By device and set-up: {}.", parts.join(", "))
     }
 }
 

@@ -109,10 +109,13 @@ impl Pool {
         let mut measured = self.measured(entries);
         match (measured.next(), measured.next()) {
             (Some(only), None) => only.row.verdict,
-            _ => match self.measured(entries).all(|it| it.row.figures.overloaded) {
-                true => Some(LagVerdict::Overloaded),
-                false => LagVerdict::of(&self.histogram(entries)),
-            },
+            _ => {
+                if self.measured(entries).all(|it| it.row.figures.overloaded) {
+                    Some(LagVerdict::Overloaded)
+                } else {
+                    LagVerdict::of(&self.histogram(entries))
+                }
+            }
         }
     }
 }

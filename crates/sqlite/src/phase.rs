@@ -324,9 +324,10 @@ impl<M: WaitMeter> Phase<'_, M> {
         let stalled = latency > self.recorder.stall_over();
         let split = from.and_then(|from| self.split(times, from, stalled));
         // First of all: a save to a deleted database does not count.
-        match self.look_at_sizes()? {
-            true => self.grew.record(latency),
-            false => self.in_place.record(latency),
+        if self.look_at_sizes()? {
+            self.grew.record(latency)
+        } else {
+            self.in_place.record(latency)
         }
         self.saves += 1;
         if let Some(waited) = waited {

@@ -236,9 +236,8 @@ mod tests {
         connection.execute_batch("CREATE TABLE t (x); INSERT INTO t VALUES (1)").unwrap();
         SYNCED.take();
         // Names while the files are open; a journal that is deleted has its old name in front.
-        let name = |file: &RawFd| match *file == directory.as_raw_fd() {
-            true => ".".to_owned(),
-            false => file.to_string(),
+        let name = |file: &RawFd| {
+            if *file == directory.as_raw_fd() { ".".to_owned() } else { file.to_string() }
         };
         let database = fs::read_dir("/proc/self/fd").unwrap().flatten().find_map(|entry| {
             let is_it = fs::read_link(entry.path()).is_ok_and(|target| target == path);

@@ -278,9 +278,10 @@ impl Recorder {
         self.current_waited = None;
         self.current_bytes = Bytes::ZERO;
         let width = self.series.width();
-        self.current_ends = match self.aligned {
-            true => self.config.start.plus(Nanos((ends.0 / width.0.max(1) + 1) * width.0)),
-            false => now.plus(width),
+        self.current_ends = if self.aligned {
+            self.config.start.plus(Nanos((ends.0 / width.0.max(1) + 1) * width.0))
+        } else {
+            now.plus(width)
         };
         if let (Some(levels), Some(filled)) = (&mut self.levels, self.filled) {
             let doubled = self.series.width().0 / self.config.interval.0.max(1);

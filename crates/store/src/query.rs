@@ -14,10 +14,8 @@ pub struct Selection {
 /// The statement of a selection. Whoever selects may read everything, so nothing is escaped; that the
 /// statement reads only is the database's to hold.
 pub fn selected(selection: &Selection) -> String {
-    let columns = match selection.columns.is_empty() {
-        true => "*".to_owned(),
-        false => selection.columns.join(", "),
-    };
+    let columns =
+        if selection.columns.is_empty() { "*".to_owned() } else { selection.columns.join(", ") };
     let from = match selection.from.as_str() {
         // What a row of a test lacks of its run comes with it.
         "phases" => {

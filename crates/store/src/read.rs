@@ -78,9 +78,10 @@ pub(crate) fn name_in(folder: &Path, path: &Path) -> String {
 pub(crate) fn bytes_of(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
-    match bytes.len() as u64 > MOST_BYTES {
-        true => Err(io::Error::other(format!("it is larger than {} MB", MOST_BYTES >> 20))),
-        false => Ok(bytes),
+    if bytes.len() as u64 > MOST_BYTES {
+        Err(io::Error::other(format!("it is larger than {} MB", MOST_BYTES >> 20)))
+    } else {
+        Ok(bytes)
     }
 }
 

@@ -43,9 +43,10 @@ impl Server {
         command.args(["-u", "postgres", "--"]).arg(self.programs.join(program)).args(arguments);
         let done = command.current_dir(self.folder.path()).output();
         let done = done.map_err(|error| format!("runuser: {error}"))?;
-        match done.status.success() {
-            true => Ok(()),
-            false => Err(format!("{program}: {}", String::from_utf8_lossy(&done.stderr))),
+        if done.status.success() {
+            Ok(())
+        } else {
+            Err(format!("{program}: {}", String::from_utf8_lossy(&done.stderr)))
         }
     }
 
@@ -68,9 +69,10 @@ impl Server {
         let again = "SELECT 1 FROM pg_roles WHERE rolname = 'reader'";
         let mut client = postgres::Client::connect(&self.url(), postgres::NoTls).unwrap();
         let is_there = !client.query(again, &[]).unwrap().is_empty();
-        let statements = match is_there {
-            true => statements.replace("CREATE ROLE reader LOGIN;", ""),
-            false => statements.to_owned(),
+        let statements = if is_there {
+            statements.replace("CREATE ROLE reader LOGIN;", "")
+        } else {
+            statements.to_owned()
         };
         client.batch_execute(&statements).unwrap();
         Store::open(&self.url_of("reader")).unwrap()

@@ -147,10 +147,8 @@ impl Picture {
         let trusted = bar.judgement.failures().is_empty();
         let mut line = Line::new(self.style);
         let label = if self.brief { brief(bar.label) } else { bar.label.to_owned() };
-        let (role, label) = match trusted {
-            true => (Role::Ink, label),
-            false => (Role::Muted, format!("{label} ✕")),
-        };
+        let (role, label) =
+            if trusted { (Role::Ink, label) } else { (Role::Muted, format!("{label} ✕")) };
         line.left(role, &label, self.label);
         for (role, mark) in self.cells(bar.figures, trusted) {
             line.add(role, mark.encode_utf8(&mut [0; 4]));

@@ -56,9 +56,10 @@ pub fn recording(seen: &Recording, style: Style) -> Vec<String> {
             "{seconds} s: {} writes, {};{} the device: {device}",
             count(all.writes),
             all.bytes,
-            match seen.without_syncs {
-                true => String::new(),
-                false => format!(" {} fsyncs, the longest {};", count(all.syncs), all.longest),
+            if seen.without_syncs {
+                String::new()
+            } else {
+                format!(" {} fsyncs, the longest {};", count(all.syncs), all.longest)
             },
         ),
         None => format!("{seconds} s: the device: {device}"),

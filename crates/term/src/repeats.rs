@@ -41,9 +41,10 @@ fn label(row: &RepeatRow, runs: usize) -> String {
         operation if !operation.moves_bytes() => "ops/s",
         _ => "MB/s",
     };
-    match row.runs == runs {
-        true => format!("{}, {unit}", row.title),
-        false => format!("{}, {unit} ({} of {runs} runs)", row.title, row.runs),
+    if row.runs == runs {
+        format!("{}, {unit}", row.title)
+    } else {
+        format!("{}, {unit} ({} of {runs} runs)", row.title, row.runs)
     }
 }
 

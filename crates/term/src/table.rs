@@ -71,9 +71,10 @@ impl Table {
 
     /// Appends a cell of the column with this index to `line`.
     fn cell(&self, line: &mut Line, (index, columns): (usize, usize), role: Role, text: &str) {
-        match self.columns.get(index).is_some_and(|column| column.words) {
-            true => line.add(Role::Ink, &" ".repeat(SEPARATION)).left(role, text, columns),
-            false => line.right(role, text, columns + SEPARATION),
+        if self.columns.get(index).is_some_and(|column| column.words) {
+            line.add(Role::Ink, &" ".repeat(SEPARATION)).left(role, text, columns)
+        } else {
+            line.right(role, text, columns + SEPARATION)
         };
     }
 
@@ -183,9 +184,10 @@ impl Table {
         page.push(&head);
         for row in &self.rows {
             let mut line = Line::new(style);
-            match self.middle {
-                true => line.left(row.label.0, &cut_in_the_middle(&row.label.1, label), label),
-                false => line.left(row.label.0, &row.label.1, label),
+            if self.middle {
+                line.left(row.label.0, &cut_in_the_middle(&row.label.1, label), label)
+            } else {
+                line.left(row.label.0, &row.label.1, label)
             };
             match &row.content {
                 Content::Section => page.paragraph(row.label.0, &row.label.1),
@@ -266,9 +268,10 @@ impl Table {
         };
         let mut shown: Vec<(usize, usize)> =
             self.columns.iter().enumerate().map(column_width).collect();
-        let least = match self.middle {
-            true => self.told_apart_in(NARROWEST_LABEL.max(room / 3), wanted),
-            false => wanted.min(NARROWEST_LABEL.max(room * 2 / 5)),
+        let least = if self.middle {
+            self.told_apart_in(NARROWEST_LABEL.max(room / 3), wanted)
+        } else {
+            wanted.min(NARROWEST_LABEL.max(room * 2 / 5))
         };
         let used = |shown: &[(usize, usize)]| {
             shown.iter().map(|(_, columns)| columns + SEPARATION).sum::<usize>()

@@ -46,9 +46,10 @@ fn bullet(page: &mut Page, role: Role, text: &str) {
 fn print(page: &mut Page, table: &TraceTable) {
     let mut drawn = Table::new(table.title).cut_in_the_middle().whole_by("--json");
     for column in &table.columns {
-        drawn = match column.words {
-            true => drawn.words(column.title),
-            false => drawn.column(column.title, column.spare),
+        drawn = if column.words {
+            drawn.words(column.title)
+        } else {
+            drawn.column(column.title, column.spare)
         };
     }
     for (label, cells) in &table.rows {

@@ -92,10 +92,9 @@ fn judge_phase(phase: &Phase, counted: Option<CounterDelta>) -> Finding {
     let idle = system.as_ref().and_then(|system| system.idle_cpus);
     let crowded = idle.is_some_and(|idle| idle < IDLE_CPUS_NEEDED);
     if part > MOST_RUNNABLE && (crowded || per_op > QUOTA) {
-        let (blame, detail) = match part > 0.5 {
-            true => (CheckCause::CpuMost, cause(&seen)),
-            false => (CheckCause::CpuAdded, format!("{ADDED} {seen}")),
-        };
+        let is_most = part > 0.5;
+        let blame = if is_most { CheckCause::CpuMost } else { CheckCause::CpuAdded };
+        let detail = if is_most { cause(&seen) } else { format!("{ADDED} {seen}") };
         return Finding::fail(Some(phase), detail, ADVICE).weighing(part).caused_by(blame);
     }
     if part > MOST_RUNNABLE && (per_op > WAKE_UP || idle.is_none()) {
@@ -178,9 +177,10 @@ fn system(counted: &CounterDelta) -> System {
     }
     if let Some(pressure) = pressure {
         let waited = percent(pressure.min(1.0));
-        words += &match words.is_empty() {
-            true => format!(" Some task on the machine waited for one {waited} of the time"),
-            false => format!(", and some task on the machine waited for one {waited} of it"),
+        words += &if words.is_empty() {
+            format!(" Some task on the machine waited for one {waited} of the time")
+        } else {
+            format!(", and some task on the machine waited for one {waited} of it")
         };
     }
     words += if words.is_empty() { "" } else { "." };

@@ -71,13 +71,10 @@ fn none_found(evidence: &Evidence<'_>, limits: &Limits) -> Finding {
         let detail = "What the groups used during the phases was not counted.";
         return Finding::unknown(None, detail, "Run it anew, from the beginning.");
     }
-    match limits.set.is_empty() {
-        true => Finding::pass(None, "No control group limits its I/O, its CPUs or its memory."),
-        false => Finding::unknown(
-            None,
-            "A limit was there before the phases and is gone.",
-            "Run it again.",
-        ),
+    if limits.set.is_empty() {
+        Finding::pass(None, "No control group limits its I/O, its CPUs or its memory.")
+    } else {
+        Finding::unknown(None, "A limit was there before the phases and is gone.", "Run it again.")
     }
 }
 

@@ -35,9 +35,10 @@ fn others(all: &[Conditions]) -> Option<String> {
         all.iter().filter_map(|read| read.other_io.value().copied()).collect();
     let most = known.iter().map(|io| io.write_bytes).max()?;
     let sum = known.iter().fold(OtherIo::default(), |sum, io| sum.plus(*io));
-    let of_one = match known.len() > 1 && most > Bytes::ZERO && most < sum.write_bytes {
-        true => format!(", {most} of it in one test"),
-        false => String::new(),
+    let of_one = if known.len() > 1 && most > Bytes::ZERO && most < sum.write_bytes {
+        format!(", {most} of it in one test")
+    } else {
+        String::new()
     };
     Some(format!("{} written{of_one}, {} read", sum.write_bytes, sum.read_bytes))
 }

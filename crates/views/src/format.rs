@@ -82,9 +82,10 @@ pub fn ratio_bare(ratio: f64) -> String {
 /// `6.8×` and `6.7 to 6.9`; `15.2×` and `15.1 to 15.3`.
 pub fn ratio_with_interval(ratio: f64, low: f64, high: f64) -> (String, String) {
     let plain = [ratio, low, high].map(ratio_bare);
-    let [value, from, to] = match plain[0] == plain[1] || plain[0] == plain[2] {
-        true => [ratio, low, high].map(three_digits),
-        false => plain,
+    let [value, from, to] = if plain[0] == plain[1] || plain[0] == plain[2] {
+        [ratio, low, high].map(three_digits)
+    } else {
+        plain
     };
     (format!("{value}×"), format!("{from} to {to}"))
 }

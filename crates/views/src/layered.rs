@@ -59,9 +59,12 @@ impl Layered {
         let parts: Vec<String> = timed
             .iter()
             .take(2)
-            .map(|(row, time)| match row.what.starts_with(PAUSES) {
-                true => format!("{} in {PAUSES}", format::time(*time)),
-                false => format!("{} in the {}", format::time(*time), row.name),
+            .map(|(row, time)| {
+                if row.what.starts_with(PAUSES) {
+                    format!("{} in {PAUSES}", format::time(*time))
+                } else {
+                    format!("{} in the {}", format::time(*time), row.name)
+                }
             })
             .collect();
         (!parts.is_empty()).then(|| {

@@ -98,9 +98,10 @@ fn range(device: &str, condition: &str, label: &str) -> Option<MarkPoint> {
     let waits: Vec<Nanos> = rows.filter_map(mean_wait).collect();
     let (from, to) = (*waits.iter().min()?, *waits.iter().max()?);
     let (shortest, longest) = (format::ms(from), format::ms(to));
-    let label = match shortest == longest {
-        true => format!("{label} {longest} ms"),
-        false => format!("{label} {shortest} to {longest} ms"),
+    let label = if shortest == longest {
+        format!("{label} {longest} ms")
+    } else {
+        format!("{label} {shortest} to {longest} ms")
     };
     Some(MarkPoint { label, from, to })
 }

@@ -116,9 +116,10 @@ pub fn phase_title(run: &Run, phase: &Phase) -> String {
         return test;
     }
     let first = run.phases.first().map(|phase| (phase.state, phase.run));
-    match run.phases.iter().any(|other| Some((other.state, other.run)) != first) {
-        true => format!("{test}, {}", stage_of(run, phase).to_lowercase().replace(", run", " run")),
-        false => test,
+    if run.phases.iter().any(|other| Some((other.state, other.run)) != first) {
+        format!("{test}, {}", stage_of(run, phase).to_lowercase().replace(", run", " run"))
+    } else {
+        test
     }
 }
 
@@ -215,10 +216,10 @@ fn phase_stalls(run: &Run, found: &[StallFinding], index: usize, phase: &Phase) 
     let found = stored.unwrap_or_else(|| stalls_of(phase));
     PhaseStalls {
         phase: index,
-        title: match phase.closed_loop {
-            true => phase_title(run, phase),
-            // Waiting in the queue counts in the figures, not in the stalls.
-            false => format!("{}, from the call", phase_title(run, phase)),
+        title: if phase.closed_loop {
+            phase_title(run, phase)
+        } else {
+            format!("{}, from the call", phase_title(run, phase))
         },
         seen: found.seen,
         listed: phase.stalls.len(),
@@ -349,10 +350,7 @@ pub fn tests_heading(run: &Run) -> String {
     let read = find(&|phase| phase.operation == Operation::SequentialRead)
         .map(|phase| format!("{}: {} MB/s", test_title(&phase.name), rate(phase)));
     let said: Vec<String> = write.into_iter().chain(read).collect();
-    match said.is_empty() {
-        true => "Throughput and latency of each test".to_owned(),
-        false => said.join("; "),
-    }
+    if said.is_empty() { "Throughput and latency of each test".to_owned() } else { said.join("; ") }
 }
 
 /// The heading of the distributions, about the slowest 1 in 1,000 (or 1 in 100).
@@ -418,16 +416,19 @@ fn late_saves(rows: &[(String, f64)]) -> String {
                 name(title)
             )
         }
-        [(worst, most), .., (best, least)] => match most == least {
-            true => format!("{} of saves take longer than a 60 Hz frame", format::share(*most)),
-            false => format!(
-                "{} of saves take longer than a 60 Hz frame with {}; {} with {}",
-                format::share(*most),
-                name(worst).replacen("save, ", "", 1),
-                format::share(*least),
-                name(best).replacen("save, ", "", 1)
-            ),
-        },
+        [(worst, most), .., (best, least)] => {
+            if most == least {
+                format!("{} of saves take longer than a 60 Hz frame", format::share(*most))
+            } else {
+                format!(
+                    "{} of saves take longer than a 60 Hz frame with {}; {} with {}",
+                    format::share(*most),
+                    name(worst).replacen("save, ", "", 1),
+                    format::share(*least),
+                    name(best).replacen("save, ", "", 1)
+                )
+            }
+        }
     }
 }
 

@@ -121,9 +121,10 @@ pub(crate) fn sentence(run: &Run) -> Option<String> {
     let sequential = pair("sequential", Operation::SequentialRead, Operation::SequentialWrite);
     let random = pair("random", Operation::RandomRead, Operation::RandomWrite);
     let said: Vec<String> = [sequential, random].into_iter().flatten().collect();
-    Some(match said.is_empty() {
-        true => "No figure of this run can be relied on: a failed check covers each.".to_owned(),
-        false => format::capitalized(&said.join("; ")) + ".",
+    Some(if said.is_empty() {
+        "No figure of this run can be relied on: a failed check covers each.".to_owned()
+    } else {
+        format::capitalized(&said.join("; ")) + "."
     })
 }
 

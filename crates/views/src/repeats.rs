@@ -126,9 +126,10 @@ fn row(run: &Run, plan: &Plan, phase: &Phase, runs: &[Run]) -> Option<RepeatRow>
         Spread::of(&values?)
     };
     let several = run.phases.iter().any(|other| other.state != phase.state);
-    let stage = match several {
-        true => format!(", {}", stage_of(run, phase).to_lowercase().replace(", run", " run")),
-        false => String::new(),
+    let stage = if several {
+        format!(", {}", stage_of(run, phase).to_lowercase().replace(", run", " run"))
+    } else {
+        String::new()
     };
     Some(RepeatRow {
         title: row_title(run, phase) + &stage,
@@ -229,9 +230,10 @@ fn sentence(runs: &[Run], asked: usize) -> String {
         Some((word, how, times)) => {
             let (main, but) = if how == BESIDE { (" alone", "") } else { ("", "but ") };
             let (main, worse) = (capitalized(name) + main, format!("{but}{word} {how}"));
-            match times == often {
-                true => format!("{main}, {worse}: {often}"),
-                false => format!("{main} {often}, {worse} {times}"),
+            if times == often {
+                format!("{main}, {worse}: {often}")
+            } else {
+                format!("{main} {often}, {worse} {times}")
             }
         }
     };

@@ -84,9 +84,10 @@ fn traced(parts: &[&Phase]) -> String {
         Some(format!("{what} {} there, {} here", format::time(there), format::time(here)))
     });
     let compared: Vec<String> = compared.collect();
-    match compared.is_empty() {
-        true => String::new(),
-        false => format!("Medians, where the trace was made and here: {}", compared.join("; ")),
+    if compared.is_empty() {
+        String::new()
+    } else {
+        format!("Medians, where the trace was made and here: {}", compared.join("; "))
     }
 }
 

@@ -73,10 +73,13 @@ impl Model {
         let built_in = builtin_profile(&profile.name).and_then(|text| Profile::parse(text).ok());
         let standing = standings().iter().find(|standing| standing.profile == profile.name);
         Some(match standing.filter(|_| built_in.as_ref() == Some(&profile)) {
-            Some(standing) => match is_as_published(run, &profile) {
-                true => Model::Checked(standing),
-                false => Model::CheckedElsewhere(standing, published_on(&profile)),
-            },
+            Some(standing) => {
+                if is_as_published(run, &profile) {
+                    Model::Checked(standing)
+                } else {
+                    Model::CheckedElsewhere(standing, published_on(&profile))
+                }
+            }
             None => Model::NotChecked(profile.name),
         })
     }
@@ -85,14 +88,13 @@ impl Model {
     pub fn in_words(&self) -> String {
         match self {
             Model::Checked(Standing { rows, near, .. }) => {
-                let of = match near == rows {
-                    true => format!("all {rows}"),
-                    false => format!("{near} of {rows}"),
-                };
+                let of =
+                    if near == rows { format!("all {rows}") } else { format!("{near} of {rows}") };
                 let row = if *rows == 1 { "the one published row is" } else { "published rows" };
-                match *rows == 1 && near == rows {
-                    true => format!("It is a model: {row} met within 20%"),
-                    false => format!("It is a model: {of} published rows within 20%"),
+                if *rows == 1 && near == rows {
+                    format!("It is a model: {row} met within 20%")
+                } else {
+                    format!("It is a model: {of} published rows within 20%")
                 }
             }
             Model::CheckedElsewhere(standing, on) => {

@@ -150,10 +150,9 @@ fn heading(found: &WaitFinding) -> String {
         }
     };
     let held = format::share(part(typical));
-    match typical.range == longest.range {
-        true => format!("{what}: {held} of {first}"),
-        false => {
-            format!("{what}: {held} of {first} and {} of the longest", format::share(part(longest)))
-        }
+    if typical.range == longest.range {
+        format!("{what}: {held} of {first}")
+    } else {
+        format!("{what}: {held} of {first} and {} of the longest", format::share(part(longest)))
     }
 }

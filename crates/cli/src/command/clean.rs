@@ -20,9 +20,10 @@ pub fn clean(args: &CleanArgs) -> Result<Exit> {
             continue;
         }
         let directory = Path::new(target);
-        let cleaned = match args.force {
-            true => clean_of_all_machines(directory)?,
-            false => clean_directory(directory)?,
+        let cleaned = if args.force {
+            clean_of_all_machines(directory)?
+        } else {
+            clean_directory(directory)?
         };
         if cleaned.is_empty() {
             say::line(&format!("{}: no files of killed runs here", directory.display()))?;

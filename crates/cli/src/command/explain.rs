@@ -24,13 +24,12 @@ pub fn explain(args: &ExplainArgs, terminal: &Terminal) -> Result<Exit> {
 }
 
 fn of_set_up(args: &ExplainArgs, seen: &Explained, terminal: &Terminal) -> Result<Exit> {
-    match args.json {
-        true => json(seen)?,
-        false => {
-            let Explained { subject, environment, findings, .. } = seen;
-            let style = terminal.stdout;
-            say::view(&draw::set_up(subject, environment, findings, style, terminal.verbose))?;
-        }
+    if args.json {
+        json(seen)?
+    } else {
+        let Explained { subject, environment, findings, .. } = seen;
+        let style = terminal.stdout;
+        say::view(&draw::set_up(subject, environment, findings, style, terminal.verbose))?;
     }
     Ok(Exit::Done)
 }
@@ -38,14 +37,15 @@ fn of_set_up(args: &ExplainArgs, seen: &Explained, terminal: &Terminal) -> Resul
 fn of_run(args: &ExplainArgs, run: &Run, terminal: &Terminal) -> Result<Exit> {
     let stored = findings_of(run).into_owned();
     let findings = effects(args, run, stored.list.clone(), terminal)?;
-    match args.json {
-        true => json(&Explained {
+    if args.json {
+        json(&Explained {
             subject: args.subject.display().to_string(),
             environment: run.environment.clone(),
             findings,
             run: Some(stored),
-        })?,
-        false => say::view(&draw::explained(run, &findings, terminal.stdout, terminal.verbose))?,
+        })?
+    } else {
+        say::view(&draw::explained(run, &findings, terminal.stdout, terminal.verbose))?
     }
     Ok(Exit::Done)
 }

@@ -131,9 +131,10 @@ fn count_only(
     let limits = without_events(counting.counters.refused.len());
     let limits = flashlag_term::wrapped(&limits, style.width);
     let text = format!("{}\n\n{limits}\n", recording(&shown, style).join("\n"));
-    match args.command.is_empty() {
-        true => say::view(&text)?,
-        false => say::view_beside(&text),
+    if args.command.is_empty() {
+        say::view(&text)?
+    } else {
+        say::view_beside(&text)
     }
     let ended = ended.map_or(Exit::Done, |status| Exit::Passed(passed(status)));
     Ok(Recorded { trace: None, ended })
@@ -269,9 +270,10 @@ fn seen(session: &Session) -> Recording {
             None => Some("(all files)"),
         };
         WriterRow {
-            process: match thread == process {
-                true => process.to_owned(),
-                false => format!("{process} ({thread})"),
+            process: if thread == process {
+                process.to_owned()
+            } else {
+                format!("{process} ({thread})")
             },
             file: file.unwrap_or("(unknown)").to_owned(),
             ..row_of(writer)

@@ -16,9 +16,10 @@ use crate::terminal::Terminal;
 pub fn report(args: &ReportArgs, terminal: &Terminal) -> Result<Exit> {
     let by_ending = || Form::by_ending(&args.output);
     let form = args.format.or_else(by_ending).unwrap_or(Form::Text);
-    let place = match args.output == Path::new("-") {
-        true => None,
-        false => Some(place_of(&args.output, form.kind(), args.force, &args.runs)?),
+    let place = if args.output == Path::new("-") {
+        None
+    } else {
+        Some(place_of(&args.output, form.kind(), args.force, &args.runs)?)
     };
     let text = match args.runs.as_slice() {
         [one] if args.chart.is_some() => chart(&run_from(one)?, args)?,

@@ -43,9 +43,10 @@ pub fn sweep(args: &SweepArgs, terminal: &Terminal) -> Result<Exit> {
 /// This program, also where its file was replaced meanwhile.
 fn own_program() -> Result<PathBuf> {
     let own = PathBuf::from("/proc/self/exe");
-    match own.exists() {
-        true => Ok(own),
-        false => std::env::current_exe().context("cannot find the program itself"),
+    if own.exists() {
+        Ok(own)
+    } else {
+        std::env::current_exe().context("cannot find the program itself")
     }
 }
 

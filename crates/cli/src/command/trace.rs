@@ -50,9 +50,10 @@ pub fn trace(args: &TraceArgs, terminal: &Terminal) -> Result<Exit> {
 fn imported(from: &Path, args: &TraceArgs) -> Result<Trace> {
     let is_stdin = from == Path::new("-");
     let name = if is_stdin { "standard input".to_owned() } else { from.display().to_string() };
-    let file: Box<dyn Read> = match is_stdin {
-        true => Box::new(io::stdin().lock()),
-        false => Box::new(File::open(from).with_context(|| format!("cannot read {name}"))?),
+    let file: Box<dyn Read> = if is_stdin {
+        Box::new(io::stdin().lock())
+    } else {
+        Box::new(File::open(from).with_context(|| format!("cannot read {name}"))?)
     };
     let (format, columns) = (args.from_format, args.columns.clone());
     let options = ImportOptions { format, columns, ..ImportOptions::default() };

@@ -245,9 +245,10 @@ fn notes<D>(
     } else if driven.ended == EndReason::Limit && filling.gauge.has_room() {
         let by_budget = driven.out_of_budget
             || spec.budget.is_some_and(|budget| driven.moved.plus(job.block) > budget);
-        let why = match by_budget {
-            true => "the budget (--budget) was used up",
-            false => "a limit of the scenario was reached",
+        let why = if by_budget {
+            "the budget (--budget) was used up"
+        } else {
+            "a limit of the scenario was reached"
         };
         notes.push(format!("the fill ended before its level: {why}, {room} short of it"));
     }

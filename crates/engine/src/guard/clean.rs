@@ -200,9 +200,8 @@ fn examine_of(parent: &OwnedFd, name: &str, of_all: bool) -> Result<Examination,
 /// and makes another.
 fn is_just_begun(directory: &OwnedFd) -> Result<bool, Errno> {
     let (mut temporary, mut others) = (false, false);
-    for_each_name(directory, |name, valid| match valid && name == MANIFEST_TEMPORARY {
-        true => temporary = true,
-        false => others = true,
+    for_each_name(directory, |name, valid| {
+        if valid && name == MANIFEST_TEMPORARY { temporary = true } else { others = true }
     })?;
     match (temporary, others) {
         (_, true) => Ok(false),

@@ -13,9 +13,10 @@ pub fn layers(phase: &Phase) -> Vec<Vec<WaitPart>> {
     let mut begins = Nanos::ZERO;
     let mut all = Vec::with_capacity(phase.intervals.len());
     for interval in &phase.intervals {
-        let parts = match interval.waited.is_empty() {
-            false => interval.waited.clone(),
-            true => parts(phase, interval, begins),
+        let parts = if !interval.waited.is_empty() {
+            interval.waited.clone()
+        } else {
+            parts(phase, interval, begins)
         };
         begins = interval.t_ns;
         all.push(parts);

@@ -134,9 +134,8 @@ fn used_up(context: &Context<'_>, index: usize, phase: &Phase) -> Option<Finding
     let (split, end) = (before.last()?.t_ns, after.last()?.t_ns);
     // Of saves the number is what is seen, of writes the bytes.
     let saves = counted(phase) == Counted::Saves;
-    let amount = |interval: &IntervalRecord| match saves {
-        true => interval.ops as f64,
-        false => interval.bytes.0 as f64,
+    let amount = |interval: &IntervalRecord| {
+        if saves { interval.ops as f64 } else { interval.bytes.0 as f64 }
     };
     let rate = |part: &[IntervalRecord], time: Nanos| {
         part.iter().map(amount).sum::<f64>() / time.as_secs_f64()
@@ -145,9 +144,12 @@ fn used_up(context: &Context<'_>, index: usize, phase: &Phase) -> Option<Finding
     if !(rates.1 > 0.0 && rates.1 < FELL * rates.0) {
         return None;
     }
-    let said = |rate: f64| match saves {
-        true => format!("{rate:.0} saves a second"),
-        false => format!("{} a second", Bytes(rate as u64)),
+    let said = |rate: f64| {
+        if saves {
+            format!("{rate:.0} saves a second")
+        } else {
+            format!("{} a second", Bytes(rate as u64))
+        }
     };
     let value = format!(
         "{} until {split}, then {}, most of the time waiting for room",

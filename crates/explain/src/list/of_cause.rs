@@ -50,9 +50,10 @@ const SMALL: f64 = 0.02;
 
 fn severity(context: &Context<'_>, cause: &Cause) -> Severity {
     let each = cause.effect.cost_s_per_1000.value * 1e6;
-    match each < SMALL * cause.effect.now.mean_ns.0 as f64 {
-        true => Severity::Minor,
-        false => felt(context, phase_of(context, &cause.sides.now).map(|(_, phase)| phase)),
+    if each < SMALL * cause.effect.now.mean_ns.0 as f64 {
+        Severity::Minor
+    } else {
+        felt(context, phase_of(context, &cause.sides.now).map(|(_, phase)| phase))
     }
 }
 

@@ -89,15 +89,12 @@ fn part(index: usize, phase: &Phase, id: FindingId) -> Option<Part<'_>> {
     let mean = phase.latency_ns.mean?;
     let whole = Nanos(mean.0.checked_mul(phase.ops)?);
     let split: Vec<_> = phase.intervals.iter().flat_map(|interval| &interval.waited).collect();
-    let (field, ns) = match split.is_empty() {
-        false => {
-            let of = split.iter().filter(|part| id_of(part.cause) == Some(id));
-            ("intervals", of.fold(Nanos::ZERO, |sum, part| sum.plus(part.ns)))
-        }
-        true => {
-            let of = phase.stalls.iter().filter(|stall| id_of(stall.cause) == Some(id));
-            ("stalls", of.fold(Nanos::ZERO, |sum, stall| sum.plus(stall.ns)))
-        }
+    let (field, ns) = if !split.is_empty() {
+        let of = split.iter().filter(|part| id_of(part.cause) == Some(id));
+        ("intervals", of.fold(Nanos::ZERO, |sum, part| sum.plus(part.ns)))
+    } else {
+        let of = phase.stalls.iter().filter(|stall| id_of(stall.cause) == Some(id));
+        ("stalls", of.fold(Nanos::ZERO, |sum, stall| sum.plus(stall.ns)))
     };
     let ns = ns.min(whole);
     let part = Part { id, index, phase, field, ns, whole };

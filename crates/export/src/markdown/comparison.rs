@@ -10,9 +10,10 @@ use super::{escape, figures, table};
 /// table for each test with the ratios, and what else differs.
 pub(crate) fn comparison(comparison: &Comparison, gate: Option<&Gate>) -> String {
     let mut text = gate.map(judgement).unwrap_or_default();
-    let (first, rest) = match comparison.faster.is_empty() {
-        true => (&comparison.sentence, None),
-        false => (&comparison.faster, Some(&comparison.sentence)),
+    let (first, rest) = if comparison.faster.is_empty() {
+        (&comparison.sentence, None)
+    } else {
+        (&comparison.faster, Some(&comparison.sentence))
     };
     let _ = writeln!(text, "# {}\n", escape(first));
     let paragraphs =

@@ -59,10 +59,7 @@ impl Variation {
         (die, row, page): (Die, Block, Page),
         new: Nanos,
     ) -> Nanos {
-        let mut time = match self.whole_retries {
-            true => new,
-            false => wear.read_time(row, die, new),
-        };
+        let mut time = if self.whole_retries { new } else { wear.read_time(row, die, new) };
         if !self.types.is_empty() {
             time = scaled(time, self.types[page.index() % self.types.len()]);
         }

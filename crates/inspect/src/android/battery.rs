@@ -17,12 +17,11 @@ impl Battery {
     /// Asks the service.
     pub fn read(root: &Root) -> Result<Battery, String> {
         let text = program(root, "dumpsys", &["battery"])?;
-        match text.contains(FROZEN) {
-            true => {
-                Err("the battery's values were set by hand (`dumpsys battery reset` ends that)"
-                    .to_owned())
-            }
-            false => Ok(Battery(text)),
+        if text.contains(FROZEN) {
+            Err("the battery's values were set by hand (`dumpsys battery reset` ends that)"
+                .to_owned())
+        } else {
+            Ok(Battery(text))
         }
     }
 
@@ -57,9 +56,10 @@ impl Battery {
         if let Some((_, power)) = said.iter().find(|(value, _)| *value == Some("true")) {
             return Ok(*power);
         }
-        match said.iter().any(|(value, _)| *value == Some("false")) {
-            true => Ok(Power::Battery),
-            false => Err("dumpsys battery does not say what powers the phone".to_owned()),
+        if said.iter().any(|(value, _)| *value == Some("false")) {
+            Ok(Power::Battery)
+        } else {
+            Err("dumpsys battery does not say what powers the phone".to_owned())
         }
     }
 

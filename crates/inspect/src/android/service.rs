@@ -17,9 +17,10 @@ const LONGEST: u64 = 4 << 20;
 /// Whether this is Android. A captured tree, which may lack Android's own files, says so by its version
 /// property.
 pub fn is_android(root: &Root) -> bool {
-    match root.is_live() {
-        true => flashlag_device::is_android(),
-        false => property(root, "ro.build.version.release").is_some(),
+    if root.is_live() {
+        flashlag_device::is_android()
+    } else {
+        property(root, "ro.build.version.release").is_some()
     }
 }
 

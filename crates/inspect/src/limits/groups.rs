@@ -57,9 +57,10 @@ pub(super) fn hierarchies(root: &Root) -> Result<Vec<Hierarchy>, String> {
     for (controllers, path) in &lines {
         let named: Vec<String> = controllers.split(',').map(str::to_owned).collect();
         let is_second = controllers.is_empty();
-        let counts = match is_second {
-            true => second_has_any,
-            false => named.iter().any(|one| CONTROLLERS.contains(&one.as_str())),
+        let counts = if is_second {
+            second_has_any
+        } else {
+            named.iter().any(|one| CONTROLLERS.contains(&one.as_str()))
         };
         if counts {
             let controllers = (!is_second).then_some(named);
@@ -90,11 +91,10 @@ fn hierarchy(
     let what = controllers.as_ref().map_or("version 2".to_owned(), |all| all.join(","));
     let Some((mount, below)) = candidates.first() else {
         let is_root = path == Path::new("/") && is_in_first_namespace(root);
-        let unseen = match mounts.iter().any(|mount| is_of(&mount)) {
-            true => {
-                format!("the control group {} ({what}) can't be seen from here", path.display())
-            }
-            false => format!("the control groups ({what}) are not mounted"),
+        let unseen = if mounts.iter().any(|mount| is_of(&mount)) {
+            format!("the control group {} ({what}) can't be seen from here", path.display())
+        } else {
+            format!("the control groups ({what}) are not mounted")
         };
         return Hierarchy { controllers, groups: Vec::new(), unseen: (!is_root).then_some(unseen) };
     };
@@ -121,9 +121,10 @@ fn below(shown: &Path, path: &Path) -> Option<PathBuf> {
 /// Whether a directory is the group above all: files that all others have are not in it, or the other way.
 fn is_root(root: &Root, group: &Path, is_second: bool) -> bool {
     let has = |name: &str| root.has(group.join(name));
-    match is_second {
-        true => has("cgroup.controllers") && !has("cgroup.type") && !has("cgroup.events"),
-        false => has("release_agent") || has("cgroup.sane_behavior"),
+    if is_second {
+        has("cgroup.controllers") && !has("cgroup.type") && !has("cgroup.events")
+    } else {
+        has("release_agent") || has("cgroup.sane_behavior")
     }
 }
 

@@ -69,9 +69,10 @@ impl LimitFiles {
         let mut seen = Seen::default();
         seen.unseen.extend(self.failed.clone());
         for hierarchy in &self.hierarchies {
-            match hierarchy.controllers.is_some() {
-                true => self.first(root, hierarchy, &mut seen),
-                false => self.second(root, hierarchy, &mut seen),
+            if hierarchy.controllers.is_some() {
+                self.first(root, hierarchy, &mut seen)
+            } else {
+                self.second(root, hierarchy, &mut seen)
             }
         }
         seen

@@ -242,15 +242,16 @@ impl Assembly {
             self.left_out.unread_paths += 1;
             return None;
         };
-        let whole = match path.starts_with('/') {
-            true => PathBuf::from(path),
-            false => match self.path_of(directory) {
+        let whole = if path.starts_with('/') {
+            PathBuf::from(path)
+        } else {
+            match self.path_of(directory) {
                 Some(directory) => Path::new(&directory).join(path),
                 None => {
                     self.left_out.unread_paths += 1;
                     return None;
                 }
-            },
+            }
         };
         let whole = self.resolved(&whole)?;
         let device = self.places.watched_device_of(&whole)?;

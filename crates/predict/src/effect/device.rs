@@ -68,10 +68,7 @@ pub fn device_of(
 fn of_named(profile: &Profile, run_name: &str) -> ProfileOf {
     let name = |path: &str| Path::new(path).file_name().map(std::ffi::OsStr::to_owned);
     let fitted = profile.fitted_from.as_ref().and_then(|from| name(&from.run));
-    match fitted.is_some() && fitted == name(run_name) {
-        true => ProfileOf::Fitted,
-        false => ProfileOf::Named,
-    }
+    if fitted.is_some() && fitted == name(run_name) { ProfileOf::Fitted } else { ProfileOf::Named }
 }
 
 fn stands(run: &Run, profile: &Profile, of: ProfileOf) -> Result<Device, String> {

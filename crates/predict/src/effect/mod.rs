@@ -89,10 +89,7 @@ fn is_late(error: &PredictError) -> bool {
 }
 
 fn why(error: &PredictError) -> String {
-    match is_late(error) {
-        true => "it was not done in time".to_owned(),
-        false => error.to_string(),
-    }
+    if is_late(error) { "it was not done in time".to_owned() } else { error.to_string() }
 }
 
 /// The command that makes a forecast which was left out.

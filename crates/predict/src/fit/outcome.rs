@@ -130,9 +130,12 @@ pub(super) fn parameters(
             uncertainty: uncertainties[index],
             bound: bound.filter(|_| is_determined),
             rows: rows(found, index),
-            held: (!is_determined).then(|| match axis.tried {
-                true => "no figure depends on it".to_owned(),
-                false => "the simulations ran out before its effect was known".to_owned(),
+            held: (!is_determined).then(|| {
+                if axis.tried {
+                    "no figure depends on it".to_owned()
+                } else {
+                    "the simulations ran out before its effect was known".to_owned()
+                }
             }),
             ..one(&axis.key)
         });

@@ -310,9 +310,12 @@ fn a_stop_ends_a_fit_and_the_search_for_the_nearest_profile() {
     let start = profile();
     for after in [0, 1, 9] {
         let form = ClosedForm::default();
-        let stopped = |simulation: &Simulation<'_>| match form.runs() < after {
-            true => form.simulate(simulation),
-            false => Err(SimulationError::Stopped),
+        let stopped = |simulation: &Simulation<'_>| {
+            if form.runs() < after {
+                form.simulate(simulation)
+            } else {
+                Err(SimulationError::Stopped)
+            }
         };
         let request = FitRequest {
             run: &measured,

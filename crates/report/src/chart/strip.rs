@@ -219,10 +219,8 @@ pub(crate) fn mark_row(axis: &LatencyAxis, device: &str, points: &[MarkPoint]) -
         }
         // The first of several has its value to the left, the others to the right.
         let left = index == 0 && points.len() > 1 && from.0 > 16.0;
-        let (at, moved, anchor) = match left {
-            true => (from, (-8.0, 4.0), Anchor::End),
-            false => (to, (8.0, 4.0), Anchor::Start),
-        };
+        let (at, moved, anchor) =
+            if left { (from, (-8.0, 4.0), Anchor::End) } else { (to, (8.0, 4.0), Anchor::Start) };
         svg.text("rt", (at, Pct(0.0)), moved, anchor, &point.label);
     }
     svg.shape(format_args!("</svg>"));

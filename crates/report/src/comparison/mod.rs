@@ -43,9 +43,10 @@ pub(crate) fn page(comparison: &Comparison, runs: &[Run], options: &Options) -> 
 /// The leading sentences: which side is faster, the verdict of each, the largest difference, sizes,
 /// trust and warnings.
 fn first_words(comparison: &Comparison) -> (String, Vec<Lede>) {
-    let (sentence, verdict) = match comparison.faster.is_empty() {
-        true => (comparison.sentence.clone(), None),
-        false => (comparison.faster.clone(), Some(&comparison.sentence)),
+    let (sentence, verdict) = if comparison.faster.is_empty() {
+        (comparison.sentence.clone(), None)
+    } else {
+        (comparison.faster.clone(), Some(&comparison.sentence))
     };
     let plain = verdict.into_iter().chain([&comparison.largest]).filter(|text| !text.is_empty());
     let mut ledes: Vec<Lede> = plain.map(|text| Lede::plain(text)).collect();

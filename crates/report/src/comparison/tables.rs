@@ -67,9 +67,10 @@ fn name(comparison: &Comparison, index: usize) -> &str {
 fn ratio_title(comparison: &Comparison, row: &CompareRow) -> String {
     let against = row.ratios.first().map_or(0, |ratio| ratio.against);
     let usual = comparison.rows.iter().flat_map(|row| &row.ratios).next().map(|r| r.against);
-    match usual == Some(against) {
-        true => row.title.clone(),
-        false => format!("{}, as times {}", row.title, name(comparison, against)),
+    if usual == Some(against) {
+        row.title.clone()
+    } else {
+        format!("{}, as times {}", row.title, name(comparison, against))
     }
 }
 
@@ -204,14 +205,15 @@ pub(super) fn checks(comparison: &Comparison) -> Option<Section> {
         1 => "One check does not pass on every side".to_owned(),
         count => format!("{count} checks do not pass on every side"),
     };
-    let body = match rows.is_empty() {
-        true => Markup::default(),
-        false => Markup::of(&Matrix {
+    let body = if rows.is_empty() {
+        Markup::default()
+    } else {
+        Markup::of(&Matrix {
             caption: "The worst outcome of each side’s runs, with its evidence.",
             corner: "check",
             names,
             rows,
-        }),
+        })
     };
     let side = vec!["Unknown never counts as a pass.".to_owned()];
     Some(Section { id: "trust", name: "Trust checks", heading, side, body })

@@ -47,9 +47,10 @@ pub(super) fn section(run: &Run) -> Option<Section> {
         .map(|DrawnPanel { title, plot, words, left_out }| Panel {
             title,
             svg: plot.draw(&words),
-            left_out: match left_out.is_empty() {
-                true => String::new(),
-                false => format!("Not drawn: {}.", format::list(&left_out)),
+            left_out: if left_out.is_empty() {
+                String::new()
+            } else {
+                format!("Not drawn: {}.", format::list(&left_out))
             },
         })
         .collect();
@@ -116,9 +117,10 @@ fn panels<'a>(run: &Run, phases: &[&'a Phase]) -> Vec<Lines<'a>> {
     let staged = has_stages(run);
     let mut panels: Vec<Lines<'a>> = Vec::new();
     for &phase in phases {
-        let (title, name) = match staged {
-            true => (test_name(run, phase), state_name(run, phase.state).to_owned()),
-            false => unstaged(run, phase),
+        let (title, name) = if staged {
+            (test_name(run, phase), state_name(run, phase.state).to_owned())
+        } else {
+            unstaged(run, phase)
         };
         let index = match panels.iter().position(|known| known.title == title) {
             Some(index) => index,

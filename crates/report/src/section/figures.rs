@@ -69,10 +69,7 @@ pub(crate) const DENSE: usize = 16;
 /// A table without its notes. Failed checks link to their place on the page of `run`.
 pub(crate) fn table(run: Option<&Run>, model: &Table, frame: Frame) -> Markup {
     let head = |column: &Column| Head {
-        title: match frame.units {
-            true => column.title_with_unit(),
-            false => column.title().to_owned(),
-        },
+        title: if frame.units { column.title_with_unit() } else { column.title().to_owned() },
         below: match column {
             Column::Over(limit) => LagLimit::name(*limit),
             _ => "",

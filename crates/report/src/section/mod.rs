@@ -39,9 +39,10 @@ pub(crate) struct Section {
 /// Every section that this run has data for, in order.
 pub(crate) fn all(run: &Run, options: &Options) -> Vec<Section> {
     // A run without rows for the picture is about changes over time.
-    let (over_time, later) = match flashlag_views::strip(run).groups.is_empty() {
-        true => ([changes::section(run), stalls::section(run)], [None, None]),
-        false => ([None, None], [changes::section(run), stalls::section(run)]),
+    let (over_time, later) = if flashlag_views::strip(run).groups.is_empty() {
+        ([changes::section(run), stalls::section(run)], [None, None])
+    } else {
+        ([None, None], [changes::section(run), stalls::section(run)])
     };
     let [first, second] = over_time;
     let [third, fourth] = later;

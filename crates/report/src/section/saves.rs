@@ -77,12 +77,11 @@ pub(super) fn section(run: &Run) -> Option<Section> {
 
 /// What one save is, in a sentence.
 fn what_saves_are(saves: &[&Phase]) -> &'static str {
-    match saves.iter().all(|phase| phase.replay.is_some()) {
-        true => {
-            "A save is a transaction of the trace, from its first operation to the sync that makes it \
-             durable."
-        }
-        false => "A save is one transaction of one row, through real SQLite.",
+    if saves.iter().all(|phase| phase.replay.is_some()) {
+        "A save is a transaction of the trace, from its first operation to the sync that makes it \
+         durable."
+    } else {
+        "A save is one transaction of one row, through real SQLite."
     }
 }
 

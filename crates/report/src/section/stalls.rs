@@ -90,12 +90,11 @@ const ROWS: usize = 8;
 fn table_of(run: &Run, phases: Vec<&PhaseStalls>, explained: bool) -> Option<Markup> {
     let how = causes_known(phases.iter().copied()).map(|how| format!(": {how}"));
     let model = stalls_table(phases).without(&[Column::At, Column::Cause]);
-    let (model, caption) = match explained {
-        true => {
-            let how = how.unwrap_or_default();
-            (model, format!("Waits longer than the limit, and their causes{how}."))
-        }
-        false => (model.without(&[Column::Causes]), "Waits longer than the limit.".to_owned()),
+    let (model, caption) = if explained {
+        let how = how.unwrap_or_default();
+        (model, format!("Waits longer than the limit, and their causes{how}."))
+    } else {
+        (model.without(&[Column::Causes]), "Waits longer than the limit.".to_owned())
     };
     let frame = Frame { about: "Stalls by phase", caption, class: "fold dense", units: false };
     (!model.is_empty()).then(|| table(Some(run), &model, frame))
@@ -155,9 +154,10 @@ fn kind_in_words(kind: Kind, causes: &[Named]) -> String {
     }
     let mut names: Vec<String> = Vec::new();
     for (_, name) in causes.iter().filter(|(cause, _)| Kind::of(*cause) == kind) {
-        let name = match *name == cause_name(StallCause::Executing) {
-            true => "executing".to_owned(),
-            false => (*name).to_owned(),
+        let name = if *name == cause_name(StallCause::Executing) {
+            "executing".to_owned()
+        } else {
+            (*name).to_owned()
         };
         if !names.contains(&name) {
             names.push(name);

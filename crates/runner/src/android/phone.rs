@@ -63,9 +63,8 @@ pub(crate) fn prepare(request: &Request, spec: &PhoneSpec) -> Result<PhoneRun, R
     let [phone] = phones.as_slice() else { return Err(refuse(PhoneError::Several(phones))) };
     let adb = Adb::find().map_err(refuse)?;
     let on = RunOnPhone::new(Box::new(adb.phone(&phone.serial)));
-    let before = |error: PhoneError| match error.is_of_the_cable() {
-        true => PhoneError::BeforeRun(Box::new(error)),
-        false => error,
+    let before = |error: PhoneError| {
+        if error.is_of_the_cable() { PhoneError::BeforeRun(Box::new(error)) } else { error }
     };
     prepare_on(request, spec, phone, on).map_err(before).map_err(refuse)
 }

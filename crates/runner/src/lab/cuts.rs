@@ -71,9 +71,10 @@ pub fn cut_in_lab(request: &CutsRequest, observer: &mut dyn Observer) -> Result<
 
 /// The directory of the database on a filesystem that is mounted there.
 fn directory_of(request: &CutsRequest, mounted_at: &str) -> String {
-    match request.target.spec.rootdir {
-        true => mounted_at.to_owned(),
-        false => format!("{mounted_at}/{DIRECTORY}"),
+    if request.target.spec.rootdir {
+        mounted_at.to_owned()
+    } else {
+        format!("{mounted_at}/{DIRECTORY}")
     }
 }
 

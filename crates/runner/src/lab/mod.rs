@@ -41,9 +41,10 @@ pub(crate) fn run(
     observer: &mut dyn Observer,
 ) -> Result<Run, RunError> {
     let asked = LabRun { request, target };
-    let (mut run, flushes) = match target.spec.host {
-        true => on_host::run(asked, observer)?,
-        false => in_guest::run(asked, observer)?,
+    let (mut run, flushes) = if target.spec.host {
+        on_host::run(asked, observer)?
+    } else {
+        in_guest::run(asked, observer)?
     };
     complete::complete(&mut run, asked, flushes);
     match &request.output {

@@ -84,9 +84,10 @@ impl LabTarget {
     /// # Errors
     /// A missing privilege, program or driver, or a filesystem that needs a guest.
     pub fn check_host(&self) -> Result<(), RunError> {
-        match self.spec.host {
-            true => flashlag_lab::check_host(&self.spec).map_err(|error| self.failed(error)),
-            false => Ok(()),
+        if self.spec.host {
+            flashlag_lab::check_host(&self.spec).map_err(|error| self.failed(error))
+        } else {
+            Ok(())
         }
     }
 

@@ -43,9 +43,10 @@ impl<W: World> Work<W> {
         let rate = Bytes(rate as u64);
         let error = ended.error.as_ref().map(|error| format!("; it ended early: {error}"));
         let error = error.unwrap_or_default();
-        let budget = match ended.out_of_budget {
-            true => format!("; {}", self.ended_by_budget()),
-            false => String::new(),
+        let budget = if ended.out_of_budget {
+            format!("; {}", self.ended_by_budget())
+        } else {
+            String::new()
         };
         format!("the background moved {} at {rate}/s{error}{budget}", ended.moved)
     }

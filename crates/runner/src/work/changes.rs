@@ -41,9 +41,10 @@ fn steady_change(recorded: &PhaseRecord, until_steady: bool) -> Option<Change> {
     if recorded.response.count() > 0 && !until_steady {
         return None;
     }
-    let round = match until_steady {
-        true => UNTIL_STEADY_ROUND,
-        false => Nanos(recorded.elapsed.0 / ROUNDS).clamp(ROUND_MIN, ROUND_MAX),
+    let round = if until_steady {
+        UNTIL_STEADY_ROUND
+    } else {
+        Nanos(recorded.elapsed.0 / ROUNDS).clamp(ROUND_MIN, ROUND_MAX)
     };
     let rule = format!("the rule is {} and {}", percent(RANGE_MAX), percent(SLOPE_MAX));
     let blank = |kind, t_ns, written_bytes, detail| Change {

@@ -178,9 +178,10 @@ impl<W: World> Work<W> {
             measured.push(replayed(part, head, replay, stream, tail));
             self.evidence.phases.push(Some((before.clone(), after.clone())));
         }
-        match measured.is_empty() && error.is_none() {
-            true => Outcome::Skipped(format!("{}: no operation was begun", replay.name)),
-            false => Outcome::of(measured, error),
+        if measured.is_empty() && error.is_none() {
+            Outcome::Skipped(format!("{}: no operation was begun", replay.name))
+        } else {
+            Outcome::of(measured, error)
         }
     }
 }
@@ -219,9 +220,10 @@ fn replayed(
     // What changes over time in a replay is the trace, not the device.
     let real = tail.in_real_time;
     let phase = phase(head, &part.recorded, tail);
-    let time = match real {
-        true => Reading::unavailable("operations of all kinds share the threads"),
-        false => phase.time.clone(),
+    let time = if real {
+        Reading::unavailable("operations of all kinds share the threads")
+    } else {
+        phase.time.clone()
     };
     Phase { replay: Some(record), time, ..phase }
 }

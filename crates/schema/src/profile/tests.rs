@@ -80,9 +80,12 @@ fn strings_are_written_in_one_line_and_read_back_as_they_were() {
     assert_eq!(Profile::parse(&text).unwrap().assumptions, std::slice::from_ref(&hostile));
     // Names and what the device is stand in the middle of lines.
     for key in ["name", "about", "filesystem"] {
-        let lines = text.lines().map(|line| match line.starts_with(&format!("{key} = ")) {
-            true => format!("{key} = \"a\\nb\""),
-            false => line.to_owned(),
+        let lines = text.lines().map(|line| {
+            if line.starts_with(&format!("{key} = ")) {
+                format!("{key} = \"a\\nb\"")
+            } else {
+                line.to_owned()
+            }
         });
         let error = Profile::parse(&lines.collect::<Vec<_>>().join("\n")).unwrap_err().to_string();
         assert!(error.contains(key) && error.contains("one line"), "{error}");

@@ -120,9 +120,10 @@ fn no_filesystem(kind: Kind, name: &str) -> String {
     };
     let other = kind.other();
     let there = FilesystemKind::of(other).iter().any(|filesystem| filesystem.name() == name);
-    let hint = match there {
-        true => format!("; {other}: has {name}"),
-        false => did_you_mean(name, known.iter().map(|filesystem| filesystem.name())),
+    let hint = if there {
+        format!("; {other}: has {name}")
+    } else {
+        did_you_mean(name, known.iter().map(|filesystem| filesystem.name()))
     };
     format!("{what} \"{name}\"; there are {}{hint}", named(known))
 }

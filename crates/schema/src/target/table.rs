@@ -339,9 +339,10 @@ fn unknown(kind: Kind, word: &str) -> TargetError {
     let rows = OPTIONS.iter().filter(|row| !row.filesystems(kind).is_empty());
     let usages: Vec<String> = rows.map(OptionRow::usage).filter(|one| lacks(word, one)).collect();
     let word = word.to_owned();
-    match usages.is_empty() {
-        true => TargetError::Option { kind, word },
-        false => TargetError::NoValue { word, usages: usages.join(" or ") },
+    if usages.is_empty() {
+        TargetError::Option { kind, word }
+    } else {
+        TargetError::NoValue { word, usages: usages.join(" or ") }
     }
 }
 
@@ -376,9 +377,10 @@ pub(super) fn listed(kind: Kind) -> String {
     let known = OPTIONS.iter().filter(|row| !row.filesystems(kind).is_empty());
     let words = known.map(|row| {
         let of = row.filesystems(kind);
-        match of.len() == FilesystemKind::of(kind).len() || of.len() > 2 {
-            true => row.usage(),
-            false => format!("{} ({})", row.usage(), named(of)),
+        if of.len() == FilesystemKind::of(kind).len() || of.len() > 2 {
+            row.usage()
+        } else {
+            format!("{} ({})", row.usage(), named(of))
         }
     });
     words.collect::<Vec<_>>().join(", ")

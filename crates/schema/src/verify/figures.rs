@@ -27,10 +27,7 @@ impl Figures {
     }
 
     fn path(&self, at: &str) -> String {
-        match self.prefix.is_empty() {
-            true => at.to_owned(),
-            false => format!("{}.{at}", self.prefix),
-        }
+        if self.prefix.is_empty() { at.to_owned() } else { format!("{}.{at}", self.prefix) }
     }
 
     pub(super) fn differs(

@@ -110,14 +110,13 @@ impl Launch {
         command.arg("--foreground");
         // With TLS, this nbdkit is as good as another.
         let is_plain = !self.options.iter().any(|option| option.starts_with("--tls"));
-        match is_plain && version::needs_relay(&nbdkit) {
-            true => {
-                let behind = Listen::Unix(directory.join("nbdkit.sock"));
-                command.args(behind.arguments());
-                settings.relay_to = Some(directory.join("nbdkit.sock"));
-                settings.relay = Some(listen.clone());
-            }
-            false => drop(command.args(listen.arguments())),
+        if is_plain && version::needs_relay(&nbdkit) {
+            let behind = Listen::Unix(directory.join("nbdkit.sock"));
+            command.args(behind.arguments());
+            settings.relay_to = Some(directory.join("nbdkit.sock"));
+            settings.relay = Some(listen.clone());
+        } else {
+            command.args(listen.arguments());
         }
         command.arg(format!("--threads={threads}")).args(&self.options);
         command.arg(plugin).args(settings.arguments());

@@ -87,8 +87,5 @@ fn wait_for(source: &impl AsFd, child: &Child, until: Nanos) -> Result<(), NotRe
             Ok(_) => break,
         }
     }
-    match fds[0].revents().is_empty() {
-        false => Ok(()),
-        true => Err(NotReady::Ended),
-    }
+    if !fds[0].revents().is_empty() { Ok(()) } else { Err(NotReady::Ended) }
 }

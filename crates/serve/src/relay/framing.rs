@@ -92,9 +92,10 @@ impl Framing {
         if number::<4>(rest, 0) != u64::from(REQUEST_MAGIC) {
             return Err(NoMessage);
         }
-        match number::<2>(rest, 6) == u64::from(WRITE) {
-            true if rest.len() >= REQUEST_HEADER => bounded(REQUEST_HEADER, number::<4>(rest, 24)),
-            _ => Ok(REQUEST_HEADER),
+        if number::<2>(rest, 6) == u64::from(WRITE) && rest.len() >= REQUEST_HEADER {
+            bounded(REQUEST_HEADER, number::<4>(rest, 24))
+        } else {
+            Ok(REQUEST_HEADER)
         }
     }
 }
@@ -166,10 +167,7 @@ mod tests {
             }
             let mut end = 0;
             for message in &messages {
-                match end + message.len() <= sent.len() {
-                    true => end += message.len(),
-                    false => break,
-                }
+                if end + message.len() <= sent.len() { end += message.len() } else { break }
             }
             prop_assert_eq!(passed, end);
         }

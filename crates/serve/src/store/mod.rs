@@ -111,10 +111,7 @@ impl DataFile {
             return;
         }
         // What can't be removed is refused by name at the next start.
-        let _ = match self.existed {
-            true => self.file.set_len(0),
-            false => std::fs::remove_file(&self.path),
-        };
+        let _ = if self.existed { self.file.set_len(0) } else { std::fs::remove_file(&self.path) };
     }
 }
 

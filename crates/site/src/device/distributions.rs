@@ -96,8 +96,9 @@ fn drawing(test: &TestKey, by: Option<&str>, classes: BTreeMap<String, Histogram
 /// A name that fits beside the drawing.
 fn short(name: &str) -> String {
     const MOST: usize = 16;
-    match name.chars().count() > MOST {
-        true => name.chars().take(MOST - 1).chain(['…']).collect(),
-        false => name.to_owned(),
+    if name.chars().count() > MOST {
+        name.chars().take(MOST - 1).chain(['…']).collect()
+    } else {
+        name.to_owned()
     }
 }

@@ -208,10 +208,7 @@ impl Side {
         // The interval is around figures that are not rounded to the middles of buckets. It is
         // extended to the printed ratio if that is outside.
         let center = second.center - self.center;
-        let (low, high) = match several {
-            true => welch(self, second),
-            false => resampled(self, second),
-        };
+        let (low, high) = if several { welch(self, second) } else { resampled(self, second) };
         let (low, high) = (center + low, center + high);
         let (low, high) = within(low, high, (self.hull(several), second.hull(several)));
         let log_ratio = second.printed - self.printed;

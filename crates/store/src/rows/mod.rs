@@ -42,9 +42,10 @@ pub(crate) fn heads<R>(columns: &[ColumnOf<R>]) -> Vec<Column> {
 pub(crate) fn short(text: &str) -> String {
     let head: String = text.chars().take(4 * LONGEST).collect();
     let clean = flashlag_units::sanitize(&head);
-    match clean.chars().count() > LONGEST {
-        true => clean.chars().take(LONGEST - 1).chain(['…']).collect(),
-        false => clean,
+    if clean.chars().count() > LONGEST {
+        clean.chars().take(LONGEST - 1).chain(['…']).collect()
+    } else {
+        clean
     }
 }
 

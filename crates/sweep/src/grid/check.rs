@@ -214,17 +214,19 @@ fn share(at: &Place<'_>, text: &str) -> Result<u32, GridError> {
 /// Refuses to fill where no scenario fills.
 fn check_fills(at: &Place<'_>, scenarios: &[Scenario]) -> Result<(), GridError> {
     let fills = |scenario: &Scenario| {
-        let with = match scenario.settings.contains_key(FILLED) {
-            true => Scenario::parse(&scenario.text, &[(FILLED.to_owned(), "true".to_owned())]).ok(),
-            false => None,
+        let with = if scenario.settings.contains_key(FILLED) {
+            Scenario::parse(&scenario.text, &[(FILLED.to_owned(), "true".to_owned())]).ok()
+        } else {
+            None
         };
         let steps = &with.as_ref().unwrap_or(scenario).steps;
         steps.iter().any(|step| matches!(step, Step::Fill { .. }))
     };
-    match scenarios.iter().any(fills) {
-        true => Ok(()),
-        false => Err(at
-            .wrong("full", "no scenario of these fills the storage: micro, fill and lifecycle do")),
+    if scenarios.iter().any(fills) {
+        Ok(())
+    } else {
+        Err(at
+            .wrong("full", "no scenario of these fills the storage: micro, fill and lifecycle do"))
     }
 }
 

@@ -136,9 +136,10 @@ impl<'a> Table<'a> {
             self.finished.points += 1;
             let Some(point) = self.chunks.grid.point(index) else { continue };
             let own = self.own.get(&point.profile).cloned().unwrap_or_else(|| Arc::from(""));
-            let filesystem = match point.filesystem.is_empty() {
-                true => Arc::clone(&own),
-                false => Arc::from(point.filesystem.as_str()),
+            let filesystem = if point.filesystem.is_empty() {
+                Arc::clone(&own)
+            } else {
+                Arc::from(point.filesystem.as_str())
             };
             let id: Arc<str> = Arc::from(point.id());
             let command: Arc<str> = Arc::from(point.command(&own, measured.leave));

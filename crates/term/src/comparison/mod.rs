@@ -96,10 +96,8 @@ fn picture(page: &mut Page, comparison: &Comparison, names: &[String]) {
             match &side.overload {
                 None => picture.bar(page, &bar(name(names, subject), side)),
                 Some(overload) => {
-                    let doubted = match side.judgement.failures().is_empty() {
-                        true => "",
-                        false => "not judged: ",
-                    };
+                    let doubted =
+                        if side.judgement.failures().is_empty() { "" } else { "not judged: " };
                     let name = name(names, subject);
                     let text =
                         format!("{name}: {doubted}{}", overload.in_words().replacen(':', ",", 1));

@@ -55,9 +55,10 @@ fn whole_words(name: &str, columns: usize) -> String {
         }
         kept.push_str(word);
     }
-    match kept.is_empty() {
-        true => crate::text::cut(name, columns, true),
-        false => without_half(&kept).trim_end_matches([',', ':', ' ']).to_owned(),
+    if kept.is_empty() {
+        crate::text::cut(name, columns, true)
+    } else {
+        without_half(&kept).trim_end_matches([',', ':', ' ']).to_owned()
     }
 }
 

@@ -31,10 +31,7 @@ pub(super) fn rates(page: &mut Page, comparison: &Comparison, names: &[String]) 
         table.row((Role::Ink, &format!("{}, {}", row.title, row.rate_unit())), cells);
     }
     page.paragraph(Role::Strong, "How much a second");
-    match table.fits(page.style()) {
-        true => table.print(page),
-        false => by_test(page, &rows, names),
-    }
+    if table.fits(page.style()) { table.print(page) } else { by_test(page, &rows, names) }
 }
 
 /// A schedule decides the rate of an open loop.
@@ -50,10 +47,7 @@ fn cell(row: &CompareRow, side: &Option<CompareSide>) -> (Role, String) {
     let Some(side) = side else { return (Role::Muted, format::NONE.to_owned()) };
     let trusted = side.judgement.failures().is_empty();
     let rate = row.rate_in_words(side);
-    match trusted {
-        true => (Role::Ink, rate),
-        false => (Role::Muted, format!("{rate} ✕")),
-    }
+    if trusted { (Role::Ink, rate) } else { (Role::Muted, format!("{rate} ✕")) }
 }
 
 /// One line for each subject below the name of each test.

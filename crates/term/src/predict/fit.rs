@@ -15,10 +15,8 @@ use crate::table::Table;
 /// does not determine.
 pub fn fit(fit: &Fit, style: Style) -> String {
     let mut page = page(style);
-    let exhausted = match fit.exhausted {
-        true => ", as many as were allowed: more may find a better one",
-        false => "",
-    };
+    let exhausted =
+        if fit.exhausted { ", as many as were allowed: more may find a better one" } else { "" };
     let first = format!(
         "Fitted to {} on {}, from {}: figures are off by {} typically, by {} before the fit. \
          {} simulations from {} starts{exhausted}.",

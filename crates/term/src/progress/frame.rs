@@ -118,9 +118,10 @@ fn row(style: Style, role: Role, mark: &str, label: &str, figures: &Figures) -> 
 pub(super) fn finished(state: &State, title: &str, phase: &Phase) -> String {
     // An overloaded schedule has no percentiles, as everywhere.
     let none = LatencySummary::default();
-    let felt = match is_overloaded(phase) {
-        true => &none,
-        false => phase.response_ns.as_ref().unwrap_or(&phase.latency_ns),
+    let felt = if is_overloaded(phase) {
+        &none
+    } else {
+        phase.response_ns.as_ref().unwrap_or(&phase.latency_ns)
     };
     let kind = kind_of(phase);
     if !state.in_columns {

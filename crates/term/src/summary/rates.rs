@@ -22,9 +22,10 @@ pub(super) fn rates_of(page: &mut Page, run: &Run, _: Depth) {
             let Some(phase) = phase.and_then(|index| run.phases.get(index)) else {
                 return (Role::Muted, format::NONE.to_owned());
             };
-            match failures_of(run, phase).is_empty() {
-                true => (Role::Ink, rate(phase)),
-                false => (Role::Muted, format!("{} ✕", rate(phase))),
+            if failures_of(run, phase).is_empty() {
+                (Role::Ink, rate(phase))
+            } else {
+                (Role::Muted, format!("{} ✕", rate(phase)))
             }
         };
         let moved = |phase: &flashlag_schema::Phase| format::mb_per_s(phase.bytes_per_sec);

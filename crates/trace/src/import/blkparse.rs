@@ -127,9 +127,10 @@ fn parse(line: &str) -> Line<'_> {
         return Line::Empty;
     }
     let found = if line.contains('\t') && !line.starts_with("CPU") { tabs(line) } else { None };
-    found.or_else(|| standard(line)).unwrap_or(match is_summary(line) {
-        true => Line::Other("summary"),
-        false => Line::Damaged,
+    found.or_else(|| standard(line)).unwrap_or(if is_summary(line) {
+        Line::Other("summary")
+    } else {
+        Line::Damaged
     })
 }
 

@@ -259,9 +259,10 @@ impl Requests {
 
     /// Keeps a request with all of its ends.
     fn ended(&mut self, request: Request) {
-        match self.done.len() < MOST_EVENTS {
-            true => self.done.push(&Done::of(request)),
-            false => self.beyond += 1,
+        if self.done.len() < MOST_EVENTS {
+            self.done.push(&Done::of(request))
+        } else {
+            self.beyond += 1
         }
     }
 
@@ -447,9 +448,8 @@ mod tests {
         };
         for round in 0..200 {
             let apart = 1 + round % 8;
-            let time = |draw: u64| match draw.is_multiple_of(5) {
-                true => None,
-                false => Some(draw % 40 * apart * hour / 4),
+            let time = |draw: u64| {
+                if draw.is_multiple_of(5) { None } else { Some(draw % 40 * apart * hour / 4) }
             };
             let mut times = || [time(next(1 << 30)), time(next(1 << 30)), Some(next(40 * hour))];
             let requests: Vec<Done> = (0..30).map(|_| done(times())).collect();

@@ -55,10 +55,7 @@ impl Lengths {
     const SHORT: Nanos = Nanos(Stalls::LEAST.0 / Stalls::TIMES);
 
     fn add(&mut self, took: Nanos) {
-        match took <= Lengths::SHORT {
-            true => self.short += 1,
-            false => self.long.push(took),
-        }
+        if took <= Lengths::SHORT { self.short += 1 } else { self.long.push(took) }
     }
 
     /// A stall takes longer than this.

@@ -88,9 +88,10 @@ fn times_as_fast(row: &CompareRow, faster: usize, slower: usize) -> Option<Lead>
         // The faster has more operations a second, and the shorter median.
         let turned = (ratio.of == slower) == (kind == RatioKind::Throughput);
         let of_median = kind == RatioKind::P50;
-        let (value, interval) = match turned {
-            true => (1.0 / ratio.ratio, (1.0 / high, 1.0 / low)),
-            false => (ratio.ratio, (low, high)),
+        let (value, interval) = if turned {
+            (1.0 / ratio.ratio, (1.0 / high, 1.0 / low))
+        } else {
+            (ratio.ratio, (low, high))
         };
         Some(Lead { ratio: value, interval, shown: ratio.differs, of_median })
     };
@@ -120,11 +121,12 @@ impl Things {
         let (times, range) = other.found.words();
         let Things { when, what } = self;
         let name = other.name;
-        match other.found.shown {
-            true => format!("{when}{fastest}'s {what} are {times} as fast as {name}'s {range}."),
-            false => format!(
+        if other.found.shown {
+            format!("{when}{fastest}'s {what} are {times} as fast as {name}'s {range}.")
+        } else {
+            format!(
                 "{when}{fastest}'s and {name}'s {what}: no difference shown, {times} as fast {range}."
-            ),
+            )
         }
     }
 

@@ -166,9 +166,10 @@ fn cases(row: &CompareRow, [before, after]: [&str; 2], tolerance: f64) -> Vec<Ga
             case(figure, outcome(ratio, tolerance), format!("{}{}", ratio.words, basis(ratio)))
         })
         .collect();
-    match found.is_empty() {
-        true => vec![case("test", GateOutcome::Undecided, why_none([first, second]))],
-        false => found,
+    if found.is_empty() {
+        vec![case("test", GateOutcome::Undecided, why_none([first, second]))]
+    } else {
+        found
     }
 }
 
@@ -201,10 +202,7 @@ fn outcome(ratio: &Ratio, tolerance: f64) -> GateOutcome {
         RatioKind::P50 | RatioKind::P99 => low > 1.0 + tolerance,
         RatioKind::Throughput => high * (1.0 + tolerance) < 1.0,
     };
-    match slower && ratio.differs {
-        true => GateOutcome::Slower,
-        false => GateOutcome::Passed,
-    }
+    if slower && ratio.differs { GateOutcome::Slower } else { GateOutcome::Passed }
 }
 
 /// What the interval covers: of single runs it does not cover how runs differ.

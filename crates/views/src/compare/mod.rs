@@ -297,9 +297,10 @@ pub fn compare(runs: &[Run], options: &CompareOptions) -> Result<Comparison, Com
         return Err(CompareError::SameRun { first: name(first), second: name(second) });
     }
     let mut warnings = scenario::warnings(runs, options.force)?;
-    let mut subjects = match options.groups.is_empty() {
-        true => subjects::subjects(runs, options),
-        false => subjects::grouped(runs, options)?,
+    let mut subjects = if options.groups.is_empty() {
+        subjects::subjects(runs, options)
+    } else {
+        subjects::grouped(runs, options)?
     };
     subjects::label(&mut subjects, runs.len(), &options.labels)?;
     warnings.extend(subjects::seeds(runs, &subjects));

@@ -171,12 +171,11 @@ fn without_interval(
 /// of it is named first, so that the number is above 1.
 fn in_words(pair: Pair, found: &RatioInterval, subjects: &[Subject]) -> (String, String) {
     let name = |index: usize| subjects.get(index).map_or("", |subject| subject.name.as_str());
-    let (more, less, value, low, high) = match found.ratio >= 1.0 {
-        true => (name(pair.of), name(pair.against), found.ratio, found.low, found.high),
-        false => {
-            let inverse = (1.0 / found.ratio, 1.0 / found.high, 1.0 / found.low);
-            (name(pair.against), name(pair.of), inverse.0, inverse.1, inverse.2)
-        }
+    let (more, less, value, low, high) = if found.ratio >= 1.0 {
+        (name(pair.of), name(pair.against), found.ratio, found.low, found.high)
+    } else {
+        let inverse = (1.0 / found.ratio, 1.0 / found.high, 1.0 / found.low);
+        (name(pair.against), name(pair.of), inverse.0, inverse.1, inverse.2)
     };
     let (times, range) = format::ratio_with_interval(value, low, high);
     let how = match (pair.kind, pair.saves) {
@@ -199,10 +198,7 @@ fn ratio(pair: Pair, found: RatioInterval, subjects: &[Subject]) -> Ratio {
         interval: Some((found.low, found.high)),
         differs: found.shown,
         between_runs: found.between_runs,
-        words: match found.shown {
-            true => words,
-            false => format!("no difference shown: {words}"),
-        },
+        words: if found.shown { words } else { format!("no difference shown: {words}") },
         brief: format!("{times} ({range})"),
     }
 }

@@ -52,9 +52,10 @@ fn row(
     let sides: Vec<Option<CompareSide>> = repeats.iter().map(|repeats| side(repeats)).collect();
     let kind = decides(plan, phase);
     let several = run.phases.iter().any(|other| other.state != phase.state);
-    let stage = match several {
-        true => format!(", {}", stage_of(run, phase).to_lowercase().replace(", run", " run")),
-        false => String::new(),
+    let stage = if several {
+        format!(", {}", stage_of(run, phase).to_lowercase().replace(", run", " run"))
+    } else {
+        String::new()
     };
     let ratios = ratios(&repeats, &sides, subjects, seed);
     CompareRow {

@@ -23,10 +23,8 @@ pub fn headline(runs: &[Run], subjects: &[Subject], rows: &[CompareRow]) -> (Str
         .enumerate()
         .map(|(subject, deciding)| Outcome::of(rows, subject, deciding.as_ref()?))
         .collect();
-    let apart = match in_common(rows) {
-        true => String::new(),
-        false => format!("{} ", nothing_in_common(subjects)),
-    };
+    let apart =
+        if in_common(rows) { String::new() } else { format!("{} ", nothing_in_common(subjects)) };
     if outcomes.iter().all(Option::is_none) {
         let sentence = format!("{apart}No verdict: checks fail on every side.");
         return (sentence, String::new());
@@ -240,10 +238,10 @@ fn sizes(subjects: &[Subject], rows: &[CompareRow], deciding: &[Option<Deciding>
 
 /// Runs without durable writes and saves.
 fn without_waits(subjects: &[Subject], rows: &[CompareRow]) -> (String, String) {
-    let sentence = match rows.iter().any(|row| !row.ratios.is_empty()) {
-        true => "No durable write and no save was measured, so nothing here says how they lag."
-            .to_owned(),
-        false => nothing_in_common(subjects),
+    let sentence = if rows.iter().any(|row| !row.ratios.is_empty()) {
+        "No durable write and no save was measured, so nothing here says how they lag.".to_owned()
+    } else {
+        nothing_in_common(subjects)
     };
     (sentence, String::new())
 }

@@ -126,9 +126,10 @@ fn finding_in_words(run: &Run, finding: &finding::Cause) -> Option<Finding> {
 
 fn heading(causes: &[Finding], nothing_ruled_out: bool) -> String {
     let Some(first) = causes.first() else {
-        return match nothing_ruled_out {
-            true => String::new(),
-            false => "No cause found among what this run measured".to_owned(),
+        return if nothing_ruled_out {
+            String::new()
+        } else {
+            "No cause found among what this run measured".to_owned()
         };
     };
     let first = format::decapitalized(&first.cause);

@@ -94,12 +94,11 @@ pub fn would(finding: &Cause) -> String {
 fn cut(effect: &FindingEffect) -> String {
     let one = one(effect);
     let fixed = effect.fixed;
-    let ((what, now), fixed) = match lowers_median(effect) {
-        true => ((format!("{one} p50"), effect.now.p50_ns), fixed.and_then(|wait| wait.p50_ns)),
-        false => {
-            let mean = (format!("the mean {one}"), Some(effect.now.mean_ns));
-            (mean, fixed.map(|wait| wait.mean_ns))
-        }
+    let ((what, now), fixed) = if lowers_median(effect) {
+        ((format!("{one} p50"), effect.now.p50_ns), fixed.and_then(|wait| wait.p50_ns))
+    } else {
+        let mean = (format!("the mean {one}"), Some(effect.now.mean_ns));
+        (mean, fixed.map(|wait| wait.mean_ns))
     };
     let time = |value: Option<Nanos>| value.map_or_else(|| format::NONE.to_owned(), format::time);
     format!("{what} from {} to {}", time(now), time(fixed))
@@ -223,9 +222,10 @@ fn measured(id: CauseId, now: &str, fixed: &str) -> String {
 fn compared(what: &str, effect: &FindingEffect) -> String {
     let (one, per) = (one(effect), per(effect));
     let fixed = effect.fixed.unwrap_or(effect.now);
-    let sizes = match effect.now.ops == fixed.ops {
-        true => format!("n = {} each", format::count(effect.now.ops)),
-        false => format!("n = {} and {}", format::count(effect.now.ops), format::count(fixed.ops)),
+    let sizes = if effect.now.ops == fixed.ops {
+        format!("n = {} each", format::count(effect.now.ops))
+    } else {
+        format!("n = {} and {}", format::count(effect.now.ops), format::count(fixed.ops))
     };
     let cost = effect.cost_s_per_1000;
     let (low, high) = cost.interval.unwrap_or((cost.value, cost.value));

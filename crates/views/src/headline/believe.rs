@@ -81,10 +81,8 @@ fn with_exceptions(run: &Run) -> (String, String) {
     let undecided = undecided(CheckId::CacheBypass).or_else(|| undecided(CheckId::FlushIsReal));
     match undecided {
         Some(claim) => {
-            let but = match rows.is_empty() {
-                true => String::new(),
-                false => format!("; do not rely on {rows}"),
-            };
+            let but =
+                if rows.is_empty() { String::new() } else { format!("; do not rely on {rows}") };
             (
                 format!("Only if {claim}, which is unknown{but}"),
                 format!("Believe it only if {claim}, which is unknown{but}"),

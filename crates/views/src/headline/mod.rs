@@ -280,9 +280,10 @@ fn no_lag(run: &Run) -> String {
         return reason;
     }
     let durable = run.phases.iter().any(|phase| phase.is_durable_write() && phase.ops > 0);
-    let measured = match durable {
-        true => "Durable writes were measured only beside something else, and no save",
-        false => "No save and no durable write was measured",
+    let measured = if durable {
+        "Durable writes were measured only beside something else, and no save"
+    } else {
+        "No save and no durable write was measured"
     };
     format!("{measured}: there is no verdict on lag.")
 }
@@ -323,9 +324,10 @@ fn one_line(run: &Run, phase: &Phase) -> String {
         .p50
         .map_or(String::new(), |median| format!(" (median {})", format::time(median)));
     let title = test_name(run, phase);
-    match phase.operation.moves_bytes() {
-        true => format!("{title} {} MB/s{median}", format::mb_per_s(phase.bytes_per_sec)),
-        false => format!("{title} {} a second{median}", format::per_second(phase.ops_per_sec)),
+    if phase.operation.moves_bytes() {
+        format!("{title} {} MB/s{median}", format::mb_per_s(phase.bytes_per_sec))
+    } else {
+        format!("{title} {} a second{median}", format::per_second(phase.ops_per_sec))
     }
 }
 

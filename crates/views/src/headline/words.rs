@@ -24,9 +24,10 @@ pub fn in_every_state(run: &Run, worst: &Phase, verdict: LagVerdict) -> String {
     if verdict != LagVerdict::Smooth {
         return even_when_new(run, verdict);
     }
-    let states = match all_states_are_judged(run, worst) {
-        true => "every state",
-        false => "every state that can be judged",
+    let states = if all_states_are_judged(run, worst) {
+        "every state"
+    } else {
+        "every state that can be judged"
     };
     format!("Smooth in {states}")
 }
@@ -39,10 +40,7 @@ pub fn how_it_came(run: &Run, phase: &Phase) -> String {
         State::Deleted if filled => "after filling and deleting",
         state => when(run, state),
     };
-    match repeats(run, phase.state) {
-        true => format!("{how} (run {})", phase.run),
-        false => how.to_owned(),
-    }
+    if repeats(run, phase.state) { format!("{how} (run {})", phase.run) } else { how.to_owned() }
 }
 
 /// Whether the run has the same test in another stage, so that the stage must be named.
@@ -147,9 +145,10 @@ pub fn other_journal(run: &Run, subjects: &Subjects<'_>) -> Option<String> {
 pub fn busy(run: &Run, subjects: &Subjects<'_>) -> Option<String> {
     let busy = subjects.busy.filter(|phase| failures_of(run, phase).is_empty())?;
     let clause = late_clause(run, busy);
-    Some(match is_overloaded(busy) {
-        true => format!("Overloaded beside another writer: {clause}."),
-        false => format!("Beside another writer, {clause}."),
+    Some(if is_overloaded(busy) {
+        format!("Overloaded beside another writer: {clause}.")
+    } else {
+        format!("Beside another writer, {clause}.")
     })
 }
 

@@ -31,9 +31,10 @@ impl<'a> Worse<'a> {
             return None;
         }
         let (main, own) = circumstances(run, &plan, main, phase);
-        let own = match words::is_of_several_stages(run, phase) {
-            true => format!("{own} {}", words::how_it_came(run, phase)),
-            false => own,
+        let own = if words::is_of_several_stages(run, phase) {
+            format!("{own} {}", words::how_it_came(run, phase))
+        } else {
+            own
         };
         Some(Worse { phase, verdict, main, own })
     }

@@ -118,9 +118,10 @@ fn action(finding: &Finding) -> Cow<'static, str> {
     let said = sentences::action(finding.action);
     let of_limits = finding.evidence.iter().filter(|fact| fact.field == "environment.limits.set");
     let limits: Vec<&str> = of_limits.map(|fact| fact.value.as_str()).collect();
-    match limits.is_empty() {
-        true => said.into(),
-        false => format!("{said} It allows {}.", limits.join("; ")).into(),
+    if limits.is_empty() {
+        said.into()
+    } else {
+        format!("{said} It allows {}.", limits.join("; ")).into()
     }
 }
 

@@ -42,10 +42,7 @@ fn unlabelled(run: &Run) -> String {
 fn of_profile(name: &str, about: &str) -> String {
     let end = about.find(['(', ',', ':', '.']).unwrap_or(about.len());
     let short = about[..end].trim();
-    match short.is_empty() || short.starts_with("A ") {
-        true => name.to_owned(),
-        false => short.to_owned(),
-    }
+    if short.is_empty() || short.starts_with("A ") { name.to_owned() } else { short.to_owned() }
 }
 
 /// `virtio disk at /data`.
@@ -194,9 +191,10 @@ fn number(names: &mut [Name]) {
         let alike: Vec<usize> = (0..taken.len()).filter(|o| taken[*o] == taken[index]).collect();
         let at = alike.iter().position(|other| *other == index).unwrap_or(0) + 1;
         if alike.len() > 1 {
-            match alike.len() == taken.len() {
-                true => *name = Name { own: format!("Run {at}"), more: Vec::new() },
-                false => name.more.push(at.to_string()),
+            if alike.len() == taken.len() {
+                *name = Name { own: format!("Run {at}"), more: Vec::new() }
+            } else {
+                name.more.push(at.to_string())
             }
         }
     }

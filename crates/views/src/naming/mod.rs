@@ -47,9 +47,10 @@ pub(crate) fn when(run: &Run, state: State) -> &'static str {
 
 /// A row of the lifecycle: `New`, `Filled, run 2`; the run only where the state is repeated.
 pub fn stage_label(run: &Run, state: State, number: u32) -> String {
-    match repeats(run, state) {
-        true => format!("{}, run {number}", state_name(run, state)),
-        false => state_name(run, state).to_owned(),
+    if repeats(run, state) {
+        format!("{}, run {number}", state_name(run, state))
+    } else {
+        state_name(run, state).to_owned()
     }
 }
 

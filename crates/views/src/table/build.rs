@@ -143,9 +143,12 @@ fn flush_row(index: usize, phase: &Phase) -> Option<TableRow> {
 
 /// A row with the waits of a part of the operations above it.
 fn part_row(index: usize, label: &str, figures: &Figures) -> TableRow {
-    let cell = |column: &Column| match Column::LATENCY.contains(column) {
-        true => figure_cell(*column, figures, None),
-        false => Cell::Text(String::new()),
+    let cell = |column: &Column| {
+        if Column::LATENCY.contains(column) {
+            figure_cell(*column, figures, None)
+        } else {
+            Cell::Text(String::new())
+        }
     };
     TableRow {
         label: label.to_owned(),

@@ -101,9 +101,10 @@ impl Column {
 
     /// The title with the unit of its times: `p50 ms`.
     pub fn title_with_unit(self) -> String {
-        match Column::LATENCY.contains(&self) {
-            true => format!("{} ms", self.title()),
-            false => self.title().to_owned(),
+        if Column::LATENCY.contains(&self) {
+            format!("{} ms", self.title())
+        } else {
+            self.title().to_owned()
         }
     }
 }

@@ -80,9 +80,10 @@ fn waits(ledger: &TraceLedger, all: &BTreeMap<String, Doing>, writer: Option<&st
         && doing.waited > Nanos::ZERO
     {
         let main = if doing.main { ", on its main thread" } else { "" };
-        let whose = match writer == Some(name.as_str()) {
-            true => "Its fsyncs".to_owned(),
-            false => format!("The fsyncs of {name}"),
+        let whose = if writer == Some(name.as_str()) {
+            "Its fsyncs".to_owned()
+        } else {
+            format!("The fsyncs of {name}")
         };
         return format!(
             "{whose} wait the longest: {} in {}, {} at most{main}.",

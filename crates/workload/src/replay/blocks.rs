@@ -99,9 +99,10 @@ pub(super) fn stream(events: &Events<'_>, asked: &Replay) -> ReplayStream {
         };
         if bytes.0 == 0 {
             // A flush may be an empty write.
-            match flags.preflush {
-                true => stream.ops.push(ReplayOp { took: event.took_ns, ..flush }),
-                false => empty += 1,
+            if flags.preflush {
+                stream.ops.push(ReplayOp { took: event.took_ns, ..flush })
+            } else {
+                empty += 1
             }
             continue;
         }

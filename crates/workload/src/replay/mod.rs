@@ -69,9 +69,10 @@ pub fn replay_stream(
 
 /// System calls where the trace has any, else block requests.
 fn level_of(trace: &Trace) -> ReplayLevel {
-    match trace.events.iter().any(|event| is_call(&event.action)) {
-        true => ReplayLevel::Calls,
-        false => ReplayLevel::Blocks,
+    if trace.events.iter().any(|event| is_call(&event.action)) {
+        ReplayLevel::Calls
+    } else {
+        ReplayLevel::Blocks
     }
 }
 

@@ -319,9 +319,10 @@ fn a_whole_card_reads_and_writes_at_the_speed_of_its_one_die_and_its_link() {
         let mut at = from;
         for block in 0..blocks {
             let (offset, length) = (Bytes(block * largest), Bytes(largest));
-            let command = match write {
-                true => Command::Write { offset, length, fua: false },
-                false => Command::Read { offset, length },
+            let command = if write {
+                Command::Write { offset, length, fua: false }
+            } else {
+                Command::Read { offset, length }
             };
             at = front.submit(&mut store, at, command).unwrap().ended;
         }

@@ -242,10 +242,9 @@ impl Tree {
             }
             (pushed, bytes) = (pushed + 1, bytes + right.items[at].size);
         }
-        (pushed > 0).then(|| self.move_left(index, pushed)).map(|old| match slot < pushed {
-            true => (before, old + slot),
-            false => (index, slot - pushed),
-        })
+        (pushed > 0)
+            .then(|| self.move_left(index, pushed))
+            .map(|old| if slot < pushed { (before, old + slot) } else { (index, slot - pushed) })
     }
 
     /// Moves items from the front of a leaf to the one before, which had the number returned.
@@ -261,9 +260,10 @@ impl Tree {
     fn split(&mut self, (index, slot): (usize, usize), need: u32) -> (usize, usize) {
         let items = &self.leaves[index].items;
         let half = items.len().div_ceil(2);
-        let fits = match half <= slot {
-            true => items.len() > 1 && size_of(&items[half..]) + need <= ROOM,
-            false => size_of(&items[..half]) + need <= ROOM,
+        let fits = if half <= slot {
+            items.len() > 1 && size_of(&items[half..]) + need <= ROOM
+        } else {
+            size_of(&items[..half]) + need <= ROOM
         };
         let middle = if fits { half } else { slot };
         let moved = self.leaves[index].items.split_off(middle);

@@ -121,9 +121,10 @@ impl<T: Pack> PackedList<T> {
             Some(piece) => piece.push(item, self.last),
             None => {
                 // A short list takes no more than it needs.
-                let mut piece = match self.pieces.is_empty() {
-                    true => Piece { base: time, ..Piece::default() },
-                    false => Piece::with_room(time),
+                let mut piece = if self.pieces.is_empty() {
+                    Piece { base: time, ..Piece::default() }
+                } else {
+                    Piece::with_room(time)
                 };
                 piece.push(item, time);
                 self.pieces.push_back(piece);

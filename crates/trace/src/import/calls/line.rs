@@ -93,9 +93,10 @@ fn call(name: &str, words: &[&str]) -> Option<Call> {
             let (fd, bytes) = (fd(0)?, number(size)?);
             let offset = if has_offset { Some(number(1)?) } else { None };
             offset.unwrap_or(0).checked_add(bytes)?;
-            match name.contains("read") {
-                true => Call::Read { fd, offset, bytes },
-                false => Call::Write { fd, offset, bytes },
+            if name.contains("read") {
+                Call::Read { fd, offset, bytes }
+            } else {
+                Call::Write { fd, offset, bytes }
             }
         }
         "fsync" | "fdatasync" if failed(1) => Call::Nothing,

@@ -128,9 +128,10 @@ fn event_name(event: &str) -> &str {
     let end = event.find([':', '(', ' ']).unwrap_or(event.len());
     let name = &event[..end];
     let is_name = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
-    match !name.is_empty() && name.len() <= 60 && name.bytes().all(is_name) {
-        true => name,
-        false => "text that is no event",
+    if !name.is_empty() && name.len() <= 60 && name.bytes().all(is_name) {
+        name
+    } else {
+        "text that is no event"
     }
 }
 

@@ -33,9 +33,10 @@ impl Files {
         let number = Some(making.builder.device(&name));
         let file = TraceFile { path, inode: Some(inode), device: number, ..TraceFile::default() };
         // Without a path a number that is used again must not be the file that had it before.
-        let file = match file.path.is_some() {
-            true => making.builder.file(file),
-            false => making.builder.another_file(file),
+        let file = if file.path.is_some() {
+            making.builder.file(file)
+        } else {
+            making.builder.another_file(file)
         };
         if self.seen.len() >= MOST_SEEN {
             self.seen.clear();

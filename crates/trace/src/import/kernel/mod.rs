@@ -445,11 +445,10 @@ impl Kernel {
     pub(super) fn finish(&mut self, making: &mut Making) {
         self.finish_calls(making);
         // What a device above another is asked for is asked of that one, too: it counts once.
-        let above: HashSet<u32> = match self.real.is_empty() {
-            true => HashSet::new(),
-            false => {
-                self.above.difference(&self.real).map(|name| making.builder.device(name)).collect()
-            }
+        let above: HashSet<u32> = if self.real.is_empty() {
+            HashSet::new()
+        } else {
+            self.above.difference(&self.real).map(|name| making.builder.device(name)).collect()
         };
         self.requests.finish_without(&above, making);
     }

@@ -79,9 +79,10 @@ impl Beyond {
             let known = CALLS.iter().find(|(known, _)| known == name);
             let why =
                 known.map_or("it changes what is on storage, and not by a write", |(_, why)| why);
-            let requests = match name == "io_uring_enter" {
-                true => format!(" (requests handed over: {})", count(self.submitted)),
-                false => String::new(),
+            let requests = if name == "io_uring_enter" {
+                format!(" (requests handed over: {})", count(self.submitted))
+            } else {
+                String::new()
             };
             let are = if *calls == 1 { "call of" } else { "calls of" };
             let left = if *calls == 1 { "is" } else { "are" };

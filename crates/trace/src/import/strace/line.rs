@@ -96,9 +96,10 @@ fn number(line: &str) -> (Option<u32>, Option<&str>, &str) {
         None => (None, rest),
     };
     // `12:34:56.7` and `1700000000.5` begin with digits, too, and `1700000000 ` is no thread's number.
-    match is_bracketed || name.is_some() || (rest.starts_with(' ') && digits <= PID_DIGITS) {
-        true => (Some(tid), name, rest),
-        false => (None, None, line),
+    if is_bracketed || name.is_some() || (rest.starts_with(' ') && digits <= PID_DIGITS) {
+        (Some(tid), name, rest)
+    } else {
+        (None, None, line)
     }
 }
 

@@ -277,9 +277,10 @@ impl Strace {
             }
             name => {
                 let offset = self.processes.moved(tid, fd, offset(call), returned);
-                match name.contains("read") {
-                    true => TraceAction::Read { file, offset, bytes },
-                    false => TraceAction::Write { file, offset, bytes },
+                if name.contains("read") {
+                    TraceAction::Read { file, offset, bytes }
+                } else {
+                    TraceAction::Write { file, offset, bytes }
                 }
             }
         })
@@ -298,9 +299,12 @@ impl Strace {
             "creat" => "O_WRONLY|O_CREAT|O_TRUNC",
             _ => call.argument(at + 1),
         };
-        let path = path_in(&call.after).or_else(|| match is_at {
-            true => at_path(call.argument(0), call.argument(1)),
-            false => string(call.argument(0)),
+        let path = path_in(&call.after).or_else(|| {
+            if is_at {
+                at_path(call.argument(0), call.argument(1))
+            } else {
+                string(call.argument(0))
+            }
         })?;
         let file = self.processes.open(tid, u32::try_from(returned).ok()?, &path, flags, making);
         self.synchronous += u64::from(flags.contains("O_SYNC") || flags.contains("O_DSYNC"));

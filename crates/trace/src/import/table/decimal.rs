@@ -18,11 +18,8 @@ pub(super) fn scaled(text: &str, unit: u64) -> Option<u64> {
     let exponent = exponent.checked_sub(i32::try_from(fraction.len()).ok()?)?;
     let product = number.checked_mul(u128::from(unit))?;
     let ten = 10_u128.checked_pow(exponent.unsigned_abs());
-    let scaled = match exponent >= 0 {
-        true => product.checked_mul(ten?)?,
-        // Divided by more than any number has digits.
-        false => ten.map_or(0, |ten| product / ten),
-    };
+    let scaled =
+        if exponent >= 0 { product.checked_mul(ten?)? } else { ten.map_or(0, |ten| product / ten) };
     u64::try_from(scaled).ok()
 }
 

@@ -70,9 +70,12 @@ fn lines(head: &str) -> Vec<&str> {
 /// A name at the head of a column, without quotes and in small letters. Figures after a name are `#`.
 fn name(cell: &str) -> String {
     let words = cell.trim().trim_matches('"').split_whitespace();
-    let words = words.map(|word| match word.bytes().all(|byte| byte.is_ascii_digit()) {
-        true => "#".to_owned(),
-        false => word.to_ascii_lowercase(),
+    let words = words.map(|word| {
+        if word.bytes().all(|byte| byte.is_ascii_digit()) {
+            "#".to_owned()
+        } else {
+            word.to_ascii_lowercase()
+        }
     });
     words.collect::<Vec<_>>().join(" ")
 }
