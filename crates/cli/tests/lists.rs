@@ -59,7 +59,7 @@ fn every_built_in_scenario_and_profile_is_in_a_document() {
 }
 
 #[test]
-fn help_and_readme_list_every_form_of_a_report() {
+fn help_and_document_list_every_form_of_a_report() {
     let help = printed(&["report", "--help"]);
     let (_, rest) = help.split_once("--format <").unwrap();
     let (_, rest) = rest.split_once("Possible values:").unwrap();
@@ -69,9 +69,9 @@ fn help_and_readme_list_every_form_of_a_report() {
     assert!(forms.len() > 5, "{forms:?}");
     let (title, _) = help.split_once(" Usage:").unwrap();
     let title = title.to_lowercase();
-    let readme = read("README.md");
+    let document = read("docs/commands.md");
     let row =
-        readme.lines().find(|line| line.contains("`flashlag report RUN.json -o FILE`")).unwrap();
+        document.lines().find(|line| line.contains("`flashlag report RUN.json -o FILE`")).unwrap();
     for form in forms {
         assert!(title.contains(form), "{form}: {title}");
         let ending = match form {
