@@ -160,32 +160,10 @@ fn the_forecast_in_the_documents_is_what_its_command_prints() {
     between_marks("docs/start-research.md", "predict", &format!("```\n{table}\n```"));
 }
 
-/// The groups of commands in the help, each as a table.
-fn command_tables(help: &str) -> String {
-    let mut tables = String::new();
-    for group in help.split("\n\n") {
-        let Some((title, lines)) = group.split_once(":\n") else { continue };
-        let rows: Vec<(&str, &str)> = lines
-            .lines()
-            .filter_map(|line| line.strip_prefix("  ")?.split_once("  "))
-            .filter(|(name, _)| name.chars().all(|c| c.is_ascii_lowercase()))
-            .collect();
-        if rows.is_empty() {
-            continue;
-        }
-        tables += &format!("**{title}**\n\n| command | what it does |\n|---|---|\n");
-        for (name, about) in rows {
-            tables += &format!("| `flashlag {name}` | {} |\n", about.trim());
-        }
-        tables.push('\n');
-    }
-    tables
-}
-
-/// The scenarios as the program lists them, by name.
-fn scenario_table(list: &str) -> String {
+/// What a list of the program says: a name and its text, which goes on in lines that begin with spaces.
+fn listed(list: &str) -> Vec<(String, String)> {
     let mut rows: Vec<(String, String)> = Vec::new();
-    for line in list.lines().take_while(|line| !line.contains(": --set")) {
+    for line in list.lines() {
         match line.split_once(' ') {
             Some(("", rest)) => {
                 let last = &mut rows.last_mut().unwrap().1;
@@ -195,16 +173,41 @@ fn scenario_table(list: &str) -> String {
             None => {}
         }
     }
+    rows
+}
+
+/// The groups of commands in the help, in one table.
+fn command_table(help: &str) -> String {
+    let (_, rest) = help.split_once("\n\n").unwrap();
+    let (groups, _) = rest.split_once("\nOptions:\n").unwrap();
+    let mut table = "| command | what it does |\n|---|---|\n".to_owned();
+    for group in groups.split("\n\n").filter(|group| group.contains(":\n  ")) {
+        let (_, lines) = group.split_once(":\n").unwrap();
+        let lines: String = lines.lines().map(|line| format!("{}\n", &line[2..])).collect();
+        for (name, about) in listed(&lines).into_iter().filter(|(name, _)| name != "help") {
+            table += &format!("| `flashlag {name}` | {about} |\n");
+        }
+    }
+    table
+}
+
+/// The scenarios that the program lists, in a table.
+fn scenario_table(list: &str) -> String {
+    let scenarios: String = list
+        .lines()
+        .take_while(|line| !line.contains(": --set"))
+        .map(|line| format!("{line}\n"))
+        .collect();
     let row = |(name, about): (String, String)| format!("| `flashlag run {name}` | {about} |\n");
-    let rows: String = rows.into_iter().map(row).collect();
+    let rows: String = listed(&scenarios).into_iter().map(row).collect();
     format!("| scenario | what it measures |\n|---|---|\n{rows}")
 }
 
 #[test]
 fn the_document_of_commands_lists_what_the_help_lists() {
-    let tables = command_tables(&printed(&["--help"]));
-    assert!(tables.contains("`flashlag run`") && tables.contains("`flashlag clean`"), "{tables}");
-    between_marks("docs/commands.md", "commands", &format!("\n{}\n", tables.trim_end()));
+    let commands = command_table(&printed(&["--help"]));
+    assert!(commands.contains("`flashlag run`") && commands.contains("`flashlag clean`"));
+    between_marks("docs/commands.md", "commands", &format!("\n{commands}"));
     let scenarios = scenario_table(&printed(&["scenarios"]));
     between_marks("docs/commands.md", "scenarios", &format!("\n{scenarios}"));
 }
