@@ -211,3 +211,19 @@ fn the_document_of_commands_lists_what_the_help_lists() {
     let scenarios = scenario_table(&printed(&["scenarios"]));
     between_marks("docs/commands.md", "scenarios", &format!("\n{scenarios}"));
 }
+
+/// The rows of `profiles/standing.csv`, which `profiles_hold` holds to what the model gives, as a table.
+fn standing_table(csv: &str) -> String {
+    let row = |line: &str| {
+        let cells: Vec<&str> = line.split(',').collect();
+        format!("| {} | {} of {} |\n", cells[0], cells[3], cells[1])
+    };
+    let rows: String = csv.lines().skip(1).map(row).collect();
+    format!("| profile | rows that hold |\n|---|---|\n{rows}")
+}
+
+#[test]
+fn the_model_says_how_many_published_rows_hold() {
+    let table = standing_table(&read("profiles/standing.csv"));
+    between_marks("docs/model.md", "standing", &format!("\n{table}"));
+}
