@@ -125,6 +125,34 @@ fn a_link_to_a_heading_that_is_not_there_is_broken() {
     assert!(is_broken(&document, "docs/absent.md"));
 }
 
+/// What each crate says of itself in its manifest, as a table.
+fn crate_table() -> String {
+    let row = |name: String| {
+        let path = root().join("crates").join(&name).join("Cargo.toml");
+        let manifest = std::fs::read_to_string(path).unwrap();
+        let of = |line: &str| line.strip_prefix("description = \"").map(str::to_owned);
+        let about = manifest.lines().find_map(of).unwrap();
+        format!("| {name} | {} |\n", about.trim_end_matches('"'))
+    };
+    let rows: String = crate_names().into_iter().map(row).collect();
+    format!("\n\n| crate | what it is |\n|---|---|\n{rows}\n")
+}
+
+#[test]
+fn the_architecture_lists_every_crate_as_its_manifest_describes_it() {
+    let path = root().join("docs/architecture.md");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let (begin, end) = ("<!-- crates: begin -->", "<!-- crates: end -->");
+    let (before, rest) = text.split_once(begin).unwrap();
+    let (shown, after) = rest.split_once(end).unwrap();
+    let made = crate_table();
+    if std::env::var_os("FLASHLAG_UPDATE_DOCS").is_some() {
+        std::fs::write(&path, format!("{before}{begin}{made}{end}{after}")).unwrap();
+    } else {
+        assert_eq!(shown, made, "FLASHLAG_UPDATE_DOCS=1 renews docs/architecture.md");
+    }
+}
+
 /// More than this nobody reads, and nobody keeps true.
 const MOST_WORDS: usize = 30_000;
 

@@ -19,6 +19,7 @@ fn makers() -> String {
     let scripts = scripts.map(|entry| entry.unwrap().path()).filter(|path| path.is_file());
     let tests = [
         "crates/cli/tests/readme.rs",
+        "crates/cli/tests/tidy/documents.rs",
         "crates/schema/src/reference.rs",
         "crates/store/tests/documented.rs",
         "crates/sweep/src/table/tests.rs",
