@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Puts the terminal's summary of the pictured run into the README, between its markers.
+"""Puts the sentence of the pictured run into the README, and its terminal's summary into the reviewer's page.
 
-Run by scripts/pictures, so that what the README shows is what a real run said.
+Run by scripts/pictures, so that what these documents show is what a real run said.
 """
 
 import pathlib
@@ -10,6 +10,7 @@ import marks
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
+REVIEWER = ROOT / "docs/start-reviewer.md"
 SUMMARY = ROOT / "docs/pictures/terminal.txt"
 
 
@@ -20,7 +21,7 @@ def main():
     quoted = "\n".join(f"> {line}" for line in headline.splitlines())
     shown = "\n\n".join(paragraphs[:5])
     marks.put(README, "sentence", quoted)
-    marks.put(README, "terminal", f"```\n{shown}\n```")
+    marks.put(REVIEWER, "terminal", f"```\n{shown}\n```")
 
 
 if __name__ == "__main__":

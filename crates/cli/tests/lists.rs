@@ -59,7 +59,7 @@ fn every_built_in_scenario_and_profile_is_in_a_document() {
 }
 
 #[test]
-fn the_readme_lists_every_form_of_a_report_that_the_help_does() {
+fn the_document_lists_every_form_of_a_report_that_the_help_does() {
     let help = printed(&["report", "--help"]);
     let (_, rest) = help.split_once("--format <").unwrap();
     let (_, rest) = rest.split_once("Possible values:").unwrap();
@@ -67,9 +67,9 @@ fn the_readme_lists_every_form_of_a_report_that_the_help_does() {
     let names = rest.split(" - ").filter_map(|value| value.split_once(':'));
     let forms: Vec<&str> = names.map(|(name, _)| name).collect();
     assert!(forms.len() > 5, "{forms:?}");
-    let readme = read("README.md");
+    let document = read("docs/commands.md");
     let row =
-        readme.lines().find(|line| line.contains("`flashlag report RUN.json -o FILE`")).unwrap();
+        document.lines().find(|line| line.contains("`flashlag report RUN.json -o FILE`")).unwrap();
     for form in forms {
         let ending = match form {
             "markdown" => "md",

@@ -1,5 +1,6 @@
-//! `docs/scenario-reference.md` and `docs/profile-reference.md` list every key of those files, and
-//! `docs/target-reference.md` every option of a target, in step with what reads them. To write the lists anew:
+//! `docs/scenario-reference.md` and `docs/profile-reference.md` list every key of those files,
+//! `docs/target-reference.md` every option of a target, and `profiles/README.md` every built-in profile, in step with
+//! what reads them. To write the lists anew:
 //! `FLASHLAG_UPDATE_DOCS=1 cargo test -p flashlag-schema --test reference`.
 #![allow(clippy::unwrap_used)]
 
@@ -37,6 +38,31 @@ fn the_documents_list_every_key_as_the_schema_has_it() {
 #[test]
 fn the_documents_list_every_option_of_a_target() {
     in_step("target-reference.md", TARGET_OPTIONS, &format!("{}\n", options_as_markdown()));
+}
+
+/// The built-in profiles, and how many of their published rows hold by `profiles/standing.csv`.
+fn profile_table() -> String {
+    let path = format!("{}/../../profiles/standing.csv", env!("CARGO_MANIFEST_DIR"));
+    let standing = std::fs::read_to_string(path).unwrap();
+    let mut table =
+        "| profile | what it is | published rows that hold |\n|---|---|---|\n".to_owned();
+    for name in flashlag_schema::profile::names() {
+        let about = Profile::find(name).unwrap().about;
+        let line = standing.lines().find(|line| line.split(',').next() == Some(name));
+        let cells: Vec<&str> = line.unwrap_or_default().split(',').collect();
+        let hold = match cells.as_slice() {
+            [_, rows, _, within] => format!("{within} of {rows}"),
+            _ => "none published".to_owned(),
+        };
+        table += &format!("| `{name}` | {about} | {hold} |\n");
+    }
+    table
+}
+
+#[test]
+fn the_readme_of_the_profiles_lists_every_profile() {
+    let marks = ["<!-- profiles: begin -->\n", "<!-- profiles: end -->\n"];
+    in_step("../profiles/README.md", marks, &format!("{}\n", profile_table()));
 }
 
 #[test]

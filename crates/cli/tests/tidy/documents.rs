@@ -80,7 +80,8 @@ pub fn documents() -> Vec<PathBuf> {
         let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
         files.filter(|path| path.extension().is_some_and(|end| end == "md"))
     };
-    of(root()).chain(of(root().join("docs"))).collect()
+    let apart = ["profiles/README.md", "crates/python/README.md"].map(|file| root().join(file));
+    of(root()).chain(of(root().join("docs"))).chain(apart).collect()
 }
 
 fn is_broken(document: &Path, link: &str) -> bool {
@@ -122,6 +123,70 @@ fn a_link_to_a_heading_that_is_not_there_is_broken() {
     assert!(!is_broken(&document, "docs/architecture.md#floors"));
     assert!(is_broken(&document, "docs/architecture.md#storeys"));
     assert!(is_broken(&document, "docs/absent.md"));
+}
+
+/// What each crate says of itself in its manifest, as a table.
+fn crate_table() -> String {
+    let row = |name: String| {
+        let path = root().join("crates").join(&name).join("Cargo.toml");
+        let manifest = std::fs::read_to_string(path).unwrap();
+        let of = |line: &str| line.strip_prefix("description = \"").map(str::to_owned);
+        let about = manifest.lines().find_map(of).unwrap();
+        format!("| {name} | {} |\n", about.trim_end_matches('"'))
+    };
+    let rows: String = crate_names().into_iter().map(row).collect();
+    format!("\n\n| crate | what it is |\n|---|---|\n{rows}\n")
+}
+
+#[test]
+fn the_architecture_lists_every_crate_as_its_manifest_describes_it() {
+    let path = root().join("docs/architecture.md");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let (begin, end) = ("<!-- crates: begin -->", "<!-- crates: end -->");
+    let (before, rest) = text.split_once(begin).unwrap();
+    let (shown, after) = rest.split_once(end).unwrap();
+    let made = crate_table();
+    if std::env::var_os("FLASHLAG_UPDATE_DOCS").is_some() {
+        std::fs::write(&path, format!("{before}{begin}{made}{end}{after}")).unwrap();
+    } else {
+        assert_eq!(shown, made, "FLASHLAG_UPDATE_DOCS=1 renews docs/architecture.md");
+    }
+}
+
+/// More than this nobody reads, and nobody keeps true.
+const MOST_WORDS: usize = 30_000;
+
+/// The words of a document that no command writes: all that stand outside of marks.
+fn words_by_hand(text: &str) -> usize {
+    let mut marked = false;
+    let mut words = 0;
+    for line in text.lines() {
+        marked |= line.starts_with("<!-- ") && line.contains(": begin");
+        if !marked {
+            words += line.split_whitespace().count();
+        }
+        marked &= !line.contains(": end -->");
+    }
+    words
+}
+
+#[test]
+fn what_is_written_by_hand_stays_short_enough_to_be_read() {
+    let count = |path: &PathBuf| words_by_hand(&std::fs::read_to_string(path).unwrap());
+    let mut all: Vec<(usize, PathBuf)> =
+        documents().into_iter().map(|path| (count(&path), path)).collect();
+    all.sort();
+    all.reverse();
+    let sum: usize = all.iter().map(|(words, _)| words).sum();
+    let longest: Vec<String> =
+        all.iter().take(5).map(|(words, path)| format!("{words} {}", path.display())).collect();
+    assert!(sum <= MOST_WORDS, "{sum} words by hand, at most {MOST_WORDS}: {longest:#?}");
+}
+
+#[test]
+fn words_between_marks_are_not_by_hand() {
+    let text = "one two\n<!-- a: begin (made) -->\nthree\n<!-- a: end -->\nfour | five |\n";
+    assert_eq!(words_by_hand(text), 6);
 }
 
 /// Whether the text of a source file has an example that rustdoc would compile: a fence that opens without the

@@ -17,7 +17,14 @@ fn names<'a>(text: &'a str, end: &str) -> Vec<&'a str> {
 fn makers() -> String {
     let scripts = std::fs::read_dir(root().join("scripts")).unwrap();
     let scripts = scripts.map(|entry| entry.unwrap().path()).filter(|path| path.is_file());
-    let tests = ["crates/cli/tests/readme.rs", "crates/schema/src/reference.rs"];
+    let tests = [
+        "crates/cli/tests/readme.rs",
+        "crates/cli/tests/tidy/documents.rs",
+        "crates/schema/src/reference.rs",
+        "crates/store/tests/documented.rs",
+        "crates/sweep/src/table/tests.rs",
+        "crates/runner/src/sim/inferred_tests.rs",
+    ];
     let tests = tests.iter().map(|path| root().join(path));
     let generated = std::fs::read_dir(root().join("crates/schema/tests")).unwrap();
     let generated = generated.map(|entry| entry.unwrap().path()).filter(|path| path.is_file());

@@ -398,8 +398,19 @@ fn of_the_causes_that_are_named_nearly_all_are_true_where_the_truth_is_hidden() 
     assert!(share >= 0.95, "{share}");
 }
 
-/// Prints the tables of docs/explaining.md. Rules were tuned on the first profiles and seeds; the
-/// second are held out.
+/// Puts a text between the marks `<!-- inferred: begin -->` and `<!-- inferred: end -->` of docs/explaining.md.
+fn write_down(tables: &str) {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/explaining.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    let (begin, end) = ("<!-- inferred: begin -->", "<!-- inferred: end -->");
+    let (before, rest) = text.split_once(begin).unwrap();
+    let (_, after) = rest.split_once(end).unwrap();
+    let text = format!("{before}{begin}\n\n{}\n\n{end}{after}", tables.trim());
+    std::fs::write(path, text).unwrap();
+}
+
+/// Prints the tables of docs/explaining.md, and writes them there with `FLASHLAG_UPDATE_DOCS=1`. Rules were tuned
+/// on the first profiles and seeds; the second are held out.
 #[test]
 #[ignore = "minutes: prints the whole table of named against true causes"]
 fn named_against_true_causes() {
@@ -408,10 +419,18 @@ fn named_against_true_causes() {
         let all = names.iter().enumerate();
         all.filter(|(index, _)| index % 2 == odd).map(|(_, name)| *name).collect()
     };
-    for (title, odd, seeds) in [("tuned on", 0, 1..=2), ("held out", 1, 301..=303)] {
+    let mut tables = String::new();
+    for (title, odd, seeds) in [("Tuned on", 0, 1..=2), ("Held out", 1, 301..=303)] {
         let table = table_of(&half(odd), seeds.clone(), &MOUNTS);
-        println!("{title}: {:?}, seeds {seeds:?}\n\n{}", half(odd), table.markdown());
+        let (first, last) = (seeds.start(), seeds.end());
+        let names = half(odd).join(", ");
+        let markdown = table.markdown();
+        tables += &format!("**{title}** (seeds {first} to {last} of {names}):\n\n{markdown}\n\n");
+        println!("{title} (seeds {first} to {last} of {names}):\n\n{markdown}");
         let (share, bound) = table.precision();
         assert!(share >= 0.95, "{share}, lower bound {bound}");
+    }
+    if std::env::var_os("FLASHLAG_UPDATE_DOCS").is_some() {
+        write_down(&tables);
     }
 }
