@@ -60,18 +60,18 @@ fn of_test(each: &str, before: &TestFigures, after: &TestFigures) -> Vec<String>
         }
     };
     compare(before.flushes, after.flushes, &|from, to| {
-        format!("it waits for {from:.1} flushes before, {to:.1} after")
+        format!("it waits for {to:.1} flushes instead of {from:.1}")
     });
     compare(before.requests, after.requests, &|from, to| {
-        format!("it makes {from:.1} requests of the device before, {to:.1} after")
+        format!("it makes {to:.1} requests of the device instead of {from:.1}")
     });
     compare(before.request_bytes, after.request_bytes, &|from, to| {
-        format!("it sends the device {} before, {} after", size(from), size(to))
+        format!("it sends the device {} instead of {}", size(to), size(from))
     });
     compare(before.amplification, after.amplification, &|from, to| {
         format!(
-            "the flash programs {from:.2} bytes for each byte sent before, {to:.2} after \
-             (padding and garbage collection)"
+            "for each byte sent, padding and garbage collection make the flash program {to:.2} bytes \
+             instead of {from:.2}"
         )
     });
     let tails = before.p99_ns.zip(after.p99_ns);
@@ -81,19 +81,19 @@ fn of_test(each: &str, before: &TestFigures, after: &TestFigures) -> Vec<String>
         return Vec::new();
     }
     let headline = if moved(was, is) {
-        format!("{each} takes {} before, {} after", nanos(was), nanos(is))
+        format!("{each} takes {} instead of {}", nanos(is), nanos(was))
     } else if slower && before.per_second > 0.0 && after.per_second > 0.0 {
         let mean = |test: &TestFigures| nanos(1e9 / test.per_second);
         format!(
-            "half of them take as long as before, but {each} takes {} on average before, {} after",
-            mean(before),
-            mean(after)
+            "the median of {each} stays the same, but its mean is {} instead of {}",
+            mean(after),
+            mean(before)
         )
     } else {
         format!("{each} takes as long as before")
     };
     let why = match (why.is_empty(), moved(was, is) || slower) {
-        (true, true) => ": the requests are the same, but each takes a different time".to_owned(),
+        (true, true) => ": it makes the same requests, but each takes a different time".to_owned(),
         (true, false) => String::new(),
         (false, _) => format!(": {}", why.join("; ")),
     };

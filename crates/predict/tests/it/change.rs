@@ -42,7 +42,7 @@ fn shares_of_the_steps_sum_up_to_the_whole() {
 fn flushes_are_the_reason_where_they_are() {
     let forecast = forecast("ext4", "nobarrier=on");
     let reason = &forecast.steps[0].reasons[0];
-    assert!(reason.contains("2.0 flushes before, 0.0 after"), "{reason}");
+    assert!(reason.contains("waits for 0.0 flushes instead of 2.0"), "{reason}");
     let (before, after) = (forecast.before.durable().unwrap(), forecast.after().durable().unwrap());
     assert!(after.p50_ns.unwrap() < before.p50_ns.unwrap() - 900e3);
 }

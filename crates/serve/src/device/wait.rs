@@ -64,7 +64,7 @@ fn sleep_until(moment: Nanos) {
         tv_nsec: (moment.0 % 1_000_000_000) as _,
     };
     while MonotonicClock.now() < moment {
-        // A signal ends it early: then again.
+        // EINTR: sleep again until the moment.
         let _ = clock_nanosleep_absolute(ClockId::Monotonic, &request);
     }
 }
