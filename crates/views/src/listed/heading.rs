@@ -8,11 +8,16 @@ use crate::format;
 /// Of the numbers of things to change, that may help a little and to know; `calm` is that of the run,
 /// absent where nothing was measured.
 pub(super) fn heading([changes, small, notes]: [usize; 3], calm: Option<Calm>) -> String {
+    // Late operations want an answer, and what helps each a little is one.
+    let answered = changes == 0 && small > 0 && matches!(calm, Some(Calm::Late(_)));
     let lead = match changes {
+        0 if answered && small == 1 => format!("One thing may help ({})", why(calm)),
+        0 if answered => format!("{} things may help ({})", format::counted(small), why(calm)),
         0 => nothing(calm),
         1 => "One thing to change".to_owned(),
         many => format!("{} things to change", format::counted(many)),
     };
+    let small = if answered { 0 } else { small };
     let counted = |n: usize| match n {
         1 => "one".to_owned(),
         many => format::counted(many).to_lowercase(),
@@ -28,16 +33,23 @@ pub(super) fn heading([changes, small, notes]: [usize; 3], calm: Option<Calm>) -
 
 /// What is said where nothing to change was found: that there is nothing only where the run shows that.
 fn nothing(calm: Option<Calm>) -> String {
-    let why = match calm {
-        None => return "Nothing to change in the set-up".to_owned(),
-        Some(Calm::Calm) => return "Nothing to change".to_owned(),
+    match calm {
+        None => "Nothing to change in the set-up".to_owned(),
+        Some(Calm::Calm) => "Nothing to change".to_owned(),
+        Some(_) => format!("Nothing found to change ({})", why(calm)),
+    }
+}
+
+/// What a run shows that is not calm.
+fn why(calm: Option<Calm>) -> &'static str {
+    match calm {
+        None | Some(Calm::Calm) => "nothing is late",
         Some(Calm::Late(Operation::Save)) => "some saves are late",
         Some(Calm::Late(_)) => "some durable writes are late",
         Some(Calm::Doubted) => "a failed check covers saves or writes",
         Some(Calm::Incomplete) => "the run ended early",
         Some(Calm::Unmeasured) => "no save and no durable write was measured",
-    };
-    format!("Nothing found to change ({why})")
+    }
 }
 
 #[cfg(test)]
@@ -62,5 +74,10 @@ mod tests {
         let with = heading([0, 2, 1], Some(Calm::Calm));
         assert_eq!(with, "Nothing to change, two that may help a little, and one to know");
         assert_eq!(heading([1, 0, 1], None), "One thing to change, and one to know");
+        let late = Some(Calm::Late(Operation::Save));
+        assert_eq!(heading([0, 0, 0], late), "Nothing found to change (some saves are late)");
+        assert_eq!(heading([0, 1, 0], late), "One thing may help (some saves are late)");
+        let said = heading([0, 5, 2], late);
+        assert_eq!(said, "Five things may help (some saves are late), and two to know");
     }
 }
