@@ -40,7 +40,7 @@ fn another_seed_is_another_run() {
     let arrivals = "time = \"2s\"\narrivals = { per_second = 50.0, schedule = \"poisson\" }";
     let scenario = SHORT.replace("time = \"200ms\"", arrivals);
     for device in profile_names() {
-        // What was measured, not only the seed that the file tells.
+        // Compare the measurements: the recorded seed differs anyway.
         let measured = |seed| {
             let text = run_file(&scenario, target(&format!("sim:{device}")), seed);
             Run::from_json(&text).unwrap().phases

@@ -1,4 +1,4 @@
-//! Published devices below the picture: how long one small write took on them.
+//! Reference marks below the chart: the small-write latency of devices with published results.
 
 use flashlag_schema::published::{Published, compared};
 use flashlag_schema::scenario::Durability;

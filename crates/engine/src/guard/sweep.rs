@@ -206,7 +206,7 @@ impl Removal<'_> {
 /// can give the space back.
 pub(crate) fn empty(directory: &OwnedFd, path: &Path, cleaned: &mut Cleanup) {
     loop {
-        // Removing while listing may miss names: list again until nothing more goes.
+        // Unlinking during readdir can skip entries: repeat until a pass removes nothing.
         let mut seen = Cleanup::default();
         let mut names = Vec::new();
         let listed = for_each_name(directory, |name, valid| {

@@ -154,7 +154,8 @@ pub(crate) trait Filesystem: Debug {
     fn tick(&mut self, now: Nanos) -> Plan;
     /// Discards all free space (`fstrim`); returns the number of bytes discarded.
     fn trim(&mut self) -> (Plan, Bytes);
-    /// All ranges in use by files and names, maps included, counted from the maps.
+    /// Every allocated range (file data, directory entries, the maps themselves), recomputed from the
+    /// maps.
     #[cfg(test)]
     fn held(&self) -> Vec<Run>;
     /// Bytes promised to files that have no place yet.

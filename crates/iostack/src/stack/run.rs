@@ -20,7 +20,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
     /// Lets time pass to the next event, or to `until`.
     pub(crate) fn step(&mut self, until: Nanos) {
         self.run_threads();
-        // The journal's thread has no turn while its work is under way.
+        // Do not schedule the journal's thread while a commit is in flight.
         let idle = self.journal_is_idle();
         let tick = if idle { self.fs.next_tick().min(self.next_rest()) } else { Nanos::MAX };
         let next = tick.min(self.next_writeback).min(self.next_background());

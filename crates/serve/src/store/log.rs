@@ -64,8 +64,8 @@ impl Log {
         ServeError::file("keep the log", path, error, ADVICE)
     }
 
-    /// Reads what followed a state, and goes on after it. A record that was being written when the
-    /// server was killed is no request that had completed, and is dropped.
+    /// Replays the log written since a snapshot, then appends to it. A torn last record belongs to a
+    /// request that never completed, so it is dropped.
     pub(super) fn reopen(
         path: &Path,
         header: &Header,

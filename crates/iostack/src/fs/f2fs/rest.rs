@@ -34,7 +34,7 @@ impl F2fs {
     pub(super) fn discard_some(&mut self) -> Plan {
         let mut runs = Vec::new();
         while let Some(segment) = self.untrimmed.first().copied() {
-            // A segment that a log has taken again is left out.
+            // Skip segments that a log has since reused.
             if self.segments.is_free(segment) {
                 let run = self.segment_runs(std::iter::once(segment));
                 let mut joined = runs.clone();

@@ -201,7 +201,7 @@ fn number_enter(values: &str) -> Option<Point<'_>> {
     Some(Point::NumberEnter { number, words: words_of(all) })
 }
 
-/// What the words of any call would be, if the call has them: descriptor, length, place.
+/// Reads the raw arguments as (fd, length, offset); which of them mean that depends on the call.
 pub(in crate::import) fn words_of(all: [Option<u64>; 6]) -> CallWords {
     let [fd, length, _, offset, ..] = all;
     CallWords { fd: fd.and_then(|fd| u32::try_from(fd).ok()), offset, length }
