@@ -43,7 +43,7 @@ pub struct Cli {
     /// Print less: results and errors only
     #[arg(short, long, global = true, display_order = 100)]
     pub quiet: bool,
-    /// Print more: every trust check, every phase
+    /// Print more: every trust check, every test
     #[arg(short, long, global = true, display_order = 101)]
     pub verbose: bool,
 }
@@ -173,7 +173,7 @@ pub struct RunArgs {
     /// Do not ask before writing more than 4 GB
     #[arg(long)]
     pub yes: bool,
-    /// Resume the run in the file given by -o, at its next phase
+    /// Resume the run in the file given by -o, at its next test
     #[arg(help_heading = "Procedure", hide_short_help = true, long, requires = "output")]
     pub resume: bool,
     /// Read back everything written and check every byte

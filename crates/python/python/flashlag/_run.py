@@ -198,7 +198,7 @@ def run(
         max_temperature: The run ends when the battery is hotter than this, in degrees Celsius.
         cool_to: Before each test, wait until the battery is not hotter than this, in degrees Celsius.
         verify: Read back everything written and check every byte.
-        resume: Continue the run in the file `output`, at its next phase.
+        resume: Continue the run in the file `output`, at its next test.
         force: Overwrite the file `output`, whatever is in it.
         yes: Agree to writing more than 4 GB.
         progress: Called with the name of each phase as it begins. What it raises ends the run.

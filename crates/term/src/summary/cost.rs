@@ -11,7 +11,7 @@ pub(super) fn not_done(page: &mut Page, run: &Run, depth: Depth) {
     let status = match &run.status {
         RunStatus::Complete => None,
         RunStatus::Running { .. } => {
-            Some("It did not finish: only finished phases are shown.".to_owned())
+            Some("It did not finish: only finished tests are shown.".to_owned())
         }
         RunStatus::Interrupted { .. } => {
             let cut = run.phases.iter().any(|phase| phase.cut_short);
