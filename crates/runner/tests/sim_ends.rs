@@ -76,27 +76,30 @@ fn each_phase_is_on_the_disk_when_it_is_done() {
 }
 
 #[test]
-fn targets_that_there_are_not_are_refused_with_those_that_there_are() {
-    let error = refused("sim:nexus8");
-    assert!(error.contains("nexus8") && error.contains("nexus7-2012"), "{error}");
-    assert!(error.contains("TOML"), "{error}");
-    let error = refused("sim:missing.toml");
-    assert!(error.contains("missing.toml"), "{error}");
-    for on in ["sim:", "sim:+ext4"] {
-        assert!(refused(on).contains("nexus7-2012"), "{on}: {}", refused(on));
+fn targets_that_there_are_not_are_refused_with_the_one_meant_or_those_that_there_are() {
+    for (on, right) in [
+        ("sim:nexus8", ["\"nexus8\"", "did you mean `sim:nexus7-2012`?"]),
+        // Nothing resembles it: all are listed.
+        ("sim:zzzzqqq", ["nexus7-2012, ", "TOML"]),
+        ("sim:missing.toml", ["missing.toml", "No such file"]),
+        ("sim:", ["write sim:PROFILE;", "`flashlag profiles`"]),
+        ("sim:+ext4", ["write sim:PROFILE+ext4;", "`flashlag profiles`"]),
+    ] {
+        let error = refused(on);
+        assert!(right.iter().all(|right| error.contains(right)), "{on}: {error}");
     }
 }
 
 #[test]
-fn filesystems_and_options_that_there_are_not_are_refused_with_those_that_there_are() {
+fn filesystems_and_options_that_there_are_not_are_refused_with_what_was_meant() {
     for (on, wrong, right) in [
-        ("sim:zero+ext3", "ext3", "raw, ext4, f2fs and btrfs"),
-        ("sim:zero+", "\"\"", "raw, ext4, f2fs and btrfs"),
-        ("sim:zero+EXT4", "EXT4", "raw, ext4, f2fs and btrfs"),
-        ("sim:zero+ext4,fast", "fast", "nobarrier"),
-        ("sim:zero+ext4,", "\"\"", "nobarrier"),
-        ("sim:zero+ext4,noipu", "noipu", "f2fs"),
-        ("sim:zero+raw,ipu", "ipu", "f2fs"),
+        ("sim:zero+ext3", "\"ext3\"", "raw, ext4, f2fs, btrfs"),
+        ("sim:zero+", "nothing follows a \"+\"", "did you mean `sim:zero`?"),
+        ("sim:zero+EXT4", "\"EXT4\"", "did you mean `sim:zero+ext4`?"),
+        ("sim:zero+ext4,fast", "\"fast\"", "fast_commit"),
+        ("sim:zero+ext4,", "nothing follows a \",\"", "did you mean `sim:zero+ext4`?"),
+        ("sim:zero+ext4,noipu", "noipu", "f2fs has"),
+        ("sim:zero+raw,ipu", "ipu", "f2fs has"),
     ] {
         let error = refused(on);
         assert!(error.contains(wrong) && error.contains(right), "{on}: {error}");
