@@ -13,8 +13,10 @@ help: ## This list
 build: ## The release binary, target/release/flashlag, and its nbdkit plugin beside it
 	$(CARGO) build --release --locked -p flashlag-cli -p flashlag-nbd
 
+# What the build has written is out of the way before anything is measured.
 run: ## Measure the storage of this directory, with a program that builds quickly: two minutes
 	$(CARGO) build --profile first --locked -p flashlag-cli --no-default-features --features fanotify,site
+	@sync
 	target/first/flashlag run
 
 setup-test: ## What the tests use beyond Rust: lists it, asks at a terminal (YES=1: yes), installs it
