@@ -4,9 +4,6 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The environment variable that renews the block instead of comparing it.
-const UPDATE: &str = "FLASHLAG_UPDATE_DOCS";
-
 /// The targets of a reader, and the simulated ones that the test measures in their places. Two of them differ
 /// where a page compares them.
 const SIMULATED: [(&str, &str); 3] =
@@ -135,19 +132,9 @@ fn printed(words: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Compares what stands between the marks of a document, or writes it anew.
+/// Holds what stands between the marks of a document to what is made, on lines of its own.
 fn between_marks(document: &str, name: &str, made: &str) {
-    let text = read(document);
-    let (begin, end) = (format!("<!-- {name}: begin -->"), format!("<!-- {name}: end -->"));
-    let (before, rest) = text.split_once(&begin).unwrap();
-    let (shown, after) = rest.split_once(&end).unwrap();
-    let made = format!("\n{made}\n");
-    if std::env::var_os(UPDATE).is_some() {
-        let text = format!("{before}{begin}{made}{end}{after}");
-        std::fs::write(root().join(document), text).unwrap();
-    } else {
-        assert_eq!(shown, made, "{document}: {UPDATE}=1 renews it");
-    }
+    flashlag_testing::between_marks(document, name, &format!("\n{made}\n"));
 }
 
 #[test]

@@ -61,8 +61,8 @@ fn profile_table() -> String {
 
 #[test]
 fn the_readme_of_the_profiles_lists_every_profile() {
-    let marks = ["<!-- profiles: begin -->\n", "<!-- profiles: end -->\n"];
-    in_step("../profiles/README.md", marks, &format!("{}\n", profile_table()));
+    let made = format!("\n\n{}\n", profile_table());
+    flashlag_testing::between_marks("profiles/README.md", "profiles", &made);
 }
 
 #[test]

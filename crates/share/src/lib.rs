@@ -75,6 +75,15 @@ pub enum ShareError {
 /// # Errors
 /// A field of free text without a rule.
 pub fn shared(run: &Run) -> Result<Shared, ShareError> {
+    shared_with_scrubber(run).map(|(shared, _)| shared)
+}
+
+/// The same, with what takes the run's private values from texts that are made of it and stand in none of its
+/// fields.
+///
+/// # Errors
+/// As [`shared`].
+pub fn shared_with_scrubber(run: &Run) -> Result<(Shared, Scrubber), ShareError> {
     let original = match &run.shared {
         Some(shared) => shared.original_sha256.clone(),
         None => run.checksum(),
@@ -97,7 +106,7 @@ pub fn shared(run: &Run) -> Result<Shared, ShareError> {
     }
     run.shared = Some(SharedRecord { original_sha256: original, removed: fields });
     run.seal();
-    Ok(Shared { run, removed, kept })
+    Ok((Shared { run, removed, kept }, scrubber))
 }
 
 /// Paths of a run's fields of free text, by its schema; `*` stands for a name that is free itself.

@@ -1,6 +1,5 @@
 //! Replaces in texts what is private: paths, and the private values of the same run.
 
-use flashlag_schema::Run;
 use serde_json::Value;
 
 use crate::options::is_common;
@@ -22,12 +21,6 @@ pub struct Scrubber {
 }
 
 impl Scrubber {
-    /// Of a run, for texts that are made of it and stand in none of its fields.
-    pub fn of_run(run: &Run) -> Scrubber {
-        let value = serde_json::to_value(run).unwrap_or(Value::Null);
-        Scrubber::of(&value, &OwnProfile::of(&run.target))
-    }
-
     /// The text without private parts; without any run, without paths.
     pub fn public(&self, text: &str) -> String {
         self.scrubbed(text).unwrap_or_else(|| text.to_owned())

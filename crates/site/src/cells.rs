@@ -6,14 +6,26 @@ use flashlag_units::Nanos;
 use crate::model::Row;
 use crate::words::{late, ms};
 
-/// The figures of a row of the table: each as it is shown, and what it is sorted by.
-pub(crate) fn cells(row: &Row) -> Vec<(String, Option<f64>)> {
+/// A figure of a row of the table.
+pub(crate) struct Cell {
+    /// As it is shown.
+    pub(crate) text: String,
+    /// What it is sorted by.
+    pub(crate) key: Option<f64>,
+    /// Whether it is a number of milliseconds: a narrow screen, which shows no head of a table, puts the unit behind.
+    pub(crate) is_time: bool,
+}
+
+/// The figures of a row of the table.
+pub(crate) fn cells(row: &Row) -> Vec<Cell> {
     let time = |figures: &Option<Figures>, of: fn(&Figures) -> Option<Nanos>| {
         let known = figures.as_ref().filter(|figures| !figures.overloaded).and_then(of);
-        (ms(figures.as_ref(), of), known.map(|value| value.0 as f64))
+        let key = known.map(|value| value.0 as f64);
+        Cell { text: ms(figures.as_ref(), of), key, is_time: key.is_some() }
     };
     let share = |figures: &Option<Figures>| {
-        (late(figures.as_ref()), figures.as_ref().and_then(Figures::late_share))
+        let key = figures.as_ref().and_then(Figures::late_share);
+        Cell { text: late(figures.as_ref()), key, is_time: false }
     };
     vec![
         time(&row.write, |f| f.p50),

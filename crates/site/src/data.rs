@@ -16,7 +16,8 @@ pub(crate) fn table(site: &Site<'_>) -> Value {
 fn table_row(site: &Site<'_>, row: &Row) -> Value {
     let device = &site.devices[row.device];
     let facts = device.facts(site);
-    let cells: Vec<Value> = cells(row).into_iter().map(|(text, key)| json!([text, key])).collect();
+    let cells: Vec<Value> =
+        cells(row).into_iter().map(|it| json!([it.text, it.key, it.is_time])).collect();
     json!([
         device.slug,
         device.name,

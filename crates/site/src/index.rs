@@ -6,7 +6,7 @@ use flashlag_explain::LagVerdict;
 use flashlag_report::parts::Markup;
 use flashlag_views::format;
 
-use crate::cells::cells;
+use crate::cells::{Cell, cells};
 use crate::frame::{Page, embedded};
 use crate::model::{Row, Site};
 use crate::{Options, data, words};
@@ -44,8 +44,7 @@ struct Line {
     fill: String,
     runs: String,
     verdict: (&'static str, &'static str),
-    /// Figures, each with the class of its cell.
-    cells: Vec<(String, &'static str)>,
+    cells: Vec<Cell>,
 }
 
 /// Every page of the table: path and page.
@@ -114,13 +113,6 @@ fn line(site: &Site<'_>, row: &Row) -> Line {
         fill: row.set_up.fill_and_state(),
         runs: format::count(row.runs.len() as u64),
         verdict: words::verdict(row.verdict),
-        cells: cells(row).into_iter().map(|(text, _)| with_class(text)).collect(),
+        cells: cells(row),
     }
-}
-
-/// A narrow screen, which shows no head of a table, puts the unit behind a time.
-fn with_class(text: String) -> (String, &'static str) {
-    let is_time = text.starts_with(|c: char| c.is_ascii_digit()) && !text.ends_with('%');
-    let class = if is_time { "n t" } else { "n" };
-    (text, class)
 }

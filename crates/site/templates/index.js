@@ -59,7 +59,7 @@
     const classes = [];
     if (at >= 1 && 5 >= at) classes.push('s');
     if (NUMBERS.includes(at)) classes.push('n');
-    if (at >= 8 && /^\d/.test(value) && !value.endsWith('%')) classes.push('t');
+    if (at >= 8 && row[11][at - 8][2]) classes.push('t');
     if (at === 6) classes.push('x');
     if (at === 7) classes.push('vd', 'v-' + (row[10] === null ? 'none' : VERDICTS[row[10]]));
     td.className = classes.join(' ');

@@ -160,12 +160,13 @@ impl Public {
     /// Without phases and findings, of which the tables hold few texts.
     fn of(run: &Run) -> Result<Public, String> {
         let head = head_of(run);
-        let shared = flashlag_share::shared(&head).map_err(|error| short(&error.to_string()))?;
+        let (shared, texts) = flashlag_share::shared_with_scrubber(&head)
+            .map_err(|error| short(&error.to_string()))?;
         let removed = match run.shared {
             Some(_) => Vec::new(),
             None => shared.removed.into_iter().map(|removed| removed.field).collect(),
         };
-        Ok(Public { run: shared.run, removed, texts: Scrubber::of_run(&head) })
+        Ok(Public { run: shared.run, removed, texts })
     }
 }
 

@@ -15,26 +15,11 @@ fn lines<R>(columns: &[ColumnOf<R>]) -> String {
     columns.iter().map(line).collect()
 }
 
-/// Compares the columns of a table with what stands between its marks in the document, or writes them anew.
-fn between_marks(text: &str, name: &str, lines: &str) -> String {
-    let (begin, end) = (format!("<!-- {name}: begin -->"), format!("<!-- {name}: end -->"));
-    let (before, rest) = text.split_once(&begin).unwrap();
-    let (shown, after) = rest.split_once(&end).unwrap();
-    let made = format!("\n\n| column | type | |\n|---|---|---|\n{lines}\n");
-    if std::env::var_os("FLASHLAG_UPDATE_DOCS").is_none() {
-        assert_eq!(shown, made, "FLASHLAG_UPDATE_DOCS=1 renews docs/store.md");
-    }
-    format!("{before}{begin}{made}{end}{after}")
-}
-
 #[test]
 fn every_column_is_documented_in_its_order() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/store.md");
-    let text = std::fs::read_to_string(path).unwrap();
-    let text = between_marks(&text, "runs", &lines(RUNS));
-    let text = between_marks(&text, "phases", &lines(PHASES));
-    if std::env::var_os("FLASHLAG_UPDATE_DOCS").is_some() {
-        std::fs::write(path, text).unwrap();
+    for (name, lines) in [("runs", lines(RUNS)), ("phases", lines(PHASES))] {
+        let made = format!("\n\n| column | type | |\n|---|---|---|\n{lines}\n");
+        flashlag_testing::between_marks("docs/store.md", name, &made);
     }
 }
 

@@ -3,6 +3,7 @@
 //! - [`sample`] draws whole runs; [`small_run`] is the smallest run with every kind of figure;
 //!   [`bare_run`] and [`closed_loop_phase`] hold what a test gives them and nothing else;
 //!   [`disturbed`] replaces values in sample runs, [`planted`] puts private ones into them.
+//! - [`between_marks`] holds a part of a document to the code.
 //! - [`PLAIN`] is the profile of a plain flash device, [`model`] its model with changed parameters.
 //! - [`conformance`] is what every device must pass; [`FaultDevice`] is a device with faults.
 //!
@@ -13,6 +14,7 @@
 
 pub mod conformance;
 mod disturbed;
+mod document;
 mod fault;
 mod model;
 mod planted;
@@ -20,6 +22,7 @@ pub mod sample;
 mod small;
 
 pub use disturbed::{Change, changes, disturbed, hostile};
+pub use document::{between_marks, documents_are_renewed};
 pub use fault::{FaultDevice, Faults};
 pub use model::{PLAIN, model};
 pub use planted::{PRIVATE_WORDS, planted};

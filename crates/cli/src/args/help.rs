@@ -12,6 +12,9 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("More", &["cuts", "device", "scenarios", "schema", "clean", "completions", "help"]),
 ];
 
+/// What clap says of the command `help`.
+const HELP_ABOUT: &str = "Print this message or the help of the given subcommand(s)";
+
 const TEMPLATE: &str =
     "{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}Options:\n{options}{after-help}";
 
@@ -64,9 +67,7 @@ Durable 4 KiB writes fall from 1.24 to 0.88 MB/s: collection copies what is stor
 
 /// The command line with its commands listed in groups instead of one list.
 pub fn grouped(command: Command) -> Command {
-    let mut built = command.clone();
-    built.build();
-    let (short, long) = (short(&built), long(&built));
+    let (short, long) = (short(&command), long(&command));
     command.before_help(short).before_long_help(long).help_template(TEMPLATE)
 }
 
@@ -105,6 +106,10 @@ fn long(command: &Command) -> String {
 /// The commands of these names that this program was built with, with what they do.
 fn present<'n>(command: &Command, names: &[&'n str]) -> Vec<(&'n str, String)> {
     let about = |name: &&'n str| {
+        // clap adds `help` only when it builds the command, which no start of the program should wait for.
+        if *name == "help" {
+            return Some((*name, HELP_ABOUT.to_owned()));
+        }
         let found = command.find_subcommand(name)?;
         Some((*name, found.get_about().map(ToString::to_string).unwrap_or_default()))
     };
@@ -130,6 +135,8 @@ mod tests {
         shown.sort_unstable();
         grouped.sort_unstable();
         assert_eq!(grouped, shown);
+        let help = command.find_subcommand("help").unwrap().get_about().unwrap();
+        assert_eq!(help.to_string(), HELP_ABOUT);
     }
 
     /// The short help of a command and of those below it, by name, as a terminal of 80 columns has it.

@@ -140,17 +140,7 @@ fn crate_table() -> String {
 
 #[test]
 fn the_architecture_lists_every_crate_as_its_manifest_describes_it() {
-    let path = root().join("docs/architecture.md");
-    let text = std::fs::read_to_string(&path).unwrap();
-    let (begin, end) = ("<!-- crates: begin -->", "<!-- crates: end -->");
-    let (before, rest) = text.split_once(begin).unwrap();
-    let (shown, after) = rest.split_once(end).unwrap();
-    let made = crate_table();
-    if std::env::var_os("FLASHLAG_UPDATE_DOCS").is_some() {
-        std::fs::write(&path, format!("{before}{begin}{made}{end}{after}")).unwrap();
-    } else {
-        assert_eq!(shown, made, "FLASHLAG_UPDATE_DOCS=1 renews docs/architecture.md");
-    }
+    flashlag_testing::between_marks("docs/architecture.md", "crates", &crate_table());
 }
 
 /// More than this nobody reads, and nobody keeps true.

@@ -398,17 +398,6 @@ fn of_the_causes_that_are_named_nearly_all_are_true_where_the_truth_is_hidden() 
     assert!(share >= 0.95, "{share}");
 }
 
-/// Puts a text between the marks `<!-- inferred: begin -->` and `<!-- inferred: end -->` of docs/explaining.md.
-fn write_down(tables: &str) {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/explaining.md");
-    let text = std::fs::read_to_string(path).unwrap();
-    let (begin, end) = ("<!-- inferred: begin -->", "<!-- inferred: end -->");
-    let (before, rest) = text.split_once(begin).unwrap();
-    let (_, after) = rest.split_once(end).unwrap();
-    let text = format!("{before}{begin}\n\n{}\n\n{end}{after}", tables.trim());
-    std::fs::write(path, text).unwrap();
-}
-
 /// Prints the tables of docs/explaining.md, and writes them there with `FLASHLAG_UPDATE_DOCS=1`. Rules were tuned
 /// on the first profiles and seeds; the second are held out.
 #[test]
@@ -430,7 +419,8 @@ fn named_against_true_causes() {
         let (share, bound) = table.precision();
         assert!(share >= 0.95, "{share}, lower bound {bound}");
     }
-    if std::env::var_os("FLASHLAG_UPDATE_DOCS").is_some() {
-        write_down(&tables);
+    if flashlag_testing::documents_are_renewed() {
+        let made = format!("\n\n{}\n\n", tables.trim());
+        flashlag_testing::between_marks("docs/explaining.md", "inferred", &made);
     }
 }
