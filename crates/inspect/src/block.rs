@@ -82,6 +82,7 @@ fn node_of(root: &Root, mount: &Mount) -> Result<PathBuf, String> {
         .ok_or_else(|| format!("{} has no block device that can be seen from here", mount.kind))?;
     node_named(root, device).map_err(|reason| {
         if mount.kind.starts_with("fuse") {
+            // `/dev/fuse` leads to the process that serves the files, and is no disk.
             format!("{} is served by a process: what lies below can't be seen", mount.kind)
         } else {
             reason

@@ -219,6 +219,7 @@ fn phase_stalls(run: &Run, found: &[StallFinding], index: usize, phase: &Phase) 
         title: if phase.closed_loop {
             phase_title(run, phase)
         } else {
+            // Waiting in the queue counts in the figures, not in the stalls.
             format!("{}, from the call", phase_title(run, phase))
         },
         seen: found.seen,

@@ -18,6 +18,7 @@ pub(super) fn scaled(text: &str, unit: u64) -> Option<u64> {
     let exponent = exponent.checked_sub(i32::try_from(fraction.len()).ok()?)?;
     let product = number.checked_mul(u128::from(unit))?;
     let ten = 10_u128.checked_pow(exponent.unsigned_abs());
+    // A power of ten that overflows has more digits than any number here: divided by it, nothing is left.
     let scaled =
         if exponent >= 0 { product.checked_mul(ten?)? } else { ten.map_or(0, |ten| product / ten) };
     u64::try_from(scaled).ok()
