@@ -5,7 +5,6 @@
 mod support;
 
 use std::fs::File;
-use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,6 +12,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use flashlag_schema::RunStatus;
+use rustix::fs::{FallocateFlags, fallocate};
 use support::{Bench, pixel, text};
 
 /// Another app that takes every byte of the phone, until it is dropped.
@@ -25,15 +25,17 @@ struct Filler {
 impl Filler {
     fn start(bench: &Bench) -> Filler {
         let file = bench.phone.root().join("data/local/tmp/filler");
-        let (ends, mut filler) = (Arc::<AtomicBool>::default(), File::create(&file).unwrap());
+        let (ends, filler) = (Arc::<AtomicBool>::default(), File::create(&file).unwrap());
         let asked = Arc::clone(&ends);
         let thread = std::thread::spawn(move || {
-            let bytes = vec![7; 1 << 20];
+            // Blocks are taken without writing them: how fast this machine writes decides nothing.
+            let (mut place, mut size) = (0, 64 << 20);
             while !asked.load(Ordering::Relaxed) {
-                // Full: until something is removed.
-                if filler.write_all(&bytes).is_err() {
-                    let _ = filler.write_all(&bytes[..4096]);
-                    std::thread::sleep(Duration::from_millis(1));
+                match fallocate(&filler, FallocateFlags::empty(), place, size) {
+                    Ok(()) => place += size,
+                    Err(_) if size > 4096 => size /= 2,
+                    // Full, until something is removed.
+                    Err(_) => std::thread::sleep(Duration::from_millis(1)),
                 }
             }
         });
