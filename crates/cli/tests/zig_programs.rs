@@ -3,11 +3,11 @@
 //! zig as the linker, beside the other tests: these are in a lane of their own.
 #![allow(clippy::unwrap_used, reason = "a test that can't go on fails")]
 
-#[path = "support/moments.rs"]
+#[path = "it/support/moments.rs"]
 mod moments;
 #[path = "../../seccomp/tests/common/mod.rs"]
 mod seccomp;
-#[path = "support/phone.rs"]
+#[path = "it/support/phone.rs"]
 mod support;
 
 use std::collections::BTreeSet;

@@ -1,0 +1,55 @@
+//! The tests of `flashlag-cli` from outside, in one program: what each module claims is in its head.
+#![allow(clippy::unwrap_used, reason = "a test that can't go on fails")]
+
+#[path = "../../../../fuzz/src/checks.rs"]
+#[allow(dead_code, reason = "what other tests need of it")]
+mod checks;
+#[path = "../../../engine/tests/it/common/mod.rs"]
+mod engine_common;
+#[path = "../../../seccomp/tests/common/mod.rs"]
+#[allow(dead_code, reason = "what other tests need of it")]
+mod seccomp_common;
+
+mod calm;
+mod commands;
+mod commit;
+mod compare_groups;
+mod counts;
+mod device;
+mod findings;
+mod first_sentence;
+mod fuzz_seeds;
+mod guest_limits;
+mod held_back;
+mod hostile;
+mod lab;
+mod lab_hangs;
+mod lab_host;
+mod lab_short;
+mod limits;
+mod lists;
+mod loop_ext4;
+mod monotone;
+mod one_run;
+mod outputs;
+mod own_profile;
+mod phone;
+mod phone_cut;
+mod phone_full;
+mod phone_hosts;
+mod profiles_hold;
+mod protocol;
+mod readme;
+mod refused;
+mod repeats;
+mod showcase;
+mod stopped;
+mod store_modes;
+mod streams;
+mod support;
+mod sweep_workers;
+mod termux;
+mod trace_live;
+mod trace_phone;
+mod trace_sources;
+mod vanished;

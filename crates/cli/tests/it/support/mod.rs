@@ -1,0 +1,7 @@
+//! What several modules need.
+
+pub mod lab;
+pub mod moments;
+pub mod phone;
+pub mod program;
+pub mod reported;

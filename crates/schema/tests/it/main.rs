@@ -1,0 +1,14 @@
+//! The tests of `flashlag-schema` from outside, in one program: what each module claims is in its head.
+#![allow(clippy::unwrap_used, reason = "a test that can't go on fails")]
+
+mod generated;
+mod json_schema;
+mod profiles;
+mod published_fio;
+mod reference;
+mod results_format;
+mod scenarios;
+mod verify;
+mod verify_bounds;
+mod verify_mixed;
+mod verify_parts;

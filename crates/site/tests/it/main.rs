@@ -1,0 +1,5 @@
+//! The tests of `flashlag-site` from outside, in one program: what each module claims is in its head.
+#![allow(clippy::unwrap_used, reason = "a test that can't go on fails")]
+
+mod browser;
+mod site;
