@@ -26,15 +26,15 @@ lint: ## Format and lints
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 
-unit: ## All tests; what was skipped is listed at the end
+unit: ## The tests alone; what was skipped is listed at the end
 	scripts/with-skips scripts/run-tests
 
 quick: lint ## Lints and the tests without guests, browser and loop mounts: minutes
 	FLASHLAG_QUICK=1 scripts/with-skips scripts/run-tests
 
-test: setup-test lint unit ## Everything that must hold before a change lands
+test: setup-test unit ## All tests, and what they need: a change lands when these and `make checks` pass
 
-checks: ## Besides the tests: release and its size, oldest Rust, licences, aarch64, Termux, fuzz targets
+checks: ## Besides the tests: lints, ARM programs, release and its size, oldest Rust, licences, Termux, fuzz targets
 	scripts/checks
 
 bench: build ## Speed and size beside fio, alternating; needs fio, a quiet machine, minutes
@@ -50,7 +50,7 @@ round-trip: build ## Fits of simulated devices with hidden parameters, 20 of the
 	python3 scripts/round_trip.py --set sizes=1
 
 monotone: ## Every profile on every mount: fuller, older, less spare area is never faster; minutes
-	$(CARGO) test --release --locked -p flashlag-cli --test monotone -- --ignored
+	$(CARGO) test --release --locked -p flashlag-cli --test program monotone -- --ignored
 
 lab: ## The lab's questions, in real kernels, and a phone that boots: tables into docs/; hours, needs QEMU
 	$(CARGO) build --release --locked -p flashlag-cli -p flashlag-nbd

@@ -140,7 +140,7 @@ def commits(flashlag, options):
     return lines
 
 
-# Mounts whose counts `crates/runner/tests/data/lab_options.csv` holds the model to.
+# Mounts whose counts `crates/runner/tests/it/data/lab_options.csv` holds the model to.
 MOUNTS = {
     "ext4": ["", "nobarrier", "discard", "encrypt", "fast_commit"],
     "f2fs": ["", "nobarrier", "fsync_mode=nobarrier", "fsync_mode=strict", "nodiscard", "encrypt",

@@ -3,11 +3,11 @@
 //! zig as the linker, beside the other tests: these are in a lane of their own.
 #![allow(clippy::unwrap_used, reason = "a test that can't go on fails")]
 
-#[path = "it/support/moments.rs"]
+#[path = "program/support/moments.rs"]
 mod moments;
 #[path = "../../seccomp/tests/common/mod.rs"]
 mod seccomp;
-#[path = "it/support/phone.rs"]
+#[path = "program/support/phone.rs"]
 mod support;
 
 use std::collections::BTreeSet;

@@ -1,5 +1,5 @@
 //! The files in `generated`, which the program carries, are in step with the types. To write them
-//! anew: `FLASHLAG_UPDATE_DOCS=1 cargo test -p flashlag-schema --test generated`.
+//! anew: `FLASHLAG_UPDATE_DOCS=1 cargo test -p flashlag-schema --test it generated`.
 #![allow(clippy::unwrap_used)]
 
 use flashlag_schema::reference::{as_lines, profile_keys, scenario_keys};
@@ -26,7 +26,7 @@ fn the_json_schema_of_a_run_file_is_that_of_its_types() {
 #[test]
 fn the_json_schema_of_all_that_is_written_is_that_of_its_types() {
     let generated = serde_json::to_string_pretty(&written_json_schema()).unwrap();
-    let carried = include_str!("../generated/written.schema.json");
+    let carried = include_str!("../../generated/written.schema.json");
     in_step("written.schema.json", carried, &format!("{generated}\n"));
 }
 

@@ -1,7 +1,7 @@
 //! `docs/scenario-reference.md` and `docs/profile-reference.md` list every key of those files,
 //! `docs/target-reference.md` every option of a target, and `profiles/README.md` every built-in profile, in step with
 //! what reads them. To write the lists anew:
-//! `FLASHLAG_UPDATE_DOCS=1 cargo test -p flashlag-schema --test reference`.
+//! `FLASHLAG_UPDATE_DOCS=1 cargo test -p flashlag-schema --test it reference`.
 #![allow(clippy::unwrap_used)]
 
 use flashlag_schema::profile::Profile;

@@ -1,5 +1,5 @@
 //! `docs/results-format.md` lists every field of a run file, in step with the schema. To write the
-//! list anew: `FLASHLAG_UPDATE_DOCS=1 cargo test -p flashlag-schema --test results_format`.
+//! list anew: `FLASHLAG_UPDATE_DOCS=1 cargo test -p flashlag-schema --test it results_format`.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::VecDeque;
@@ -143,7 +143,7 @@ fn the_document_lists_every_field_as_the_schema_has_it() {
     assert!(
         listed == now,
         "docs/results-format.md is not in step with the schema: run\n  \
-         FLASHLAG_UPDATE_DOCS=1 cargo test -p flashlag-schema --test results_format"
+         FLASHLAG_UPDATE_DOCS=1 cargo test -p flashlag-schema --test it results_format"
     );
 }
 

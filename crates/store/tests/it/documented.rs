@@ -1,5 +1,5 @@
 //! `docs/store.md` lists the columns that there are. To write the lists anew:
-//! `FLASHLAG_UPDATE_DOCS=1 cargo test -p flashlag-store --test documented`.
+//! `FLASHLAG_UPDATE_DOCS=1 cargo test -p flashlag-store --test it documented`.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use flashlag_store::{ColumnOf, Kind, PHASES, RUNS, Selection, Store, selected};

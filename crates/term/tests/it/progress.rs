@@ -12,7 +12,7 @@ use flashlag_term::{Progress, Style};
 use flashlag_units::{Bytes, Nanos};
 use indicatif::{InMemoryTerm, ProgressDrawTarget};
 
-const QUICK: &str = include_str!("../../../scenarios/quick.toml");
+const QUICK: &str = include_str!("../../../../scenarios/quick.toml");
 
 /// A pipe that remembers.
 #[derive(Clone, Default)]

@@ -78,9 +78,9 @@ fn a_run_without_anything_in_it_has_every_view() {
 #[test]
 fn scenarios_are_listed_and_shown() {
     let texts = [
-        include_str!("../../../scenarios/quick.toml"),
-        include_str!("../../../scenarios/fill.toml"),
-        include_str!("../../../scenarios/lifecycle.toml"),
+        include_str!("../../../../scenarios/quick.toml"),
+        include_str!("../../../../scenarios/fill.toml"),
+        include_str!("../../../../scenarios/lifecycle.toml"),
     ];
     let all: Vec<Scenario> = texts.iter().map(|text| Scenario::parse(text, &[]).unwrap()).collect();
     insta::assert_snapshot!("scenarios", flashlag_term::scenarios(&all, Style::PLAIN));

@@ -1,5 +1,5 @@
 //! The program within limits that the machine sets: control groups of version 1 on this kernel, the limits of a
-//! shell, and quotas. Version 2 is in guest_limits.rs, and read from trees in crates/inspect/tests/limits.rs.
+//! shell, and quotas. Version 2 is in guest_limits.rs, and read from trees in crates/inspect/tests/it/limits.rs.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs;
