@@ -1,5 +1,5 @@
 //! `docs/results-format.md` lists every field of a run file, in step with the schema. To write the
-//! list anew: `FLASHLAG_UPDATE_DOCS=1 cargo test -p flashlag-schema --test results_format`.
+//! list anew: `FLASHLAG_UPDATE_DOCS=1 cargo test -p flashlag-schema --test it results_format`.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::VecDeque;
