@@ -3,10 +3,10 @@
 use flashlag_export::{Format, fio};
 use flashlag_report::Options;
 use flashlag_schema::Run;
-use flashlag_schema::scenario::Scenario;
-use flashlag_schema::target::{DeviceSpec, Kind, MountSpec};
 use flashlag_schema::verify::verify_text;
 use flashlag_serve::{Command, Listen, Settings};
+use flashlag_spec::scenario::Scenario;
+use flashlag_spec::target::{DeviceSpec, Kind, MountSpec};
 use flashlag_term::Style;
 use flashlag_trace::{Columns, ImportOptions, InputFormat, add_up, import_by, write_trace};
 use flashlag_units::{Bytes, Nanos};

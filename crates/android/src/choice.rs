@@ -1,4 +1,4 @@
-use flashlag_schema::target::PhoneChoice;
+use flashlag_spec::target::PhoneChoice;
 
 use crate::connected::{Connected, Connection};
 use crate::error::PhoneError;

@@ -1,4 +1,4 @@
-use flashlag_schema::target::PHONE_DIRECTORY;
+use flashlag_spec::target::PHONE_DIRECTORY;
 
 /// How the name of the mark of a host begins; the process of its shell on the phone follows.
 pub(crate) const MARK: &str = "host-";

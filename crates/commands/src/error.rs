@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use flashlag_predict::{ModelError, PredictError};
 use flashlag_runner::{RunError, VirtualError};
 use flashlag_schema::RunFileError;
-use flashlag_schema::profile::ProfileError;
-use flashlag_schema::scenario::ScenarioError;
-use flashlag_schema::target::TargetError;
+use flashlag_spec::profile::ProfileError;
+use flashlag_spec::scenario::ScenarioError;
+use flashlag_spec::target::TargetError;
 use flashlag_views::CompareError;
 use thiserror::Error;
 

@@ -11,9 +11,9 @@ use flashlag_runner::android::explain_phone;
 use flashlag_runner::{Event, Observer, Request, Target, sim};
 use flashlag_schema::Run;
 use flashlag_schema::finding::{Explained, Finding};
-use flashlag_schema::profile::Profile;
-use flashlag_schema::scenario::Scenario;
-use flashlag_schema::target::{DeviceSpec, Kind, TargetSpec};
+use flashlag_spec::profile::Profile;
+use flashlag_spec::scenario::Scenario;
+use flashlag_spec::target::{DeviceSpec, Kind, TargetSpec};
 
 use crate::error::CommandError;
 use crate::files::{run_from, scenario_text};

@@ -1,8 +1,8 @@
 use flashlag_predict::fit::{Fit, FitOptions, FitRequest, allowed, fit as fit_run, nearest};
 use flashlag_runner::sim;
 use flashlag_schema::Run;
-use flashlag_schema::profile::Profile;
-use flashlag_schema::target::{Kind, MountSpec};
+use flashlag_spec::profile::Profile;
+use flashlag_spec::target::{Kind, MountSpec};
 
 use crate::error::CommandError;
 use crate::simulations::Simulations;

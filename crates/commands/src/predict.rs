@@ -6,8 +6,8 @@ use flashlag_predict::change::{
 };
 use flashlag_runner::sim;
 use flashlag_schema::Run;
-use flashlag_schema::published::checked;
-use flashlag_schema::target::Age;
+use flashlag_spec::published::checked;
+use flashlag_spec::target::Age;
 use flashlag_units::Bytes;
 
 use crate::error::CommandError;

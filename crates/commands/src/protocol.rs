@@ -2,8 +2,8 @@
 //! scenario's own.
 
 use flashlag_runner::sim;
-use flashlag_schema::profile::{Profile, ProfileCheck};
-use flashlag_schema::target::TargetSpec;
+use flashlag_spec::profile::{Profile, ProfileCheck};
+use flashlag_spec::target::TargetSpec;
 use flashlag_units::Bytes;
 
 use crate::error::CommandError;

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use flashlag_runner::{Prepared, Request, RunError, RunFile, Target};
 use flashlag_schema::Run;
-use flashlag_schema::scenario::Scenario;
+use flashlag_spec::scenario::Scenario;
 use flashlag_units::Bytes;
 
 use crate::error::CommandError;

@@ -16,7 +16,7 @@ use std::sync::atomic::AtomicBool;
 use flashlag_device::{Device, DeviceError, Durability, Latency};
 use flashlag_engine::ThreadWaitMeter;
 use flashlag_engine::{FileSet, Job, JobOutcome, Limits, OpenOptions, Watch, drive, open};
-use flashlag_schema::scenario::{self, Arrivals, EngineKind, IoOperation, Pattern};
+use flashlag_spec::scenario::{self, Arrivals, EngineKind, IoOperation, Pattern};
 use flashlag_stats::Percentile;
 use flashlag_testing::{FaultDevice, Faults};
 use flashlag_units::{Bytes, Nanos};
@@ -87,7 +87,7 @@ impl Case {
             queue_depth: self.depth,
             threads: 1,
             thread: None,
-            thread_spans: flashlag_schema::scenario::ThreadSpans::Disjoint,
+            thread_spans: flashlag_spec::scenario::ThreadSpans::Disjoint,
             read_percent: 0,
             durability: if self.durable { Durability::Flush } else { Durability::None },
             arrivals: Arrivals::default(),

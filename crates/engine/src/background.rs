@@ -6,7 +6,7 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
 use flashlag_device::{Budget, DeviceError};
-use flashlag_schema::Downgrade;
+use flashlag_spec::Downgrade;
 use flashlag_stats::live::Live;
 
 use crate::drive::{Job, JobOutcome, Watch, drive};

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use flashlag_device::{Completion, Device, DeviceError, Durability, Op, Request};
-use flashlag_schema::scenario;
+use flashlag_spec::scenario;
 use flashlag_units::Bytes;
 use flashlag_workload::Payload;
 

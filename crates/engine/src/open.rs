@@ -2,8 +2,8 @@
 //! recorded.
 
 use flashlag_device::{DeviceError, Geometry, NullDevice, SyncCall};
-use flashlag_schema::Downgrade;
-use flashlag_schema::scenario::{Durability, EngineKind, Io};
+use flashlag_spec::Downgrade;
+use flashlag_spec::scenario::{Durability, EngineKind, Io};
 use flashlag_units::Bytes;
 use rustix::fd::OwnedFd;
 use rustix::fs::OFlags;

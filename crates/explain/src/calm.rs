@@ -1,6 +1,7 @@
 //! Whether a run may be said to have nothing to change.
 
-use flashlag_schema::{Operation, Phase, Run, RunStatus};
+use flashlag_schema::{Phase, Run, RunStatus};
+use flashlag_spec::Operation;
 
 use crate::doubt::is_trusted;
 use crate::plan::{Plan, is_fill};

@@ -76,7 +76,8 @@ fn waits_grew(phase: &Phase) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flashlag_schema::{IntervalRecord, State, StoredHistogram};
+    use flashlag_schema::{IntervalRecord, StoredHistogram};
+    use flashlag_spec::State;
     use flashlag_stats::Histogram;
     use flashlag_units::{Bytes, Nanos};
 

@@ -3,8 +3,9 @@
 use flashlag_schema::finding::{
     CauseId, Counted, FindingAction, FindingEvidence, FindingRisk, FindingSides,
 };
-use flashlag_schema::scenario::JournalMode;
-use flashlag_schema::{Operation, Phase, Run, State};
+use flashlag_schema::{Phase, Run};
+use flashlag_spec::scenario::JournalMode;
+use flashlag_spec::{Operation, State};
 
 use crate::candidate::{Candidate, Context, Suspicion, side};
 use crate::doubt::is_trusted;

@@ -1,9 +1,10 @@
 //! The scenario of a run, and the statements of its saves.
 
-use flashlag_schema::scenario::{
+use flashlag_schema::{Phase, Run};
+use flashlag_spec::Operation;
+use flashlag_spec::scenario::{
     JournalMode, Save, Scenario, Statement, Step, SyncCall, Synchronous, Test,
 };
-use flashlag_schema::{Operation, Phase, Run};
 
 /// The scenario of a run, where it can be read again.
 pub struct Plan(Option<Scenario>);

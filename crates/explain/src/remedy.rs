@@ -1,9 +1,9 @@
 //! What would remove each finding, and the price of that.
 
-use flashlag_schema::Reading;
 use flashlag_schema::finding::{
     Effect, Fact, Finding, FindingAction, FindingId, FindingRisk, Severity,
 };
+use flashlag_spec::Reading;
 
 /// A finding with its usual remedy.
 pub fn finding(

@@ -1,5 +1,6 @@
-use flashlag_schema::scenario::{JournalMode, Synchronous};
-use flashlag_schema::{Operation, Phase, Run, State};
+use flashlag_schema::{Phase, Run};
+use flashlag_spec::scenario::{JournalMode, Synchronous};
+use flashlag_spec::{Operation, State};
 
 use crate::figures::Figures;
 use crate::plan::{Plan, SaveKind, is_fill};

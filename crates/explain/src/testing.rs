@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use flashlag_schema::*;
+use flashlag_spec::*;
 use flashlag_stats::Histogram;
 pub use flashlag_testing::{bare_run as run, closed_loop_phase as phase};
 use flashlag_units::Nanos;

@@ -4,8 +4,8 @@ use flashlag_schema::finding::{
     CauseId, Counted, Estimate, FindingAction, FindingEffect, FindingEvidence, FindingRisk,
     FindingSides, MeasuredWait, SavePart,
 };
-use flashlag_schema::scenario::JournalMode;
 use flashlag_schema::{Growth, Phase};
+use flashlag_spec::scenario::JournalMode;
 use flashlag_units::ratio;
 
 use crate::candidate::{Candidate, Context, Suspicion, part_of, side};

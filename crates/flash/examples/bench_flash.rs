@@ -11,7 +11,7 @@ use std::error::Error;
 use flashlag_device::WaitMeter;
 use flashlag_engine::ThreadWaitMeter;
 use flashlag_flash::{Command, Flash, Order, Past};
-use flashlag_schema::profile::{Model, Profile};
+use flashlag_spec::profile::{Model, Profile};
 use flashlag_units::{Bytes, Nanos};
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;

@@ -1,7 +1,7 @@
 //! A device's state before its first command: new, full or aged.
 
-use flashlag_schema::profile::Model;
-use flashlag_schema::target::Age;
+use flashlag_spec::profile::Model;
+use flashlag_spec::target::Age;
 use flashlag_units::{Bytes, Nanos};
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;

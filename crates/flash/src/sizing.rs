@@ -1,6 +1,6 @@
 //! Devices of another size than their profile's.
 
-use flashlag_schema::profile::{Model, Profile, ProfileError};
+use flashlag_spec::profile::{Model, Profile, ProfileError};
 use flashlag_units::{Bytes, Nanos, Text};
 use thiserror::Error;
 
@@ -126,7 +126,7 @@ pub fn is_instant(model: &Model) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use flashlag_schema::profile::{builtin_profile, names};
+    use flashlag_spec::profile::{builtin_profile, names};
 
     use super::*;
     use crate::flash::Flash;

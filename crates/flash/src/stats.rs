@@ -1,4 +1,4 @@
-use flashlag_schema::FlashState;
+use flashlag_spec::FlashState;
 use flashlag_units::{Bytes, Nanos};
 
 /// Statistics of a device since it was made.

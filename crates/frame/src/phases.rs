@@ -1,6 +1,7 @@
 use arrow_array::RecordBatch;
 use arrow_schema::ArrowError;
-use flashlag_schema::{LatencySummary, Phase, Run, Verdict};
+use flashlag_schema::{LatencySummary, Phase, Run};
+use flashlag_spec::Verdict;
 use flashlag_units::Nanos;
 use flashlag_views::{device_name, failures_of};
 

@@ -1,6 +1,7 @@
 //! The state of a device with a battery: charge, power, heat, screen.
 
-use flashlag_schema::{Conditions, Power, Reading};
+use flashlag_schema::{Conditions, Power};
+use flashlag_spec::Reading;
 use flashlag_units::Nanos;
 
 use crate::android::{Battery, Heat, is_android, screen_on};

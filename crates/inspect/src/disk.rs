@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use flashlag_schema::{Device, Queue, Reading};
+use flashlag_schema::{Device, Queue};
+use flashlag_spec::Reading;
 use flashlag_units::Bytes;
 
 use crate::block::{Stack, name};

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use flashlag_schema::{Filesystem, Reading};
+use flashlag_schema::Filesystem;
+use flashlag_spec::Reading;
 use flashlag_units::Bytes;
 
 use crate::block::{Stack, name};

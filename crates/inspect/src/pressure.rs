@@ -1,7 +1,8 @@
 //! Pressure-stall information, load and the processors.
 //! Format: Documentation/accounting/psi.rst.
 
-use flashlag_schema::{Cpu, PressureStall, Reading};
+use flashlag_schema::{Cpu, PressureStall};
+use flashlag_spec::Reading;
 use flashlag_units::Nanos;
 
 use crate::root::Root;

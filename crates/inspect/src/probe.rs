@@ -1,7 +1,8 @@
 use std::path::Path;
 
+use flashlag_schema::Environment;
 use flashlag_schema::counters::{Counters, DiskCounters};
-use flashlag_schema::{Environment, Reading};
+use flashlag_spec::Reading;
 use flashlag_units::Nanos;
 use rustix::time::{ClockId, clock_gettime};
 

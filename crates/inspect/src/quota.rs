@@ -5,7 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
-use flashlag_schema::{Quota, QuotaOf, Reading};
+use flashlag_schema::{Quota, QuotaOf};
+use flashlag_spec::Reading;
 use flashlag_units::Bytes;
 
 use crate::mount::Mount;

@@ -2,7 +2,7 @@ use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Component, Path, PathBuf};
 
-use flashlag_schema::Reading;
+use flashlag_spec::Reading;
 use flashlag_units::Nanos;
 
 /// The longest file that is read: a mountinfo of thousands of mounts is a few hundred kilobytes.

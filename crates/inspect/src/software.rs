@@ -2,7 +2,8 @@
 
 use std::process::{Command, Stdio};
 
-use flashlag_schema::{Reading, Software};
+use flashlag_schema::Software;
+use flashlag_spec::Reading;
 use flashlag_units::Bytes;
 
 use crate::root::Root;

@@ -3,7 +3,7 @@
 //! The spread is log-normal with a mean of one: a table of 256 quantiles, of which each draw takes one.
 //! Nothing is drawn where both are off.
 
-use flashlag_schema::profile::StackModel;
+use flashlag_spec::profile::StackModel;
 use flashlag_units::Nanos;
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};

@@ -1,6 +1,6 @@
 //! The cores that a test's threads run on.
 
-use flashlag_schema::profile::StackModel;
+use flashlag_spec::profile::StackModel;
 use flashlag_units::Nanos;
 
 use crate::chance::Chance;

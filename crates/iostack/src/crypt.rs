@@ -1,7 +1,7 @@
 //! Encryption below the filesystem: its time on the CPU.
 
 use flashlag_device::Op;
-use flashlag_schema::profile::EncryptionModel;
+use flashlag_spec::profile::EncryptionModel;
 use flashlag_units::Nanos;
 
 /// Time that encryption takes, in nanoseconds per KiB and per request.

@@ -4,7 +4,7 @@
 //! queue of one a command takes issue + device + complete; with more tags the longest of the device's
 //! serial stage, `issue` and `complete` sets the pace.
 
-use flashlag_schema::profile::StackModel;
+use flashlag_spec::profile::StackModel;
 use flashlag_units::Nanos;
 
 use crate::chance::Chance;

@@ -5,7 +5,7 @@
 //! speed and a wait D in each period P settles where P = D + W / s and s = 1.25 W / P, so P = 5 D
 //! whatever W is, as long as s is neither below the lowest speed nor above the highest.
 
-use flashlag_schema::profile::{GovernorKind, StackModel};
+use flashlag_spec::profile::{GovernorKind, StackModel};
 use flashlag_units::Nanos;
 
 /// Full speed, and a utilisation of one, as a fixed-point number.

@@ -8,7 +8,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use flashlag_device::{
     Clock, Completion, Device, DeviceError, Durability, Op, Request, VirtualClock,
 };
-use flashlag_schema::profile::StackModel;
+use flashlag_spec::profile::StackModel;
 use flashlag_stats::Wait;
 use flashlag_units::{Bytes, Nanos, always};
 

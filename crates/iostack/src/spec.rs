@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use flashlag_schema::target::{self, FsyncMode, Kind, MountSpec, TargetError, TargetOption};
+use flashlag_spec::target::{self, FsyncMode, Kind, MountSpec, TargetError, TargetOption};
 
 /// A modelled filesystem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@ use std::error::Error as StdError;
 use std::io;
 use std::path::PathBuf;
 
-use flashlag_schema::target::TargetError;
+use flashlag_spec::target::TargetError;
 use thiserror::Error;
 
 use crate::protocol::{PORT, Report, SETUP};

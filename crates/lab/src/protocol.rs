@@ -4,9 +4,9 @@
 //! the device's counters belong to that edge.
 
 use flashlag_schema::remote::{Progress, RunOrder};
-use flashlag_schema::scenario::{JournalMode, Synchronous};
-use flashlag_schema::target::Cipher;
 use flashlag_schema::{DeviceCount, Run};
+use flashlag_spec::scenario::{JournalMode, Synchronous};
+use flashlag_spec::target::Cipher;
 use serde::{Deserialize, Serialize};
 
 use crate::layer::Layer;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use flashlag_schema::target::{
+use flashlag_spec::target::{
     Age, Cipher, DeviceSpec, FilesystemKind, FsyncMode, Kind, Literal, MountSpec, TargetError,
     TargetOption, TimeScale,
 };
@@ -246,7 +246,7 @@ impl LabSpec {
 
 #[cfg(test)]
 mod tests {
-    use flashlag_schema::target::OPTIONS;
+    use flashlag_spec::target::OPTIONS;
     use proptest::prelude::*;
     use proptest::sample::{select, subsequence};
 

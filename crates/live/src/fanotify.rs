@@ -7,7 +7,8 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use flashlag_schema::trace::{TraceAction, TraceFile, TraceFileKind, TraceSourceKind, TraceTask};
+use flashlag_schema::trace::{TraceAction, TraceFile, TraceTask};
+use flashlag_spec::{TraceFileKind, TraceSourceKind};
 use flashlag_trace::Builder;
 use flashlag_units::{Bytes, Nanos, count};
 use nix::errno::Errno;

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use flashlag_android::{Adb, PhoneError, ShellCommand, Transport, chosen};
-use flashlag_schema::target::PhoneChoice;
-use flashlag_schema::trace::{Trace, TraceSourceKind, TraceTask};
+use flashlag_schema::trace::{Trace, TraceTask};
+use flashlag_spec::TraceSourceKind;
+use flashlag_spec::target::PhoneChoice;
 use flashlag_trace::{InputFormat, import};
 use flashlag_units::Nanos;
 

@@ -1,6 +1,7 @@
 use std::time::{Duration, Instant};
 
-use flashlag_schema::trace::{Trace, TraceSource, TraceSourceKind};
+use flashlag_schema::trace::{Trace, TraceSource};
+use flashlag_spec::TraceSourceKind;
 use flashlag_trace::{Builder, MOST_EVENTS, recognize};
 use flashlag_units::Nanos;
 

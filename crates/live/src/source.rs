@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use flashlag_schema::trace::TraceSourceKind;
+use flashlag_spec::TraceSourceKind;
 use flashlag_trace::Builder;
 
 use crate::disks::Disks;

@@ -11,9 +11,9 @@ use std::time::Instant;
 use flashlag_predict::change::{self, Figures, PredictOptions, Situation};
 use flashlag_predict::{Simulation, SimulationError, Simulator};
 use flashlag_schema::Run;
-use flashlag_schema::profile::Profile;
-use flashlag_schema::scenario::{After, Stretch};
-use flashlag_schema::target::MountSpec;
+use flashlag_spec::profile::Profile;
+use flashlag_spec::scenario::{After, Stretch};
+use flashlag_spec::target::MountSpec;
 use flashlag_units::Bytes;
 
 mod simulated;

@@ -8,7 +8,7 @@ use std::error::Error;
 
 use flashlag_predict::fit::{FitOptions, FitParameter, tune};
 use flashlag_runner::{builtin, sim};
-use flashlag_schema::published::checked;
+use flashlag_spec::published::checked;
 use flashlag_units::percent;
 
 mod simulated;

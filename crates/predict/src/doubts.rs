@@ -1,6 +1,7 @@
 //! Doubts about a run as the basis of a fit or a forecast.
 
-use flashlag_schema::{CheckStatus, Run, Verdict};
+use flashlag_schema::{CheckStatus, Run};
+use flashlag_spec::Verdict;
 
 use crate::PredictError;
 

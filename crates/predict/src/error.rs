@@ -1,6 +1,6 @@
-use flashlag_schema::profile::ProfileError;
-use flashlag_schema::scenario::ScenarioError;
-use flashlag_schema::target::TargetError;
+use flashlag_spec::profile::ProfileError;
+use flashlag_spec::scenario::ScenarioError;
+use flashlag_spec::target::TargetError;
 use flashlag_units::{Bytes, ParseUnitError};
 use thiserror::Error;
 

@@ -1,6 +1,6 @@
 //! Changes of a parameter: its steps and its spelling.
 
-use flashlag_schema::profile::{Parameter, Profile};
+use flashlag_spec::profile::{Parameter, Profile};
 use flashlag_units::Bytes;
 
 use crate::ModelError;

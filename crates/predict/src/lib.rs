@@ -19,9 +19,9 @@ mod knob;
 mod parallel;
 
 use flashlag_schema::Run;
-use flashlag_schema::profile::Profile;
-use flashlag_schema::scenario::{After, Scenario, Stretch};
-use flashlag_schema::target::MountSpec;
+use flashlag_spec::profile::Profile;
+use flashlag_spec::scenario::{After, Scenario, Stretch};
+use flashlag_spec::target::MountSpec;
 use flashlag_units::Bytes;
 
 pub use doubts::{allowed, doubts};

@@ -9,7 +9,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use flashlag_flash::{Command, Flash};
-use flashlag_schema::profile::Profile;
+use flashlag_spec::profile::Profile;
 use flashlag_units::{Bytes, Nanos};
 
 const PAGE: u64 = 4096;

@@ -5,8 +5,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use flashlag_flash::{Batch, Command, Flash, Operation, SizeError, aged, model_of_size};
 use flashlag_runner::profile;
-use flashlag_schema::FlashState;
-use flashlag_schema::target::Age;
+use flashlag_spec::FlashState;
+use flashlag_spec::target::Age;
 use flashlag_units::{Bytes, Nanos};
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;

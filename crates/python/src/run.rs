@@ -10,7 +10,7 @@ use flashlag_commands::{
 use flashlag_frame::HistogramOf;
 use flashlag_report::Theme;
 use flashlag_runner::{Destination, Event, Observer, OutputKind, RunFile, Target, prepare};
-use flashlag_schema::Verdict;
+use flashlag_spec::Verdict;
 use flashlag_term::Style;
 use flashlag_units::{Bytes, did_you_mean};
 use pyo3::prelude::*;

@@ -8,8 +8,9 @@ use std::io;
 use std::path::PathBuf;
 
 use flashlag_report::{Options, comparison_html, html};
-use flashlag_schema::scenario::Durability;
-use flashlag_schema::{Reading, Run, StoredHistogram};
+use flashlag_schema::{Run, StoredHistogram};
+use flashlag_spec::Reading;
+use flashlag_spec::scenario::Durability;
 use flashlag_stats::Histogram;
 use flashlag_testing::sample;
 use flashlag_units::Nanos;

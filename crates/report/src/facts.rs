@@ -1,6 +1,7 @@
 //! Facts about a run that several parts of the page name.
 
-use flashlag_schema::{Reading, Run, RunStatus, TargetKind};
+use flashlag_schema::{Run, RunStatus, TargetKind};
+use flashlag_spec::Reading;
 use flashlag_units::Nanos;
 use flashlag_views::{device_name, format, kind_name};
 

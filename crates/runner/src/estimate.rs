@@ -1,9 +1,7 @@
 //! What a run will write, before it writes it.
 
-use flashlag_schema::replay::ReplayLevel;
-use flashlag_schema::scenario::{
-    Durability, Io, IoOperation, Pattern, Replay, Save, Scenario, Test,
-};
+use flashlag_spec::replay::ReplayLevel;
+use flashlag_spec::scenario::{Durability, Io, IoOperation, Pattern, Replay, Save, Scenario, Test};
 use flashlag_units::{Bytes, Nanos};
 
 use crate::role::Role;

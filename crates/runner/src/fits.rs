@@ -1,6 +1,6 @@
 //! Options with which a run fits that does not fit as it is.
 
-use flashlag_schema::scenario::Scenario;
+use flashlag_spec::scenario::Scenario;
 use flashlag_units::Bytes;
 
 use crate::error::Fits;

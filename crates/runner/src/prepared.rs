@@ -1,7 +1,7 @@
 //! Runs on any target: checked first, then made.
 
-use flashlag_schema::scenario::Scenario;
 use flashlag_schema::{Environment, Run};
+use flashlag_spec::scenario::Scenario;
 
 use crate::android::{self, PhoneRun};
 use crate::error::RunError;
@@ -121,7 +121,7 @@ impl Prepared {
 
 #[cfg(test)]
 mod tests {
-    use flashlag_schema::Reading;
+    use flashlag_spec::Reading;
     use flashlag_units::Bytes;
 
     use super::*;

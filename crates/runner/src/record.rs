@@ -2,12 +2,13 @@
 
 use std::sync::OnceLock;
 
-use flashlag_schema::profile::Profile;
-use flashlag_schema::scenario::Scenario;
 use flashlag_schema::{
-    Environment, Integrity, Lag, Options, ProfileRecord, Program, Reading, Run, RunStatus, SCHEMA,
+    Environment, Integrity, Lag, Options, ProfileRecord, Program, Run, RunStatus, SCHEMA,
     ScenarioRecord, Target, Trust, Wear,
 };
+use flashlag_spec::Reading;
+use flashlag_spec::profile::Profile;
+use flashlag_spec::scenario::Scenario;
 use flashlag_units::Bytes;
 
 use crate::request::Request;

@@ -6,12 +6,12 @@ use std::io::Read;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use flashlag_schema::replay::ReplayStream;
-use flashlag_schema::scenario::{Replay, Scenario, Test};
 use flashlag_schema::trace::TraceSource;
+use flashlag_spec::replay::ReplayStream;
+use flashlag_spec::scenario::{Replay, Scenario, Test};
 use flashlag_trace::ImportError;
+use flashlag_trace::replay_stream;
 use flashlag_units::count;
-use flashlag_workload::replay_stream;
 use sha2::{Digest, Sha256};
 
 use crate::error::RunError;

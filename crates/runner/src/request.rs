@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use flashlag_schema::replay::ReplayStream;
-use flashlag_schema::scenario::Scenario;
 use flashlag_schema::{ConditionLimits, Run};
+use flashlag_spec::replay::ReplayStream;
+use flashlag_spec::scenario::Scenario;
 use flashlag_units::Bytes;
 
 use crate::output::RunFile;

@@ -1,7 +1,7 @@
 //! A scenario's steps, unrolled: one task is the smallest thing that a run does and can resume at.
 
-use flashlag_schema::State;
-use flashlag_schema::scenario::{Scenario, Step, Test};
+use flashlag_spec::State;
+use flashlag_spec::scenario::{Scenario, Step, Test};
 use flashlag_units::Nanos;
 
 /// One task of a run.

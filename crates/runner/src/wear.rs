@@ -27,7 +27,7 @@ pub fn life_share(environment: &Environment, bytes: Bytes) -> Result<f64, String
 
 #[cfg(test)]
 mod tests {
-    use flashlag_schema::Reading;
+    use flashlag_spec::Reading;
 
     use super::*;
 

@@ -1,10 +1,10 @@
 //! What `flashlag compare -o FILE.json` writes: runs side by side.
 
+use flashlag_spec::State;
 use flashlag_units::Nanos;
 use serde::Serialize;
 
 use crate::trust::CheckStatus;
-use crate::words::State;
 
 /// The version of a comparison.
 pub const COMPARISON_SCHEMA: &str = "flashlag.comparison/1";

@@ -1,7 +1,6 @@
+use flashlag_spec::Reading;
 use flashlag_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
-
-use crate::reading::Reading;
 
 /// The state of a device with a battery before a test, or at the end of the run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -1,12 +1,11 @@
+use flashlag_spec::{Calibration, Reading};
 use flashlag_units::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::calibration::Calibration;
 use crate::internals::Internals;
 use crate::layer::Layer;
 use crate::limits::Limits;
 use crate::pressure::PressureStall;
-use crate::reading::Reading;
 
 /// What the run ran on. Every string comes from the device and is data, never markup.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

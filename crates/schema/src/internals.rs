@@ -1,11 +1,11 @@
 //! What a filesystem, a device and the memory say about themselves, beyond options and sizes.
 
+use flashlag_spec::Reading;
 use flashlag_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
 use crate::counters::Throttle;
 use crate::pressure::PressureStall;
-use crate::reading::Reading;
 
 /// The state of what is below a path, at the beginning of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

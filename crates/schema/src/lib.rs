@@ -1,50 +1,40 @@
-//! Every stored type. A scenario describes what is done to the storage; a run holds everything that
-//! was measured. Both are versioned, and `flashlag schema` prints the JSON Schema of a run.
+//! What is recorded: the run file with everything that was measured, traces, and what is written of
+//! them. Run files are versioned, and `flashlag schema` prints their JSON Schema. What is asked
+//! (scenario, target, profile) is in `flashlag_spec`.
 //!
-//! [`RUN_JSON_SCHEMA`] and the lists of keys are generated from the types and committed, so that the
-//! program carries neither the generator nor its code. A test holds the files to the types.
+//! [`RUN_JSON_SCHEMA`] is generated from the types and committed, so that the program carries neither
+//! the generator nor its code. A test holds the file to the types.
 //!
 //! Units are in the names of the fields. A value that could not be read is absent with a reason
-//! ([`Reading`]), never 0.
+//! ([`flashlag_spec::Reading`]), never 0.
 #![forbid(unsafe_code)]
 
-mod calibration;
 mod comparison;
 mod conditions;
 pub mod counters;
 mod cuts;
 mod environment;
 pub mod finding;
-mod hint;
 mod histogram;
 pub mod internals;
 mod lag;
 mod layer;
 mod limits;
-mod packed;
 mod phase;
 mod pressure;
-pub mod profile;
-pub mod published;
-mod reading;
 mod recorded;
-#[cfg(feature = "json-schema")]
-pub mod reference;
 pub mod remote;
-pub mod replay;
 mod run;
-pub mod scenario;
 mod seal;
 mod served;
 mod stall;
-pub mod target;
 pub mod trace;
 mod trust;
 pub mod verify;
 mod watched;
-mod words;
 
-pub use calibration::{Calibration, ClockCalibration, EngineOverhead};
+use flashlag_spec::PackedText;
+
 pub use comparison::{
     COMPARISON_SCHEMA, CheckOutcome, ComparedCheck, ComparedField, ComparedFigure, ComparedFigures,
     ComparedOverload, ComparedRatio, ComparedSubject, ComparedTest, ComparisonRecord,
@@ -58,32 +48,24 @@ pub use histogram::{LatencySummary, StoredHistogram};
 pub use lag::Lag;
 pub use layer::{Layer, LayerKind};
 pub use limits::{Limit, LimitCount, LimitKind, Limits};
-pub use packed::PackedText;
 pub use phase::{
-    BlockKinds, Change, ChangeKind, Cleanup, Floor, Growth, GrowthPart, IntervalRecord, KindCount,
-    Ledger, Mixed, Phase, Think, WaitRecord,
+    BlockKinds, Change, ChangeKind, Floor, Growth, GrowthPart, IntervalRecord, KindCount, Ledger,
+    Mixed, Phase, Replayed, Think, WaitRecord,
 };
 pub use pressure::PressureStall;
-pub use reading::Reading;
 pub use run::{
-    Downgrade, Integrity, Options, ProfileRecord, Program, Run, RunStatus, SCHEMA, ScenarioRecord,
+    Integrity, Options, ProfileRecord, Program, Run, RunStatus, SCHEMA, ScenarioRecord,
     SharedRecord, Skipped, Target, TargetKind, Wear,
 };
 pub use seal::RunFileError;
-pub use served::{
-    CutReport, DeviceCount, DeviceStats, FlashState, HostRequests, Lateness, SlowRequest,
-};
+pub use served::{CutReport, DeviceCount, DeviceStats, HostRequests, Lateness, SlowRequest};
 pub use stall::{CauseBasis, StallCause, StallRecord, Time, WaitPart};
-pub use trust::{Check, CheckCause, CheckId, CheckStatus, Trust, Verdict};
+pub use trust::{Check, CheckCause, CheckId, CheckStatus, Trust};
 pub use watched::{Look, Looks, Surroundings, Watched};
-pub use words::{Operation, State};
 
 /// The JSON Schema of a run file, as indented JSON.
-pub static RUN_JSON_SCHEMA: PackedText = packed::packed!("generated/run.schema.json");
-/// Every key of a scenario's file, as lines for a terminal.
-pub static SCENARIO_KEYS: PackedText = packed::packed!("generated/scenario-keys.txt");
-/// Every key of a profile's file, as lines for a terminal.
-pub static PROFILE_KEYS: PackedText = packed::packed!("generated/profile-keys.txt");
+pub static RUN_JSON_SCHEMA: PackedText =
+    PackedText::new(include_bytes!(concat!(env!("OUT_DIR"), "/run.schema.json")));
 
 /// The JSON Schema of a run file, generated from the types.
 #[cfg(feature = "json-schema")]

@@ -1,5 +1,6 @@
 //! Limits that the machine sets on this process: what its control groups allow of I/O, CPUs and memory.
 
+use flashlag_spec::Reading;
 use serde::{Deserialize, Serialize};
 
 /// The limits of the process's control groups, each group up to the root, and what could not be seen of them.
@@ -121,7 +122,7 @@ pub struct LimitCount {
     /// What the group had used of it since it was made: bytes or operations of that device; of CPUs the time for
     /// which it was held back, in nanoseconds; of memory the time in which some task of it waited for memory, in
     /// nanoseconds. Of io.cost and io.latency the time for which the group was held back, where it is counted.
-    pub amount: crate::Reading<u64>,
+    pub amount: Reading<u64>,
     /// How often it was held back, of CPUs and memory.
-    pub times: crate::Reading<u64>,
+    pub times: Reading<u64>,
 }

@@ -1,13 +1,13 @@
+use flashlag_spec::replay::{ReplayLevel, ReplayPace, TraceTransactions};
+use flashlag_spec::scenario::{Durability, EngineKind};
+use flashlag_spec::{Operation, Reading, State, TraceSourceKind};
 use flashlag_units::{Bytes, Nanos, per_second};
 use serde::{Deserialize, Serialize};
 
 use crate::histogram::{LatencySummary, StoredHistogram};
 use crate::lag::Lag;
-use crate::reading::Reading;
-use crate::replay::Replayed;
 use crate::stall::{StallRecord, Time, WaitPart};
 use crate::watched::Watched;
-use crate::words::{Durability, EngineKind, Operation, State};
 
 /// One measured stretch of one workload: what was asked, what was seen.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -430,13 +430,30 @@ pub struct GrowthPart {
     pub histogram: StoredHistogram,
 }
 
-/// What a clean-up removed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// What a phase is a replay of.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub struct Cleanup {
-    /// Files.
-    pub files: u64,
-    /// Their bytes.
-    pub bytes: Bytes,
+pub struct Replayed {
+    /// SHA-256 of the trace's file: runs with equal ones did the same operations.
+    pub trace_sha256: String,
+    /// The kind of source that the trace is of.
+    pub source: TraceSourceKind,
+    /// The layer of the operations.
+    pub level: ReplayLevel,
+    /// When operations began.
+    pub pace: ReplayPace,
+    /// The time within which all operations of the replay were due, of a paced one. Operations that
+    /// began more than a frame (16.67 ms) late are the phase's missed slots.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheduled_ns: Option<Nanos>,
+    /// What the same operations took where the trace was made, where the trace says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traced_ns: Option<LatencySummary>,
+    /// Its histogram.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traced_histogram: Option<StoredHistogram>,
+    /// Of recognised transactions: how many the trace has, by their journals.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transactions: Option<TraceTransactions>,
 }

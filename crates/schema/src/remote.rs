@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead, Read, Write};
 
+use flashlag_spec::replay::ReplayStream;
 use flashlag_units::{Bytes, Nanos};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::replay::ReplayStream;
 use crate::{ConditionLimits, Phase};
 
 /// The longest message: a run file of many hours is a few megabytes.

@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 
+use flashlag_spec::{Downgrade, Reading, State};
 use flashlag_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
@@ -8,9 +9,7 @@ use crate::environment::Environment;
 use crate::finding::Findings;
 use crate::lag::Lag;
 use crate::phase::Phase;
-use crate::reading::Reading;
 use crate::trust::Trust;
-use crate::words::State;
 
 /// The version of the run file. A reader refuses what it does not know.
 pub const SCHEMA: &str = "flashlag.run/1";
@@ -225,19 +224,6 @@ pub struct Skipped {
     /// In which state it would have been.
     pub state: State,
     /// Why not, and what to try.
-    pub reason: String,
-}
-
-/// A request that could not be honoured as asked.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct Downgrade {
-    /// What was asked for: `O_DIRECT`.
-    pub requested: String,
-    /// What was done instead: `buffered`.
-    pub effective: String,
-    /// Why.
     pub reason: String,
 }
 

@@ -1,8 +1,7 @@
-use sha2::{Digest, Sha256};
+use flashlag_spec::scenario::hash_of_text;
 use thiserror::Error;
 
 use crate::run::{Integrity, Run, SCHEMA};
-use crate::scenario::hex;
 
 /// Why a run file can't be read.
 #[derive(Debug, Error)]
@@ -45,8 +44,7 @@ impl Run {
     pub fn checksum(&self) -> String {
         let mut open = self.clone();
         open.integrity = Integrity::default();
-        let compact = serde_json::to_vec(&open).unwrap_or_default();
-        hex(&Sha256::digest(&compact))
+        hash_of_text(&serde_json::to_string(&open).unwrap_or_default())
     }
 
     /// The run as it is stored.

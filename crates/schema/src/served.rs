@@ -1,5 +1,6 @@
 //! The statistics of a running virtual device.
 
+use flashlag_spec::FlashState;
 use flashlag_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
@@ -99,49 +100,6 @@ pub struct HostRequests {
     pub zeroes: u64,
     /// Requests that failed.
     pub failed: u64,
-}
-
-/// Statistics and state of a modelled flash.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct FlashState {
-    /// Everything programmed.
-    pub programmed_bytes: Option<Bytes>,
-    /// Moved by garbage collection or merges.
-    pub copied_bytes: Option<Bytes>,
-    /// Programmed with nothing in it.
-    pub padding_bytes: Option<Bytes>,
-    /// Moved from the write cache to the main area.
-    pub folded_bytes: Bytes,
-    /// Pages of the map.
-    pub map_bytes: Bytes,
-    /// Programmed over what the host wrote.
-    pub write_amplification: Option<f64>,
-    /// Held for the host.
-    pub mapped_bytes: Bytes,
-    /// Blocks that are free.
-    pub free_blocks: Option<u32>,
-    /// Blocks that are bad.
-    pub bad_blocks: Option<u32>,
-    /// Page reads of the dies.
-    pub page_reads: u64,
-    /// Programs of the dies.
-    pub programs: u64,
-    /// Block erases of the dies.
-    pub erases: u64,
-    /// Bytes in the write buffer without a program under way; absent without a buffer.
-    pub buffered_bytes: Option<Bytes>,
-    /// What the write buffer holds at most.
-    pub buffer_bytes: Option<Bytes>,
-    /// Occupied bytes of the write cache, stale ones included; absent without a cache.
-    pub cache_used_bytes: Option<Bytes>,
-    /// What the write cache may take now.
-    pub cache_bytes: Option<Bytes>,
-    /// Program/erase cycles of the mean block.
-    pub mean_cycles: u64,
-    /// The share of the rated cycles that is used, where any are rated.
-    pub life_used: Option<f64>,
 }
 
 /// How much later than modelled requests completed, in real time and within the server.

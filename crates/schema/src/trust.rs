@@ -1,3 +1,4 @@
+use flashlag_spec::Verdict;
 use serde::{Deserialize, Serialize};
 
 /// Whether the run can be believed.
@@ -22,19 +23,6 @@ impl Trust {
         let trusted = !failed && !checks.is_empty() && phases > 0;
         Trust { verdict: if trusted { Verdict::Trusted } else { Verdict::Untrusted }, checks }
     }
-}
-
-/// The verdict over all checks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Verdict {
-    /// No check failed.
-    Trusted,
-    /// At least one check failed, or nothing was measured. The value of a run that checked nothing
-    /// yet.
-    #[default]
-    Untrusted,
 }
 
 /// One check with its evidence.

@@ -2,7 +2,7 @@ use std::borrow::Cow;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use flashlag_schema::target::ValueError;
+use flashlag_spec::target::ValueError;
 use thiserror::Error;
 
 /// Why a device can't be served, or a server can't be reached.

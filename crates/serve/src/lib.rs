@@ -26,7 +26,7 @@ pub use control::{
 pub use crash::CrashImage;
 pub use device::{Refusal, ServedDevice};
 pub use error::{AddressError, CommandError, ServeError};
-pub use flashlag_schema::target::{Age, TimeScale};
+pub use flashlag_spec::target::{Age, TimeScale};
 pub use launch::{Launch, OwnDirectory, Running};
 pub use listen::{Listen, percent_encoded};
 pub use record::{Head, Record, RecordKind, Recording};

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use flashlag_schema::target::{Age, TimeScale, ValueError};
+use flashlag_spec::target::{Age, TimeScale, ValueError};
 use flashlag_units::Bytes;
 
 use crate::error::ServeError;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
-use flashlag_schema::SCENARIO_KEYS;
+use flashlag_spec::SCENARIO_KEYS;
 use flashlag_units::{Bytes, Nanos};
 
 /// Keys of mount options whose values are the filesystem's own, by the kernel's documentation of ext4,

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use flashlag_schema::ProfileRecord;
-use flashlag_schema::profile::{Parameter, Profile, builtin_profile, names};
-use flashlag_schema::target::{DeviceSpec, Kind, MountSpec};
+use flashlag_spec::profile::{Parameter, Profile, builtin_profile, names};
+use flashlag_spec::target::{DeviceSpec, Kind, MountSpec};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 

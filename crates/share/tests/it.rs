@@ -3,8 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use flashlag_schema::{Reading, Run};
+use flashlag_schema::Run;
 use flashlag_share::{Shared, shared};
+use flashlag_spec::Reading;
 use flashlag_testing::{PRIVATE_WORDS, planted, sample};
 use serde_json::Value;
 
@@ -98,7 +99,7 @@ fn what_was_measured_is_the_same_to_the_last_figure() {
 #[test]
 fn a_run_that_named_its_owner_verifies_as_before() {
     let mut run = private();
-    let scenario = flashlag_schema::scenario::Scenario::parse(&run.scenario.text, &[]).unwrap();
+    let scenario = flashlag_spec::scenario::Scenario::parse(&run.scenario.text, &[]).unwrap();
     run.scenario.settings.remove("fill_dir");
     run.scenario.hash = scenario.hash();
     run.seal();
@@ -163,16 +164,16 @@ fn every_field_of_free_text_in_the_schema_has_a_rule() {
 
 /// The profile of a tablet of the program, with `SECRET` in everything that somebody can write in one.
 fn own_profile() -> String {
-    let text = flashlag_schema::profile::builtin_profile("nexus7-2012").unwrap();
-    let mut profile = flashlag_schema::profile::Profile::parse(text).unwrap();
+    let text = flashlag_spec::profile::builtin_profile("nexus7-2012").unwrap();
+    let mut profile = flashlag_spec::profile::Profile::parse(text).unwrap();
     profile.name = "SECRET-board".into();
     profile.about = "SECRET board (rev B), 8 GB.".into();
     profile.os = "SECRET OS".into();
     profile.assumptions = vec!["the SECRET datasheet is right".into()];
     profile.checks[0].device = "SECRET-row".into();
-    profile.fitted_from = Some(flashlag_schema::profile::FittedFrom {
+    profile.fitted_from = Some(flashlag_spec::profile::FittedFrom {
         run: "/home/ann/SECRET.json".into(),
-        verdict: flashlag_schema::Verdict::Trusted,
+        verdict: flashlag_spec::Verdict::Trusted,
         doubts: vec!["of the SECRET lab".into()],
         forced: false,
         misfit_percent: 3.0,
@@ -190,7 +191,7 @@ fn own_profile() -> String {
 /// A simulated run on that profile.
 fn on_own_profile() -> Run {
     let text = own_profile();
-    let profile = flashlag_schema::profile::Profile::parse(&text).unwrap();
+    let profile = flashlag_spec::profile::Profile::parse(&text).unwrap();
     let mut run = sample::quick();
     run.target.kind = flashlag_schema::TargetKind::Simulated;
     run.target.name = "sim:/home/ann/SECRET/SECRET-b.toml+ext4,size=1GiB".into();
@@ -222,7 +223,7 @@ fn a_profile_of_ones_own_leaves_its_figures_and_neither_its_path_nor_its_texts()
     };
     assert_eq!(given.target.name, format!("sim:{name}+ext4,size=1GiB"));
     let model = |text: &str| {
-        let profile = flashlag_schema::profile::Profile::parse(text).unwrap();
+        let profile = flashlag_spec::profile::Profile::parse(text).unwrap();
         let values = profile.parameters.into_iter().filter(|(key, _)| key != "host.link");
         values.map(|(key, parameter)| (key, parameter.value)).collect::<Vec<_>>()
     };
@@ -254,7 +255,7 @@ fn own_profiles_with_other_figures_have_other_names_and_equal_ones_the_same() {
         profile.text = profile.text.replace(from, to);
     };
     text(&mut renamed, "SECRET OS", "Another OS");
-    let program = flashlag_schema::profile::Profile::parse(&own_profile()).unwrap();
+    let program = flashlag_spec::profile::Profile::parse(&own_profile()).unwrap();
     let program = &program.parameters["nand.erase"].value;
     text(&mut changed, &format!("erase = {{ value = {program}"), "erase = { value = \"9876us\"");
     assert_eq!(named(&run), named(&renamed));
@@ -263,9 +264,9 @@ fn own_profiles_with_other_figures_have_other_names_and_equal_ones_the_same() {
 
 #[test]
 fn of_a_profile_of_the_program_nothing_goes() {
-    for name in flashlag_schema::profile::names() {
-        let text = flashlag_schema::profile::builtin_profile(name).unwrap();
-        let profile = flashlag_schema::profile::Profile::parse(text).unwrap();
+    for name in flashlag_spec::profile::names() {
+        let text = flashlag_spec::profile::builtin_profile(name).unwrap();
+        let profile = flashlag_spec::profile::Profile::parse(text).unwrap();
         let mut run = sample::quick();
         run.target.name = format!("sim:{name}");
         run.target.profile = Some(flashlag_schema::ProfileRecord {

@@ -5,7 +5,7 @@
 use std::sync::atomic::AtomicBool;
 
 use flashlag_engine::ThreadWaitMeter;
-use flashlag_schema::scenario::{Arrivals, JournalMode, Save, Statement, SyncCall, Synchronous};
+use flashlag_spec::scenario::{Arrivals, JournalMode, Save, Statement, SyncCall, Synchronous};
 use flashlag_sqlite::{PreparedSaves, SaveJob, SaveWatch, SavesOutcome, remove_databases};
 use flashlag_stats::Percentile;
 use flashlag_units::{Bytes, Nanos, Text, per_second};

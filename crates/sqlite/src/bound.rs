@@ -1,6 +1,6 @@
 //! Upper bounds of what SQLite writes, to take from a budget before it is written.
 
-use flashlag_schema::scenario::{FIRST_ROWS, JournalMode, Save};
+use flashlag_spec::scenario::{FIRST_ROWS, JournalMode, Save};
 use flashlag_units::Bytes;
 
 const PAGE: u64 = 4096;

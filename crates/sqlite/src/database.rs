@@ -2,8 +2,8 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use flashlag_schema::Downgrade;
-use flashlag_schema::scenario::{JournalMode, Save, Statement, Synchronous};
+use flashlag_spec::Downgrade;
+use flashlag_spec::scenario::{JournalMode, Save, Statement, Synchronous};
 use flashlag_units::Bytes;
 use rusqlite::{Connection, OpenFlags};
 
@@ -199,7 +199,7 @@ fn synchronous_level(synchronous: Synchronous) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flashlag_schema::scenario::{Arrivals, SyncCall};
+    use flashlag_spec::scenario::{Arrivals, SyncCall};
     use flashlag_units::Text;
 
     #[test]

@@ -3,8 +3,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use flashlag_device::{Clock, MonotonicClock};
-use flashlag_schema::Reading;
-use flashlag_schema::scenario::SyncCall;
+use flashlag_spec::Reading;
+use flashlag_spec::scenario::SyncCall;
 use rusqlite::OpenFlags;
 use rustix::fs::{AtFlags, Mode, OFlags, open, statat, unlinkat};
 use rustix::io::Errno;

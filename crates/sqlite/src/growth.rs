@@ -1,6 +1,6 @@
 use std::rc::Rc;
 
-use flashlag_schema::scenario::JournalMode;
+use flashlag_spec::scenario::JournalMode;
 use flashlag_units::Bytes;
 use rustix::io::Errno;
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use flashlag_device::Budget;
-use flashlag_schema::scenario::Save;
-use flashlag_schema::{Downgrade, Reading};
+use flashlag_spec::scenario::Save;
+use flashlag_spec::{Downgrade, Reading};
 use flashlag_stats::live::Live;
 use flashlag_stats::{Histogram, PhaseRecord, Recorder, WaitSplit};
 use flashlag_units::{Bytes, Nanos};

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use flashlag_device::{
     Budget, Clock, SchedulerTimes, WaitMeter, WaitReading, WaitSampler, WaitWindow,
 };
-use flashlag_schema::scenario::Save;
-use flashlag_schema::{Downgrade, Reading};
+use flashlag_spec::scenario::Save;
+use flashlag_spec::{Downgrade, Reading};
 use flashlag_stats::{Histogram, OpTimes, Recorder, RecorderConfig, WaitSplit, Waited};
 use flashlag_units::{Bytes, Nanos};
 use flashlag_workload::Arrivals;

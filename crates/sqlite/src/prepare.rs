@@ -3,8 +3,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use flashlag_schema::scenario::{FIRST_ROWS, JournalMode, Save, Statement, Synchronous};
-use flashlag_schema::{Downgrade, Reading};
+use flashlag_spec::scenario::{FIRST_ROWS, JournalMode, Save, Statement, Synchronous};
+use flashlag_spec::{Downgrade, Reading};
 use flashlag_units::{Bytes, Nanos};
 use rustix::io::Errno;
 

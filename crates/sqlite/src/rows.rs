@@ -1,6 +1,6 @@
 use std::ops::RangeInclusive;
 
-use flashlag_schema::scenario::Statement;
+use flashlag_spec::scenario::Statement;
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 

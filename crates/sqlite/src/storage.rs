@@ -2,7 +2,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use flashlag_device::Clock;
-use flashlag_schema::Reading;
+use flashlag_spec::Reading;
 use flashlag_stats::Waited;
 use rusqlite::OpenFlags;
 use rustix::io::Errno;

@@ -14,7 +14,7 @@ use std::ffi::{CStr, c_char, c_int};
 use std::os::fd::RawFd;
 use std::sync::OnceLock;
 
-use flashlag_schema::scenario::SyncCall;
+use flashlag_spec::scenario::SyncCall;
 use rusqlite::ffi::{self, sqlite3_file, sqlite3_io_methods, sqlite3_vfs};
 
 use crate::redirect;

@@ -1,6 +1,6 @@
 use std::fs::File;
 
-use flashlag_schema::Reading;
+use flashlag_spec::Reading;
 
 use crate::writes::Writes;
 

@@ -1,4 +1,4 @@
-use flashlag_schema::Reading;
+use flashlag_spec::Reading;
 use flashlag_units::Bytes;
 
 /// Bytes and number of write calls.

@@ -227,7 +227,7 @@ fn standing(public: &Public, discrepancies: &[Discrepancy]) -> (Standing, Option
     }
     let failed: Vec<&Check> = failed(run).collect();
     match failed.first() {
-        None if run.trust.verdict == flashlag_schema::Verdict::Trusted => (Standing::Good, None),
+        None if run.trust.verdict == flashlag_spec::Verdict::Trusted => (Standing::Good, None),
         None => {
             (Standing::Untrusted, Some("nothing was measured, or nothing was checked".to_owned()))
         }

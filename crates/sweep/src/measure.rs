@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use flashlag_runner::{Event, Observer, Request, RunError, SimTarget, Target, sim};
-use flashlag_schema::profile::{Profile, ProfileError};
-use flashlag_schema::scenario::{Scenario, ScenarioError};
-use flashlag_schema::target::{Kind, MountSpec, TargetError};
 use flashlag_schema::{Run, RunStatus};
+use flashlag_spec::profile::{Profile, ProfileError};
+use flashlag_spec::scenario::{Scenario, ScenarioError};
+use flashlag_spec::target::{Kind, MountSpec, TargetError};
 use flashlag_units::Bytes;
 use thiserror::Error;
 

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use flashlag_schema::scenario::Scenario;
+use flashlag_spec::scenario::Scenario;
 use flashlag_stats::{OpTimes, Recorder, RecorderConfig};
 use flashlag_term::{Progress, ProgressMode};
 use flashlag_units::{Bytes, Nanos};

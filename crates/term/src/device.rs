@@ -1,6 +1,7 @@
 //! The statistics and power cuts of a served device.
 
-use flashlag_schema::{CutReport, DeviceStats, FlashState};
+use flashlag_schema::{CutReport, DeviceStats};
+use flashlag_spec::FlashState;
 use flashlag_units::{Bytes, Nanos, percent};
 
 use crate::line::{Line, Page};

@@ -1,6 +1,6 @@
 //! The list of simulated devices.
 
-use flashlag_schema::profile::Profile;
+use flashlag_spec::profile::Profile;
 use flashlag_units::{Bytes, sanitize};
 
 use crate::line::{Line, Page};

@@ -1,4 +1,4 @@
-use flashlag_schema::Operation;
+use flashlag_spec::Operation;
 use flashlag_units::Nanos;
 use flashlag_views::{Column, Judgement, LagVerdict, RepeatRow, Repeats, Spread, format};
 

@@ -1,5 +1,5 @@
-use flashlag_schema::replay::ReplayPace;
-use flashlag_schema::scenario::{Io, IoOperation, Pattern, Replay, Save, Scenario, Step, Test};
+use flashlag_spec::replay::ReplayPace;
+use flashlag_spec::scenario::{Io, IoOperation, Pattern, Replay, Save, Scenario, Step, Test};
 use flashlag_units::{Bytes, sanitize};
 use flashlag_views::format;
 

@@ -1,6 +1,6 @@
 //! Models of devices for tests.
 
-use flashlag_schema::profile::{Model, Profile};
+use flashlag_spec::profile::{Model, Profile};
 
 /// The profile of a plain device, one die of SLC behind a page map, as TOML.
 pub const PLAIN: &str = r#"

@@ -1,6 +1,7 @@
 //! A private value in every place of a run where a text can stand.
 
-use flashlag_schema::{Reading, Run};
+use flashlag_schema::Run;
+use flashlag_spec::Reading;
 use serde_json::Value;
 
 /// Parts of the private values: where any is left, a value was not removed whole.

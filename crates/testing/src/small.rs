@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use flashlag_schema::scenario::{Durability, EngineKind, Scenario};
 use flashlag_schema::*;
+use flashlag_spec::scenario::{Durability, EngineKind, Scenario};
+use flashlag_spec::*;
 use flashlag_stats::{Histogram, OpTimes, PhaseRecord, Recorder, RecorderConfig, WaitSplit};
 use flashlag_units::{Bytes, Nanos, per_second};
 

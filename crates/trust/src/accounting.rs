@@ -11,8 +11,8 @@
 //! add up to N times the elapsed time (Little's law). Think times, which the scenario puts between
 //! operations, are added to the latencies.
 
-use flashlag_schema::scenario::Durability;
 use flashlag_schema::{Check, CheckId, Phase};
+use flashlag_spec::scenario::Durability;
 use flashlag_units::Nanos;
 
 use crate::evidence::{Evidence, latency_sum, reads};
@@ -127,8 +127,8 @@ fn contradiction(phase: &Phase) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use flashlag_schema::Operation;
     use flashlag_schema::{CheckStatus, Mixed, Think};
+    use flashlag_spec::Operation;
 
     use super::*;
     use crate::testing::Case;
@@ -162,7 +162,7 @@ mod tests {
             let (on_cpu_ns, runnable_ns) =
                 (Nanos::from_millis(on_cpu), Nanos::from_millis(runnable));
             let rest = second.saturating_since(on_cpu_ns.plus(runnable_ns));
-            case.phases[0].time = flashlag_schema::Reading::Value(flashlag_schema::Time {
+            case.phases[0].time = flashlag_spec::Reading::Value(flashlag_schema::Time {
                 on_cpu_ns,
                 runnable_ns,
                 blocked_ns: rest,
@@ -222,7 +222,7 @@ mod tests {
         case.keep_only("rand_write_4k");
         case.phases[0].histogram.sum_ns = sum;
         case.phases[0].elapsed_ns = elapsed;
-        case.phases[0].time = flashlag_schema::Reading::Value(flashlag_schema::Time {
+        case.phases[0].time = flashlag_spec::Reading::Value(flashlag_schema::Time {
             on_cpu_ns: Nanos(elapsed.0 / 10),
             blocked_ns: Nanos(elapsed.0 - elapsed.0 / 10),
             ..Default::default()

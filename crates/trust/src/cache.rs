@@ -12,7 +12,8 @@
 //! seen from here: the flush check says so.
 
 use flashlag_schema::counters::CounterDelta;
-use flashlag_schema::{Check, CheckId, Phase, Reading};
+use flashlag_schema::{Check, CheckId, Phase};
+use flashlag_spec::Reading;
 use flashlag_units::Bytes;
 
 use crate::evidence::{Evidence, payload_bytes, reads};
@@ -282,7 +283,7 @@ mod tests {
         assert_eq!(case.status(check), Some(CheckStatus::Pass));
         case.disk(0, |disk| disk.write_bytes = Bytes(20_000 * 4096 / 2));
         assert_eq!(case.status(check), Some(CheckStatus::Fail));
-        case.phases[0].durable = flashlag_schema::scenario::Durability::None;
+        case.phases[0].durable = flashlag_spec::scenario::Durability::None;
         assert_eq!(case.status(check), None);
     }
 
@@ -318,7 +319,7 @@ mod tests {
         assert!(advice(|case| case.phases[0].direct = false).contains("direct=true"));
         let save = |case: &mut Case| {
             (case.phases[0].direct, case.phases[0].operation) =
-                (false, flashlag_schema::Operation::Save);
+                (false, flashlag_spec::Operation::Save);
         };
         assert!(advice(save).contains("Something between"), "SQLite's I/O is never direct");
         let looped = |case: &mut Case| case.environment.device.stack = vec!["loop0".to_owned()];

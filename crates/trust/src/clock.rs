@@ -15,7 +15,8 @@
 //!   under the histogram's own error of 0.8 % within a factor of three.
 
 use flashlag_schema::counters::CounterDelta;
-use flashlag_schema::{Calibration, Check, CheckId, Phase};
+use flashlag_schema::{Check, CheckId, Phase};
+use flashlag_spec::Calibration;
 use flashlag_units::Nanos;
 
 use crate::evidence::Evidence;
@@ -136,7 +137,8 @@ fn bytes_times_time(phase: &Phase, counted: &CounterDelta) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use flashlag_schema::{CheckStatus, Reading};
+    use flashlag_schema::CheckStatus;
+    use flashlag_spec::Reading;
 
     use super::*;
     use crate::testing::Case;

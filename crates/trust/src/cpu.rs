@@ -17,7 +17,8 @@
 //! are judged instead of the whole time.
 
 use flashlag_schema::counters::{CounterDelta, CpuTimes};
-use flashlag_schema::{Check, CheckCause, CheckId, CheckStatus, Operation, Phase, Time};
+use flashlag_schema::{Check, CheckCause, CheckId, CheckStatus, Phase, Time};
+use flashlag_spec::Operation;
 use flashlag_units::Nanos;
 
 use crate::evidence::Evidence;
@@ -190,8 +191,9 @@ fn system(counted: &CounterDelta) -> System {
 
 #[cfg(test)]
 mod tests {
+    use flashlag_schema::WaitRecord;
     use flashlag_schema::counters::{Counters, Neighbour};
-    use flashlag_schema::{Reading, WaitRecord};
+    use flashlag_spec::Reading;
     use flashlag_units::Bytes;
 
     use super::*;

@@ -6,8 +6,9 @@
 //! smaller than the differences between two runs on real flash (unknown). For saves the engine is
 //! SQLite, whose own cost an application pays as well: they are not judged.
 
-use flashlag_schema::scenario::EngineKind;
-use flashlag_schema::{Check, CheckId, EngineOverhead, Phase};
+use flashlag_schema::{Check, CheckId, Phase};
+use flashlag_spec::EngineOverhead;
+use flashlag_spec::scenario::EngineKind;
 
 use crate::evidence::Evidence;
 use crate::finding::{Finding, combine, percent, share};
@@ -54,8 +55,8 @@ fn judge_phase(phase: &Phase, overhead: Option<&EngineOverhead>) -> Finding {
 
 #[cfg(test)]
 mod tests {
-    use flashlag_schema::Operation;
-    use flashlag_schema::{CheckStatus, Reading};
+    use flashlag_schema::CheckStatus;
+    use flashlag_spec::{Operation, Reading};
     use flashlag_units::Nanos;
 
     use super::*;

@@ -1,6 +1,7 @@
 use flashlag_schema::counters::{CounterDelta, Counters};
-use flashlag_schema::scenario::Durability;
-use flashlag_schema::{Conditions, Environment, Operation, Phase, Reading};
+use flashlag_schema::{Conditions, Environment, Phase};
+use flashlag_spec::scenario::Durability;
+use flashlag_spec::{Operation, Reading};
 use flashlag_units::{Bytes, Nanos};
 
 /// Everything that the checks look at. What is not known is left as [`Evidence::new`] sets it,
@@ -173,7 +174,7 @@ pub(super) fn latency_sum(phase: &Phase) -> Nanos {
 
 #[cfg(test)]
 mod tests {
-    use flashlag_schema::Reading;
+    use flashlag_spec::Reading;
 
     use super::*;
     use crate::testing::Case;

@@ -18,8 +18,8 @@
 //! 5. Whatever serves a virtual disk may answer a flush without doing it. That can't be refuted
 //!    from here, nor proved: unknown.
 
-use flashlag_schema::scenario::Durability;
 use flashlag_schema::{Check, CheckId, Phase};
+use flashlag_spec::scenario::Durability;
 use flashlag_units::Nanos;
 
 use crate::evidence::{Evidence, durable};
@@ -131,7 +131,8 @@ fn plausible(evidence: &Evidence<'_>, phase: &Phase, counted: String) -> Finding
 
 #[cfg(test)]
 mod tests {
-    use flashlag_schema::{CheckStatus, Reading};
+    use flashlag_schema::CheckStatus;
+    use flashlag_spec::Reading;
 
     use super::*;
     use crate::testing::Case;

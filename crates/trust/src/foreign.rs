@@ -23,8 +23,8 @@
 //! writes: unknown. The moment before the run, in which we did nothing, is reported beside.
 
 use flashlag_schema::counters::{CounterDelta, Counters};
-use flashlag_schema::scenario::Durability;
 use flashlag_schema::{Check, CheckId, Phase};
+use flashlag_spec::scenario::Durability;
 use flashlag_units::{Bytes, Nanos, per_second};
 
 use crate::evidence::{Evidence, durable, reads};
@@ -187,9 +187,9 @@ fn baseline(evidence: &Evidence<'_>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use flashlag_schema::Operation;
     use flashlag_schema::counters::Neighbour;
-    use flashlag_schema::{CheckStatus, Reading, Think};
+    use flashlag_schema::{CheckStatus, Think};
+    use flashlag_spec::{Operation, Reading};
 
     use super::*;
     use crate::testing::Case;

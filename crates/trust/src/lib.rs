@@ -58,7 +58,8 @@ pub fn judge(evidence: &Evidence<'_>) -> Trust {
 
 #[cfg(test)]
 mod tests {
-    use flashlag_schema::{CheckId, CheckStatus, Environment, Reading, Verdict};
+    use flashlag_schema::{CheckId, CheckStatus, Environment};
+    use flashlag_spec::{Reading, Verdict};
 
     use super::*;
     use crate::testing::Case;

@@ -21,9 +21,8 @@
 //! all the same. Limits of a virtual machine's host (QEMU's throttling) can't be seen from within.
 
 use flashlag_schema::counters::{CounterDelta, Counters};
-use flashlag_schema::{
-    Check, CheckCause, CheckId, Limit, LimitCount, LimitKind, Limits, Phase, Reading,
-};
+use flashlag_schema::{Check, CheckCause, CheckId, Limit, LimitCount, LimitKind, Limits, Phase};
+use flashlag_spec::Reading;
 use flashlag_units::Nanos;
 
 use crate::evidence::{Evidence, latency_sum};

@@ -10,7 +10,8 @@
 
 use std::collections::HashSet;
 
-use flashlag_schema::{Check, CheckId, Operation};
+use flashlag_schema::{Check, CheckId};
+use flashlag_spec::Operation;
 
 use crate::cache::compresses;
 use crate::evidence::{Evidence, reads};
@@ -72,7 +73,8 @@ fn repeated_words(sample: &[u8]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use flashlag_schema::{CheckStatus, Reading};
+    use flashlag_schema::CheckStatus;
+    use flashlag_spec::Reading;
 
     use super::*;
     use crate::testing::{Case, random_bytes};

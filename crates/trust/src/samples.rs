@@ -5,7 +5,8 @@
 //! with fewer fails. Random reads, durable writes and saves are quoted by their p99, the others by
 //! their median: where that one is absent the row is unknown.
 
-use flashlag_schema::{Check, CheckId, Operation, Phase};
+use flashlag_schema::{Check, CheckId, Phase};
+use flashlag_spec::Operation;
 use flashlag_stats::{Percentile, supports};
 use flashlag_units::count;
 
@@ -56,8 +57,8 @@ fn judge_phase(phase: &Phase) -> Finding {
 
 #[cfg(test)]
 mod tests {
-    use flashlag_schema::scenario::Durability;
     use flashlag_schema::{CheckStatus, LatencySummary};
+    use flashlag_spec::scenario::Durability;
     use flashlag_units::Nanos;
 
     use super::*;

@@ -6,7 +6,8 @@
 //! that claims to be measured on a full device a lie about its state: fail, and those phases are
 //! named. Without a fill, the room that `--leave` promises must be there to the end.
 
-use flashlag_schema::{Check, CheckId, Phase, State};
+use flashlag_schema::{Check, CheckId, Phase};
+use flashlag_spec::State;
 use flashlag_units::Bytes;
 
 use crate::evidence::{Evidence, Fill};
@@ -98,7 +99,8 @@ fn room(evidence: &Evidence<'_>) -> Finding {
 
 #[cfg(test)]
 mod tests {
-    use flashlag_schema::{CheckStatus, Reading};
+    use flashlag_schema::CheckStatus;
+    use flashlag_spec::Reading;
 
     use super::*;
     use crate::testing::Case;

@@ -4,11 +4,12 @@
 use std::sync::OnceLock;
 
 use flashlag_schema::counters::{Counters, CpuTimes, DiskCounters, SelfIo, Throttle};
-use flashlag_schema::scenario::Durability;
 use flashlag_schema::{
-    Calibration, Check, CheckStatus, ClockCalibration, EngineOverhead, Environment, IntervalRecord,
-    Limits, Operation, Phase, PressureStall, Reading, State, StoredHistogram, Time,
+    Check, CheckStatus, Environment, IntervalRecord, Limits, Phase, PressureStall, StoredHistogram,
+    Time,
 };
+use flashlag_spec::scenario::Durability;
+use flashlag_spec::{Calibration, ClockCalibration, EngineOverhead, Operation, Reading, State};
 use flashlag_stats::Histogram;
 use flashlag_testing::closed_loop_phase;
 use flashlag_units::{Bytes, Nanos};

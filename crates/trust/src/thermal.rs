@@ -150,7 +150,8 @@ fn sign_of_throttling(before: &Throttle, after: &Throttle) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use flashlag_schema::{Change, Reading};
+    use flashlag_schema::Change;
+    use flashlag_spec::Reading;
     use flashlag_units::{Bytes, Nanos};
 
     use super::*;

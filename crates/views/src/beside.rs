@@ -1,9 +1,9 @@
 //! What reviewers measured on the very device that a run simulates, cell by cell: only where the
 //! run repeats their protocol.
 
-use flashlag_schema::profile::{Profile, ProfileCheck, builtin_protocol};
-use flashlag_schema::published::{Published, checked};
 use flashlag_schema::{Phase, Run};
+use flashlag_spec::profile::{Profile, ProfileCheck, builtin_protocol};
+use flashlag_spec::published::{Published, checked};
 use flashlag_units::Bytes;
 
 /// The published throughputs of the device of a simulated run.
@@ -50,8 +50,8 @@ impl PublishedBeside {
         let published = profile
             .checks
             .iter()
-            .any(|check| rows_of(check).any(|row| !row.is_of(flashlag_schema::State::New)));
-        let built_in = flashlag_schema::profile::builtin_profile(&profile.name).is_some();
+            .any(|check| rows_of(check).any(|row| !row.is_of(flashlag_spec::State::New)));
+        let built_in = flashlag_spec::profile::builtin_profile(&profile.name).is_some();
         (published && built_in && run.scenario.name == "lifecycle").then(|| {
             format!(
                 "What reviewers measured on this device stands beside runs of their own protocol \

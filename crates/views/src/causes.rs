@@ -1,6 +1,7 @@
 //! Causes of stalls in words, and how they are known.
 
-use flashlag_schema::{CauseBasis, Operation, Phase, StallCause, StallRecord};
+use flashlag_schema::{CauseBasis, Phase, StallCause, StallRecord};
+use flashlag_spec::Operation;
 
 use crate::format;
 

@@ -2,7 +2,8 @@
 
 use std::fmt::Display;
 
-use flashlag_schema::{Conditions, OtherIo, Power, Reading, Run, Throttling};
+use flashlag_schema::{Conditions, OtherIo, Power, Run, Throttling};
+use flashlag_spec::Reading;
 use flashlag_units::Bytes;
 
 /// What was read before each test and at the end, as names and texts; empty for a device without a

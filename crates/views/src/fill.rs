@@ -1,8 +1,9 @@
 //! Percentiles by fill level, from the intervals of a fill.
 
 use flashlag_explain::{Figures, merged, restored};
-use flashlag_schema::scenario::Durability;
-use flashlag_schema::{Lag, Operation, Phase, Run};
+use flashlag_schema::{Lag, Phase, Run};
+use flashlag_spec::Operation;
+use flashlag_spec::scenario::Durability;
 use flashlag_stats::Histogram;
 use flashlag_units::{Bytes, Nanos, per_second, ratio};
 

@@ -1,8 +1,9 @@
 //! One save or write, layer by layer: how many bytes each layer passes on, and how long is waited in it.
 
 use flashlag_explain::Subjects;
-use flashlag_schema::target::FilesystemKind;
-use flashlag_schema::{Operation, Phase, Reading, Run, StallCause};
+use flashlag_schema::{Phase, Run, StallCause};
+use flashlag_spec::target::FilesystemKind;
+use flashlag_spec::{Operation, Reading};
 use flashlag_units::{Bytes, Nanos};
 
 use crate::causes::{PAUSES, cause_name_in};

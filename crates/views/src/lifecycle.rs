@@ -1,8 +1,9 @@
 //! The reviewers' table: New, filled 1..N, deleted 1..N, trimmed, idle × tests.
 
 use flashlag_explain::{Figures, Plan, is_fill};
-use flashlag_schema::scenario::Durability;
-use flashlag_schema::{Operation, Phase, Run, State};
+use flashlag_schema::{Phase, Run};
+use flashlag_spec::scenario::Durability;
+use flashlag_spec::{Operation, State};
 use flashlag_units::Nanos;
 
 use crate::beside::PublishedBeside;

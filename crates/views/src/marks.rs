@@ -1,8 +1,8 @@
 //! Reference marks below the chart: the small-write latency of devices with published results.
 
-use flashlag_schema::published::{Published, compared};
-use flashlag_schema::scenario::Durability;
 use flashlag_schema::{Phase, Run};
+use flashlag_spec::published::{Published, compared};
+use flashlag_spec::scenario::Durability;
 use flashlag_units::Nanos;
 
 use crate::format;

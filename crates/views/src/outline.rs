@@ -3,9 +3,8 @@
 
 use flashlag_explain::{Figures, SaveKind, failed, findings_of, stalls_of};
 use flashlag_schema::finding::StallFinding;
-use flashlag_schema::{
-    CauseBasis, Change, ChangeKind, Mixed, Operation, Phase, Run, StallCause, WaitPart,
-};
+use flashlag_schema::{CauseBasis, Change, ChangeKind, Mixed, Phase, Run, StallCause, WaitPart};
+use flashlag_spec::Operation;
 use flashlag_units::Nanos;
 
 use crate::causes;

@@ -1,8 +1,9 @@
 //! Overload: a schedule that a device can't keep. Its queue and the waits grow as long as the test goes
 //! on, so percentiles of them depend on the length of the test, not on the device.
 
-use flashlag_schema::scenario::Test;
-use flashlag_schema::{Operation, Phase, Run};
+use flashlag_schema::{Phase, Run};
+use flashlag_spec::Operation;
+use flashlag_spec::scenario::Test;
 use flashlag_units::per_second;
 
 use flashlag_explain::{Plan, due, is_overloaded};

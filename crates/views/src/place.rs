@@ -1,8 +1,9 @@
 //! The ranks of a run's tests among published figures.
 
 use flashlag_explain::{Plan, is_fill};
-use flashlag_schema::published::{Published, compared};
-use flashlag_schema::{Operation, Phase, Run, State};
+use flashlag_schema::{Phase, Run};
+use flashlag_spec::published::{Published, compared};
+use flashlag_spec::{Operation, State};
 use flashlag_units::Bytes;
 
 use crate::doubt::failures_of;

@@ -1,8 +1,8 @@
 //! Published figures in words.
 
 use flashlag_schema::Run;
-use flashlag_schema::profile::Profile;
-use flashlag_schema::published::Published;
+use flashlag_spec::profile::Profile;
+use flashlag_spec::published::Published;
 
 /// `Moto X, filled, run 2`; `the Android minimum`.
 pub(crate) fn title(row: &Published) -> String {

@@ -1,6 +1,7 @@
 //! Reads and writes of the same shape side by side, in MB/s: what users of disk benchmarks look for.
 
-use flashlag_schema::{Operation, Phase, Run};
+use flashlag_schema::{Phase, Run};
+use flashlag_spec::Operation;
 use flashlag_units::Bytes;
 
 use crate::doubt::failures_of;
@@ -33,7 +34,7 @@ struct Shape {
 pub fn rates(run: &Run) -> Vec<RateRow> {
     let about_rates = |phase: &Phase| {
         shape(phase).is_some()
-            && phase.durable == flashlag_schema::scenario::Durability::None
+            && phase.durable == flashlag_spec::scenario::Durability::None
             && phase.intervals.iter().all(|interval| interval.filled_bytes.is_none())
     };
     let one_state =
@@ -132,7 +133,7 @@ pub(crate) fn sentence(run: &Run) -> Option<String> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use flashlag_schema::Mixed;
-    use flashlag_schema::scenario::Durability;
+    use flashlag_spec::scenario::Durability;
 
     use super::*;
     use flashlag_testing::sample;

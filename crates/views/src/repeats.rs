@@ -1,7 +1,8 @@
 //! Whole runs made one after another (`run --runs`): the mean of each test and how runs differ.
 
 use flashlag_explain::{Figures, LagVerdict, Plan, is_fill, merged, response_histogram, verdict};
-use flashlag_schema::{Operation, Phase, Run};
+use flashlag_schema::{Phase, Run};
+use flashlag_spec::Operation;
 use flashlag_units::Nanos;
 
 use crate::doubt::failures_of;

@@ -1,9 +1,9 @@
 //! What is said of a replayed trace.
 
 use flashlag_explain::Figures;
-use flashlag_schema::replay::{ReplayLevel, ReplayPace, Replayed};
-use flashlag_schema::trace::TraceSourceKind;
-use flashlag_schema::{Operation, Phase, Run};
+use flashlag_schema::{Phase, Replayed, Run};
+use flashlag_spec::replay::{ReplayLevel, ReplayPace};
+use flashlag_spec::{Operation, TraceSourceKind};
 
 use crate::format;
 

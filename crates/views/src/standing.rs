@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use flashlag_schema::Run;
-use flashlag_schema::profile::{Profile, builtin_profile};
+use flashlag_spec::profile::{Profile, builtin_profile};
 
 use crate::format;
 
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn a_device_is_named_as_its_profile_begins_and_no_word_or_number_of_it_is_cut() {
-        for name in flashlag_schema::profile::names() {
+        for name in flashlag_spec::profile::names() {
             let text = builtin_profile(name).unwrap_or_default();
             let about = Profile::parse(text).map(|profile| profile.about).unwrap_or_default();
             let short = short_name(name, &about);

@@ -2,7 +2,8 @@
 //! run and for a comparison.
 
 use flashlag_explain::{LagVerdict, Plan, is_fill};
-use flashlag_schema::{Operation, Phase};
+use flashlag_schema::Phase;
+use flashlag_spec::Operation;
 
 /// What a row that decides is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

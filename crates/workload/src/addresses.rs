@@ -1,4 +1,4 @@
-use flashlag_schema::scenario::Pattern;
+use flashlag_spec::scenario::Pattern;
 use flashlag_units::Bytes;
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};

@@ -1,4 +1,4 @@
-use flashlag_schema::scenario::{self, Schedule};
+use flashlag_spec::scenario::{self, Schedule};
 use flashlag_units::Nanos;
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};

@@ -1,8 +1,7 @@
 //! Seeded generators of a workload: addresses ([`Addresses`], [`Permutation`]), times
-//! ([`Arrivals`]), reads and writes ([`Mixture`]) and data ([`Payload`]); and traces as
-//! operations to be done again ([`replay_stream`]). The same seed gives the
-//! same values on every machine: nothing here uses a clock or the operating system, and all values
-//! come from integer arithmetic.
+//! ([`Arrivals`]), reads and writes ([`Mixture`]) and data ([`Payload`]). The same seed gives the same
+//! values on every machine: nothing here uses a clock or the operating system, and all values come
+//! from integer arithmetic.
 #![forbid(unsafe_code)]
 
 mod addresses;
@@ -11,7 +10,6 @@ mod mix;
 mod mixture;
 mod payload;
 mod permutation;
-mod replay;
 mod stamp;
 
 pub use addresses::Addresses;
@@ -19,5 +17,4 @@ pub use arrivals::Arrivals;
 pub use mixture::Mixture;
 pub use payload::{Damage, Mismatch, Payload};
 pub use permutation::Permutation;
-pub use replay::{MOST_OPERATIONS, MOST_THREADS, ReplayError, replay_stream};
 pub use stamp::{SECTOR_BYTES, STAMP_BYTES, Stamp};

@@ -3,7 +3,7 @@ use std::path::Path;
 use anyhow::Result;
 use flashlag_runner::android::clean_phones;
 use flashlag_runner::{Cleanup, clean as clean_directory, clean_of_all_machines};
-use flashlag_schema::target::TargetSpec;
+use flashlag_spec::target::TargetSpec;
 use flashlag_views::format;
 
 use crate::args::CleanArgs;

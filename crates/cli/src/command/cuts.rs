@@ -1,6 +1,6 @@
 use anyhow::Result;
 use flashlag_runner::lab::{CutsRequest, LabTarget, cut_in_lab};
-use flashlag_schema::scenario::{JournalMode, Synchronous};
+use flashlag_spec::scenario::{JournalMode, Synchronous};
 use flashlag_term::Progress;
 
 use crate::args::{CutsArgs, JournalArg, SynchronousArg};

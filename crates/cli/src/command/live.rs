@@ -11,8 +11,9 @@ use anyhow::{Context, Result, bail};
 use flashlag_live::{
     Cost, Counters, LiveError, Scope, Session, SourceChoice, Writer, record_phone,
 };
-use flashlag_schema::target::PhoneSpec;
-use flashlag_schema::trace::{Trace, TraceSourceKind};
+use flashlag_schema::trace::Trace;
+use flashlag_spec::TraceSourceKind;
+use flashlag_spec::target::PhoneSpec;
 use flashlag_term::{Counter, Recording, Style, WriterRow, recording};
 use flashlag_units::{Nanos, count, percent};
 use rustix::process::{Pid, Signal, kill_process};

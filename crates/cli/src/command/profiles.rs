@@ -2,9 +2,9 @@ use anyhow::{Result, bail};
 use flashlag_commands::{Simulations, scenario_of_check};
 use flashlag_predict::check::{CheckOptions, check_each, runs};
 use flashlag_runner::sim;
-use flashlag_schema::PROFILE_KEYS;
-use flashlag_schema::profile::Profile;
-use flashlag_schema::published::checked;
+use flashlag_spec::PROFILE_KEYS;
+use flashlag_spec::profile::Profile;
+use flashlag_spec::published::checked;
 
 use crate::args::{ProfilesAction, ProfilesArgs};
 use crate::exit::Exit;

@@ -1,8 +1,8 @@
 use anyhow::{Context, Result, bail};
 use flashlag_export::fio::job_file;
 use flashlag_runner::BUILTINS;
-use flashlag_schema::SCENARIO_KEYS;
-use flashlag_schema::scenario::Scenario;
+use flashlag_spec::SCENARIO_KEYS;
+use flashlag_spec::scenario::Scenario;
 
 use crate::args::{ScenarioFormat, ScenariosArgs};
 use crate::exit::Exit;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use flashlag_runner::{BUILTINS, sim};
 use flashlag_schema::CheckId;
-use flashlag_schema::target::FilesystemKind;
+use flashlag_spec::target::FilesystemKind;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

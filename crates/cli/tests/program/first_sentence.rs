@@ -3,8 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use flashlag_runner::{BUILTINS, Event, Observer, Request, Target, run};
-use flashlag_schema::scenario::Scenario;
-use flashlag_schema::{Operation, Phase, Run, StoredHistogram};
+use flashlag_schema::{Phase, Run, StoredHistogram};
+use flashlag_spec::Operation;
+use flashlag_spec::scenario::Scenario;
 use flashlag_units::Bytes;
 use flashlag_views::{headline, strip};
 
@@ -138,7 +139,7 @@ const RARELY: [&str; 3] = ["fill", "disk", "soak"];
 
 fn check_all(filesystem: &str) {
     let quick = flashlag_need::not_quick("all profiles").is_err();
-    let profiles = flashlag_schema::profile::names();
+    let profiles = flashlag_spec::profile::names();
     let mut checked = 0;
     for (index, profile) in profiles.into_iter().enumerate() {
         for builtin in BUILTINS.iter().filter(|builtin| builtin.name != "app") {

@@ -236,8 +236,7 @@ fn the_seeds_reach_behind_the_parsers() {
         flashlag_export::fio::import(std::str::from_utf8(&text).unwrap()).unwrap();
     }
     for (_, text) in seeds_of("scenario") {
-        flashlag_schema::scenario::Scenario::parse(std::str::from_utf8(&text).unwrap(), &[])
-            .unwrap();
+        flashlag_spec::scenario::Scenario::parse(std::str::from_utf8(&text).unwrap(), &[]).unwrap();
     }
     for (path, text) in seeds_of("trace") {
         let text: Vec<u8> = if path.ends_with("perfetto") {

@@ -7,7 +7,7 @@ use std::fmt::Write;
 use std::process::Command;
 use std::sync::LazyLock;
 
-use flashlag_schema::profile::Profile;
+use flashlag_spec::profile::Profile;
 
 /// What `flashlag profiles check` prints, and how it exits.
 fn check(arguments: &[&str]) -> (String, Option<i32>) {
@@ -25,13 +25,13 @@ fn all_profiles() -> bool {
 
 /// What it prints of each profile that has published rows: they are simulated once for all tests.
 static ALL: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
-    let names = flashlag_schema::profile::names();
+    let names = flashlag_spec::profile::names();
     let has_rows = |name: &&str| !Profile::find(name).unwrap().checks.is_empty();
     let short: Vec<&str> = names.filter(has_rows).filter(|name| !LONG.contains(name)).collect();
     let (said, _) = check(if all_profiles() { &[] } else { &short });
     let mut all: BTreeMap<String, String> = BTreeMap::new();
     let mut name = String::new();
-    let names: Vec<&str> = flashlag_schema::profile::names().collect();
+    let names: Vec<&str> = flashlag_spec::profile::names().collect();
     for line in said.lines() {
         if let Some((first, _)) = line.split_once(": ")
             && names.contains(&first)
@@ -63,7 +63,7 @@ fn what_simulated_runs_say_of_their_profiles_is_what_the_checks_find() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../profiles/standing.csv");
     let mut found = "profile,rows,within_20_percent,within_bars\n".to_owned();
     let standing = std::fs::read_to_string(path).unwrap();
-    for name in flashlag_schema::profile::names() {
+    for name in flashlag_spec::profile::names() {
         let known = standing.lines().find(|line| line.split(',').next() == Some(name));
         if let Some(known) = known.filter(|_| LONG.contains(&name) && !all_profiles()) {
             let _ = writeln!(found, "{known}");

@@ -3,9 +3,10 @@
 use crate::{crate_names, none, root};
 
 /// The house: each crate's floor. A crate appears here when it appears at all.
-const FLOORS: [(&str, u32); 36] = [
+const FLOORS: [(&str, u32); 37] = [
     ("units", 0),
     ("stats", 0),
+    ("spec", 1),
     ("schema", 1),
     ("device", 1),
     ("workload", 1),
@@ -44,9 +45,10 @@ const FLOORS: [(&str, u32); 36] = [
 ];
 
 /// Imports within a floor, and why.
-const EXCEPTIONS: [(&str, &str, &str); 6] = [
+const EXCEPTIONS: [(&str, &str, &str); 7] = [
     ("stats", "units", "every latency is a `Nanos`"),
-    ("workload", "schema", "generators take a scenario's arrivals and patterns as it says them"),
+    ("schema", "spec", "a run file records what was asked, in its words"),
+    ("workload", "spec", "generators take a scenario's arrivals and patterns as it says them"),
     ("serve", "flash", "what it serves in real time is the simulated flash"),
     ("sqlite", "iostack", "saves through real SQLite run on a modelled filesystem through a VFS"),
     ("site", "store", "what a site shows is the one table of many runs"),

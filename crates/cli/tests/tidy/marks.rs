@@ -20,13 +20,14 @@ fn makers() -> String {
     let tests = [
         "crates/cli/tests/program/readme.rs",
         "crates/cli/tests/tidy/documents.rs",
-        "crates/schema/src/reference.rs",
         "crates/store/tests/it/documented.rs",
         "crates/sweep/src/table/tests.rs",
         "crates/runner/src/sim/inferred_tests.rs",
     ];
     let tests = tests.iter().map(|path| root().join(path));
-    let generated = std::fs::read_dir(root().join("crates/schema/tests/it")).unwrap();
+    let folders = ["crates/schema/tests/it", "crates/spec/tests/it"];
+    let generated =
+        folders.iter().flat_map(|folder| std::fs::read_dir(root().join(folder)).unwrap());
     let generated = generated.map(|entry| entry.unwrap().path()).filter(|path| path.is_file());
     let read = |path: PathBuf| std::fs::read_to_string(path).unwrap_or_default();
     scripts.chain(tests).chain(generated).map(read).collect()

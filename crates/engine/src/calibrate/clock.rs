@@ -1,7 +1,7 @@
 //! The monotonic clock, measured against itself and against the other clocks.
 
 use flashlag_device::{Clock, MonotonicClock};
-use flashlag_schema::{ClockCalibration, Reading};
+use flashlag_spec::{ClockCalibration, Reading};
 use flashlag_units::Nanos;
 use rustix::time::{ClockId, clock_getres, clock_gettime};
 

@@ -1,6 +1,6 @@
 use crate::meter::ThreadWaitMeter;
 use flashlag_device::{Clock, MonotonicClock, WaitMeter};
-use flashlag_schema::Reading;
+use flashlag_spec::Reading;
 use flashlag_units::Nanos;
 
 const READINGS: usize = 401;

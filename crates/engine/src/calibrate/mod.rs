@@ -6,7 +6,7 @@ mod meter;
 mod overhead;
 
 use flashlag_device::{Clock, MonotonicClock};
-use flashlag_schema::Calibration;
+use flashlag_spec::Calibration;
 use flashlag_units::Nanos;
 use rustix::time::ClockId;
 

@@ -2,8 +2,8 @@ use std::sync::atomic::AtomicBool;
 
 use crate::meter::ThreadWaitMeter;
 use flashlag_device::{Durability, NoWaitMeter, NullDevice};
-use flashlag_schema::scenario::{Arrivals, IoOperation, Pattern};
-use flashlag_schema::{EngineOverhead, Reading};
+use flashlag_spec::scenario::{Arrivals, IoOperation, Pattern};
+use flashlag_spec::{EngineOverhead, Reading};
 use flashlag_stats::Percentile;
 use flashlag_units::{Bytes, Nanos};
 use rustix::time::{ClockId, clock_gettime};
@@ -25,7 +25,7 @@ pub(super) fn measure(time: Nanos) -> Reading<EngineOverhead> {
         queue_depth: 1,
         threads: 1,
         thread: None,
-        thread_spans: flashlag_schema::scenario::ThreadSpans::Disjoint,
+        thread_spans: flashlag_spec::scenario::ThreadSpans::Disjoint,
         read_percent: 0,
         durability: Durability::None,
         arrivals: Arrivals::default(),

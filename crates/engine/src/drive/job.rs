@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use flashlag_device::{Budget, DeviceError, Durability};
-use flashlag_schema::scenario::{self, Arrivals, Io, IoOperation, Pattern, ThreadSpans};
+use flashlag_spec::scenario::{self, Arrivals, Io, IoOperation, Pattern, ThreadSpans};
 use flashlag_stats::live::Live;
 use flashlag_stats::{Interval, PhaseRecord, WaitSplit};
 use flashlag_units::{Bytes, Nanos};

@@ -1,4 +1,4 @@
-use flashlag_schema::scenario::{Arrivals as Schedule, IoOperation, Pattern, ThreadSpans};
+use flashlag_spec::scenario::{Arrivals as Schedule, IoOperation, Pattern, ThreadSpans};
 use flashlag_units::Nanos;
 use flashlag_workload::{Addresses, Arrivals, Mixture};
 
@@ -96,10 +96,10 @@ fn arrivals(job: &Job, thread: u32, seed: u64, start: Nanos) -> Option<Arrivals>
     let rate = job.arrivals.per_second.map(|rate| rate / f64::from(threads));
     let share = Schedule { per_second: rate, ..job.arrivals };
     let begins = match job.arrivals.schedule {
-        flashlag_schema::scenario::Schedule::Fixed => {
+        flashlag_spec::scenario::Schedule::Fixed => {
             start.plus(Nanos(whole.period().0.saturating_mul(u64::from(thread))))
         }
-        flashlag_schema::scenario::Schedule::Poisson => start,
+        flashlag_spec::scenario::Schedule::Poisson => start,
     };
     Arrivals::new(&share, begins, seed ^ ARRIVALS_STREAM)
 }
@@ -112,7 +112,7 @@ pub(super) fn blocks_of(job: &Job, span: flashlag_units::Bytes) -> u64 {
 #[cfg(test)]
 mod tests {
     use flashlag_device::Durability;
-    use flashlag_schema::scenario::Schedule as Spacing;
+    use flashlag_spec::scenario::Schedule as Spacing;
     use flashlag_units::Bytes;
 
     use super::*;

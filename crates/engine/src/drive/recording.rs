@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use flashlag_schema::scenario::IoOperation;
+use flashlag_spec::scenario::IoOperation;
 use flashlag_stats::live::Live;
 use flashlag_stats::{Interval, OpTimes, PhaseRecord, Recorder, RecorderConfig, WaitSplit, Waited};
 use flashlag_units::{Bytes, Nanos};

@@ -10,7 +10,7 @@ use std::thread::{Builder, Scope};
 use std::time::Duration;
 
 use flashlag_device::{Budget, Clock, Device, DeviceError, WaitMeter};
-use flashlag_schema::scenario::ThreadSpans;
+use flashlag_spec::scenario::ThreadSpans;
 use flashlag_stats::live::Live;
 use flashlag_stats::{PhaseRecord, merge_threads};
 use flashlag_units::{Bytes, Nanos};
@@ -311,7 +311,7 @@ fn thread_error(reason: String) -> DeviceError {
 #[allow(clippy::unwrap_used, reason = "a test that can't go on fails")]
 mod tests {
     use flashlag_device::{Latency, NoWaitMeter, RamDevice, Service};
-    use flashlag_schema::scenario::{Arrivals, IoOperation, Pattern};
+    use flashlag_spec::scenario::{Arrivals, IoOperation, Pattern};
 
     use super::*;
     use crate::drive::job::Limits;

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use flashlag_device::{DeviceError, WaitMeter};
-use flashlag_schema::Downgrade;
-use flashlag_schema::scenario::{Durability, EngineKind, Io, Pattern};
+use flashlag_spec::Downgrade;
+use flashlag_spec::scenario::{Durability, EngineKind, Io, Pattern};
 use flashlag_units::{Bytes, Nanos};
 use rustix::fs::{AtFlags, Mode, OFlags, openat, unlinkat};
 

@@ -28,7 +28,7 @@ pub struct Cleanup {
     /// The directory.
     pub directory: PathBuf,
     /// Files that were removed, and the bytes that they took on the storage.
-    pub removed: flashlag_schema::Cleanup,
+    pub removed: flashlag_spec::Cleanup,
     /// The first few remainders; the directory and its manifest stay with them.
     pub kept: Vec<Remainder>,
     /// The number of all remainders.

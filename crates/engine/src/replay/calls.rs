@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use flashlag_device::{Call, CallDevice, CallRequest, Clock, Completion, DeviceError, WaitMeter};
-use flashlag_schema::replay::{ReplayCall, ReplayKind, ReplayOp};
+use flashlag_spec::replay::{ReplayCall, ReplayKind, ReplayOp};
 use flashlag_stats::OpTimes;
 use flashlag_units::{Bytes, Nanos};
 

@@ -8,7 +8,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use flashlag_device::{
     Call, CallDevice, CallRequest, Clock, Completion, DeviceError, MonotonicClock,
 };
-use flashlag_schema::replay::ReplayFile;
+use flashlag_spec::replay::ReplayFile;
 use flashlag_units::{Bytes, Nanos};
 use flashlag_workload::Payload;
 use rustix::fs::{Advice, AtFlags, Mode, OFlags};

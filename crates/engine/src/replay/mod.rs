@@ -9,7 +9,7 @@
 //! where the trace was made.
 //!
 //! # Records
-//! Each kind of operation has a record of its own ([`flashlag_schema::replay::ReplayKind`]), and recognised
+//! Each kind of operation has a record of its own ([`flashlag_spec::replay::ReplayKind`]), and recognised
 //! transactions have one: from the start of their first operation to the end of their last one, with the
 //! app's own time between them.
 
@@ -25,8 +25,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use flashlag_device::Budget;
-use flashlag_schema::replay::{ReplayKind, ReplayStream};
-use flashlag_schema::scenario::Replay;
+use flashlag_spec::replay::{ReplayKind, ReplayStream};
+use flashlag_spec::scenario::Replay;
 use flashlag_stats::live::Live;
 use flashlag_stats::{Histogram, PhaseRecord, WaitSplit};
 use flashlag_units::{Bytes, Nanos};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use flashlag_device::{Clock, SchedulerTimes, WaitMeter, WaitReading, WaitSampler, WaitWindow};
-use flashlag_schema::replay::{ReplayKind, ReplayOp, ReplaySave};
+use flashlag_spec::replay::{ReplayKind, ReplayOp, ReplaySave};
 use flashlag_stats::live::Live;
 use flashlag_stats::{Histogram, OpTimes, Recorder, RecorderConfig, Wait, WaitSplit, Waited};
 use flashlag_units::{Bytes, Nanos};

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use flashlag_device::{
     Clock, Completion, Device, DeviceError, Durability, Op, Request, WaitMeter, WaitReading,
 };
-use flashlag_schema::replay::{ReplayCall, ReplayOp, ReplayPace};
+use flashlag_spec::replay::{ReplayCall, ReplayOp, ReplayPace};
 use flashlag_stats::OpTimes;
 use flashlag_units::{Bytes, Nanos};
 use flashlag_workload::Payload;

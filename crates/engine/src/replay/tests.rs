@@ -4,9 +4,9 @@ use flashlag_device::{
     Call, CallDevice, CallRequest, Clock, Completion, DeviceError, Latency, NoWaitMeter, RamDevice,
     Service, VirtualClock,
 };
-use flashlag_schema::replay::{ReplayCall, ReplayFile, ReplayOp, ReplaySave};
-use flashlag_schema::scenario::{Scenario, Test};
-use flashlag_schema::trace::TraceFileKind;
+use flashlag_spec::TraceFileKind;
+use flashlag_spec::replay::{ReplayCall, ReplayFile, ReplayOp, ReplaySave};
+use flashlag_spec::scenario::{Scenario, Test};
 use flashlag_workload::Payload;
 
 use super::*;

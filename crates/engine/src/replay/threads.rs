@@ -6,7 +6,7 @@ use std::thread::Builder;
 use std::time::Duration;
 
 use flashlag_device::{Clock, DeviceError, MonotonicClock, WaitMeter};
-use flashlag_schema::replay::ReplayKind;
+use flashlag_spec::replay::ReplayKind;
 use flashlag_stats::{Histogram, PhaseRecord, merge_threads};
 use flashlag_units::{Bytes, Nanos};
 

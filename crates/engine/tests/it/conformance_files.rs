@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use flashlag_device::Device;
 use flashlag_engine::{FileSet, OpenDevice, OpenOptions, open};
-use flashlag_schema::scenario::{Durability, EngineKind};
+use flashlag_spec::scenario::{Durability, EngineKind};
 use flashlag_testing::conformance::check;
 use flashlag_testing::{FaultDevice, Faults};
 use flashlag_units::Bytes;

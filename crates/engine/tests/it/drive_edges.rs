@@ -9,7 +9,7 @@ use flashlag_device::{
     NullDevice, Op, RamDevice, Request, SchedulerTimes, Service, VirtualClock, WaitMeter,
 };
 use flashlag_engine::{EndReason, Job, JobOutcome, Limits, Watch, drive};
-use flashlag_schema::scenario::{Arrivals, IoOperation, Pattern, Schedule, ThreadSpans};
+use flashlag_spec::scenario::{Arrivals, IoOperation, Pattern, Schedule, ThreadSpans};
 use flashlag_stats::Interval;
 use flashlag_testing::{FaultDevice, Faults};
 use flashlag_units::{Bytes, Nanos};

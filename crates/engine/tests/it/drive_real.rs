@@ -8,7 +8,7 @@ use flashlag_engine::ThreadWaitMeter;
 use flashlag_engine::{
     Background, EndReason, FileSet, Job, Limits, OpenDevice, OpenOptions, Watch, drive, open,
 };
-use flashlag_schema::scenario::{self, Arrivals, EngineKind, IoOperation, Pattern};
+use flashlag_spec::scenario::{self, Arrivals, EngineKind, IoOperation, Pattern};
 use flashlag_units::{Bytes, Nanos};
 use flashlag_workload::Payload;
 
@@ -31,7 +31,7 @@ fn job(operation: IoOperation, pattern: Pattern, depth: u32, durability: Durabil
         queue_depth: depth,
         threads: 1,
         thread: None,
-        thread_spans: flashlag_schema::scenario::ThreadSpans::Disjoint,
+        thread_spans: flashlag_spec::scenario::ThreadSpans::Disjoint,
         read_percent: 0,
         durability,
         arrivals: Arrivals::default(),

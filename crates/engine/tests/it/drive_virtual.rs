@@ -7,7 +7,7 @@ use flashlag_device::{
     VirtualClock, WaitMeter,
 };
 use flashlag_engine::{EndReason, Job, JobOutcome, Limits, Watch, drive};
-use flashlag_schema::scenario::{Arrivals, IoOperation, Pattern, Schedule};
+use flashlag_spec::scenario::{Arrivals, IoOperation, Pattern, Schedule};
 use flashlag_stats::Percentile;
 use flashlag_testing::{FaultDevice, Faults};
 use flashlag_units::{Bytes, Nanos};
@@ -26,7 +26,7 @@ fn job(ops: u64) -> Job {
         queue_depth: 1,
         threads: 1,
         thread: None,
-        thread_spans: flashlag_schema::scenario::ThreadSpans::Disjoint,
+        thread_spans: flashlag_spec::scenario::ThreadSpans::Disjoint,
         read_percent: 0,
         durability: Durability::None,
         arrivals: Arrivals::default(),

@@ -15,9 +15,7 @@ use flashlag_engine::ThreadWaitMeter;
 use flashlag_engine::drive::{EndReason, Watch};
 use flashlag_engine::fill::{FillOutcome, FillSpec, fill, free_space};
 use flashlag_engine::guard::{Remainder, Workspace, clean};
-use flashlag_schema::scenario::{
-    Arrivals, Durability, EngineKind, Io, IoOperation, Pattern, Until,
-};
+use flashlag_spec::scenario::{Arrivals, Durability, EngineKind, Io, IoOperation, Pattern, Until};
 use flashlag_units::{Bytes, Nanos, Text};
 use rustix::io::Errno;
 use tempfile::TempDir;
@@ -38,7 +36,7 @@ fn io(pattern: Pattern, block: Bytes) -> Io {
         at_least: None,
         queue_depth: 1,
         threads: 1,
-        thread_spans: flashlag_schema::scenario::ThreadSpans::Disjoint,
+        thread_spans: flashlag_spec::scenario::ThreadSpans::Disjoint,
         read_percent: None,
         durable: Durability::None,
         direct: true,

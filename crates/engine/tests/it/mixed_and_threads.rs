@@ -12,7 +12,7 @@ use flashlag_device::{
 use flashlag_engine::{
     EndReason, Job, JobOutcome, Limits, ThreadsWatch, Watch, drive, drive_threads,
 };
-use flashlag_schema::scenario::{Arrivals, IoOperation, Pattern, Schedule, ThreadSpans};
+use flashlag_spec::scenario::{Arrivals, IoOperation, Pattern, Schedule, ThreadSpans};
 use flashlag_stats::Histogram;
 use flashlag_testing::{FaultDevice, Faults};
 use flashlag_units::{Bytes, Nanos};

@@ -7,7 +7,7 @@ use crate::common::refused::refused;
 use flashlag_device::Durability;
 use flashlag_engine::ThreadWaitMeter;
 use flashlag_engine::{EndReason, FileSet, Job, Limits, OpenOptions, Watch, drive, open};
-use flashlag_schema::scenario::{self, Arrivals, EngineKind, IoOperation, Pattern};
+use flashlag_spec::scenario::{self, Arrivals, EngineKind, IoOperation, Pattern};
 use flashlag_units::{Bytes, Nanos};
 use flashlag_workload::Payload;
 
@@ -22,7 +22,7 @@ fn writes(depth: u32) -> Job {
         queue_depth: depth,
         threads: 1,
         thread: None,
-        thread_spans: flashlag_schema::scenario::ThreadSpans::Disjoint,
+        thread_spans: flashlag_spec::scenario::ThreadSpans::Disjoint,
         read_percent: 0,
         durability: Durability::None,
         arrivals: Arrivals::default(),
@@ -54,7 +54,7 @@ fn had_instead(directory: &Path, asked: EngineKind) -> (EngineKind, u32, Vec<(St
     let driven = drive(&mut opened.device, &writes(opened.queue_depth), watch);
     assert_eq!(driven.ended, EndReason::Limit);
     assert!(driven.verified.unwrap().is_proved());
-    let downgrades_of = |one: flashlag_schema::Downgrade| (one.requested, one.reason);
+    let downgrades_of = |one: flashlag_spec::Downgrade| (one.requested, one.reason);
     (opened.engine, opened.queue_depth, opened.downgrades.into_iter().map(downgrades_of).collect())
 }
 

@@ -8,7 +8,7 @@ use flashlag_device::{
     Request, Service, VirtualClock,
 };
 use flashlag_engine::{Job, JobOutcome, Limits, Watch, drive};
-use flashlag_schema::scenario::{Arrivals, IoOperation, Pattern};
+use flashlag_spec::scenario::{Arrivals, IoOperation, Pattern};
 use flashlag_units::{Bytes, Nanos};
 
 const SIZE: Bytes = Bytes::from_mib(4);

@@ -10,7 +10,7 @@ use flashlag_engine::ThreadWaitMeter;
 use flashlag_engine::{
     EndReason, FileSet, Job, Limits, OpenDevice, OpenOptions, Watch, drive, open,
 };
-use flashlag_schema::scenario::{self, Arrivals, EngineKind, IoOperation, Pattern};
+use flashlag_spec::scenario::{self, Arrivals, EngineKind, IoOperation, Pattern};
 use flashlag_units::{Bytes, Nanos};
 
 const GIB: u64 = 1 << 30;
@@ -114,7 +114,7 @@ fn random_writes_reach_every_file_and_every_byte_is_proved() {
             queue_depth: depth,
             threads: 1,
             thread: None,
-            thread_spans: flashlag_schema::scenario::ThreadSpans::Disjoint,
+            thread_spans: flashlag_spec::scenario::ThreadSpans::Disjoint,
             read_percent: 0,
             durability: Durability::None,
             arrivals: Arrivals::default(),

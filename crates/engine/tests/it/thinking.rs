@@ -8,7 +8,7 @@ use flashlag_device::{
     VirtualClock, WaitMeter,
 };
 use flashlag_engine::{EndReason, Job, JobOutcome, Limits, Watch, drive};
-use flashlag_schema::scenario::{Arrivals, IoOperation, Pattern, ThreadSpans};
+use flashlag_spec::scenario::{Arrivals, IoOperation, Pattern, ThreadSpans};
 use flashlag_units::{Bytes, Nanos};
 
 const BLOCK: Bytes = Bytes(4096);

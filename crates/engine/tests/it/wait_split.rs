@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use flashlag_device::{Device, Latency, MonotonicClock, RamDevice, SchedulerTimes, WaitMeter};
 use flashlag_engine::ThreadWaitMeter;
 use flashlag_engine::{Job, Limits, Watch, drive};
-use flashlag_schema::scenario::{Arrivals, IoOperation, Pattern};
+use flashlag_spec::scenario::{Arrivals, IoOperation, Pattern};
 use flashlag_stats::{Percentile, WaitSplit};
 use flashlag_testing::{FaultDevice, Faults};
 use flashlag_units::{Bytes, Nanos};
@@ -154,7 +154,7 @@ fn job(time: Nanos) -> Job {
         queue_depth: 1,
         threads: 1,
         thread: None,
-        thread_spans: flashlag_schema::scenario::ThreadSpans::Disjoint,
+        thread_spans: flashlag_spec::scenario::ThreadSpans::Disjoint,
         read_percent: 0,
         durability: flashlag_device::Durability::None,
         arrivals: Arrivals::default(),

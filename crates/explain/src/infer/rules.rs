@@ -1,9 +1,8 @@
 //! The rules, in the order in which they are asked. The first that has its evidence names the cause.
 
-use flashlag_schema::scenario::Durability;
-use flashlag_schema::{
-    ChangeKind, Operation, Phase, Run, StallCause, StallRecord, Surroundings, Watched,
-};
+use flashlag_schema::{ChangeKind, Phase, Run, StallCause, StallRecord, Surroundings, Watched};
+use flashlag_spec::Operation;
+use flashlag_spec::scenario::Durability;
 use flashlag_units::{Bytes, Nanos};
 
 use super::speed::{Speed, best, writes};

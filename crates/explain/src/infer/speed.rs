@@ -1,6 +1,7 @@
 //! The best speed that a disk has shown.
 
-use flashlag_schema::{Operation, Phase, Surroundings};
+use flashlag_schema::{Phase, Surroundings};
+use flashlag_spec::Operation;
 use flashlag_units::Nanos;
 
 /// The shortest time whose bytes make a speed: in less, a burst into a cache looks like one.

@@ -1,7 +1,8 @@
 //! Rules by planted cases: where each must speak, and where it must not.
 
-use flashlag_schema::scenario::Durability;
 use flashlag_schema::*;
+use flashlag_spec::scenario::Durability;
+use flashlag_spec::*;
 use flashlag_units::{Bytes, Nanos};
 
 use super::*;

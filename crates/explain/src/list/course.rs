@@ -4,7 +4,8 @@
 use flashlag_schema::finding::{
     Counted, Effect, EffectBasis, Estimate, Finding, FindingId, Severity,
 };
-use flashlag_schema::{Change, ChangeKind, IntervalRecord, Operation, Phase, Reading, StallCause};
+use flashlag_schema::{Change, ChangeKind, IntervalRecord, Phase, StallCause};
+use flashlag_spec::{Operation, Reading};
 use flashlag_units::{Bytes, Nanos};
 
 use super::{felt, of_phase, per_thousand};

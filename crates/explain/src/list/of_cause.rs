@@ -5,7 +5,8 @@ use flashlag_schema::finding::{
     SavePart, Severity,
 };
 
-use flashlag_schema::{Phase, Reading};
+use flashlag_schema::Phase;
+use flashlag_spec::Reading;
 
 use super::{felt, of_phase};
 use crate::candidate::Context;

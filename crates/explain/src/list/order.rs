@@ -74,8 +74,8 @@ fn rank(finding: &Finding) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    use flashlag_schema::Reading;
     use flashlag_schema::finding::{Counted, Effect, EffectBasis, Estimate};
+    use flashlag_spec::Reading;
     use flashlag_units::Nanos;
     use proptest::prelude::*;
 

@@ -8,12 +8,13 @@
 //! Neither asks for durable writes: these count only where the device has no volatile cache, so that
 //! a flush adds nothing.
 
+use flashlag_schema::Phase;
 use flashlag_schema::finding::{
     Counted, Effect, EffectBasis, Estimate, Finding, FindingAction, FindingId, Severity,
 };
 use flashlag_schema::internals::DeviceInternals;
-use flashlag_schema::scenario::Durability;
-use flashlag_schema::{Operation, Phase, Reading, State};
+use flashlag_spec::scenario::Durability;
+use flashlag_spec::{Operation, Reading, State};
 use flashlag_units::{Bytes, Nanos, ratio};
 
 use super::of_phase;

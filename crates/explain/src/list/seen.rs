@@ -1,9 +1,10 @@
 //! What a run shows without a side to compare it by: the kind of its saves, and its failed checks.
 
 use flashlag_schema::finding::{Effect, EffectBasis, Estimate, Fact, Finding, FindingId, Severity};
-use flashlag_schema::replay::TraceTransactions;
-use flashlag_schema::scenario::JournalMode;
-use flashlag_schema::{Check, CheckCause, CheckId, CheckStatus, LayerKind, Reading};
+use flashlag_schema::{Check, CheckCause, CheckId, CheckStatus, LayerKind};
+use flashlag_spec::Reading;
+use flashlag_spec::replay::TraceTransactions;
+use flashlag_spec::scenario::JournalMode;
 use flashlag_units::{Nanos, ratio};
 
 use super::{felt, of_phase};

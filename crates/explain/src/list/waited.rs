@@ -1,7 +1,8 @@
 //! What the waits of a phase were for, where a model knows or it was inferred.
 
 use flashlag_schema::finding::{Effect, EffectBasis, Estimate, Finding, FindingId};
-use flashlag_schema::{Phase, Reading, StallCause};
+use flashlag_schema::{Phase, StallCause};
+use flashlag_spec::Reading;
 use flashlag_units::{Nanos, ratio};
 
 use super::{felt, felt_phases, of_phase, per_thousand};

@@ -10,7 +10,8 @@ pub(crate) mod tests;
 
 use flashlag_schema::finding::{Fact, Finding, FindingId, Severity};
 use flashlag_schema::internals::{DeviceInternals, FilesystemInternals, Internals};
-use flashlag_schema::{Environment, Layer, LayerKind, Reading};
+use flashlag_schema::{Environment, Layer, LayerKind};
+use flashlag_spec::Reading;
 
 use crate::remedy::finding;
 

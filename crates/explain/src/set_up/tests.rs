@@ -3,9 +3,8 @@
 
 use flashlag_schema::counters::Throttle;
 use flashlag_schema::internals::{Calls, DatabasePieces, Databases, Ext4Journal, MemoryState};
-use flashlag_schema::{
-    DeviceLife, Limit, LimitKind, Limits, PressureStall, Quota, QuotaOf, Reading,
-};
+use flashlag_schema::{DeviceLife, Limit, LimitKind, Limits, PressureStall, Quota, QuotaOf};
+use flashlag_spec::Reading;
 use flashlag_units::{Bytes, Nanos};
 
 use super::*;

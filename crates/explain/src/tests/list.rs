@@ -2,8 +2,9 @@
 
 use flashlag_schema::finding::{Counted, EffectBasis, Finding, FindingId, Severity};
 use flashlag_schema::internals::{DeviceInternals, Internals};
-use flashlag_schema::scenario::Durability;
 use flashlag_schema::*;
+use flashlag_spec::scenario::Durability;
+use flashlag_spec::*;
 use flashlag_units::{Bytes, Nanos};
 
 use crate::findings;

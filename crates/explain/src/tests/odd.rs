@@ -1,5 +1,6 @@
 use flashlag_schema::finding::Findings;
-use flashlag_schema::{Run, RunStatus, State};
+use flashlag_schema::{Run, RunStatus};
+use flashlag_spec::State;
 
 use super::is_silent;
 use crate::testing::{around, of_ms, run, saves, split, writes};

@@ -1,5 +1,6 @@
 use flashlag_schema::finding::{CauseId, Counted, FindingAction, FindingEvidence, FindingRisk};
-use flashlag_schema::{CheckId, Growth, GrowthPart, Phase, Run, State};
+use flashlag_schema::{CheckId, Growth, GrowthPart, Phase, Run};
+use flashlag_spec::State;
 use flashlag_units::Nanos;
 
 use super::{cause, is_ruled_out, is_silent};

@@ -2,7 +2,8 @@
 //! in which it must not.
 
 use flashlag_schema::finding::FindingId;
-use flashlag_schema::{CheckCause, CheckStatus, Run, StallCause, State};
+use flashlag_schema::{CheckCause, CheckStatus, Run, StallCause};
+use flashlag_spec::State;
 
 use super::list::{card, fill, reads, scenario, two, waited};
 use super::pairs::{beside, rollback_and_wal, stages};

@@ -1,5 +1,6 @@
 use flashlag_schema::finding::{StallCount, WaitFinding, WaitRange};
-use flashlag_schema::{CheckId, Run, StallCause, StallRecord, State, Time, WaitRecord};
+use flashlag_schema::{CheckId, Run, StallCause, StallRecord, Time, WaitRecord};
+use flashlag_spec::State;
 use flashlag_units::Nanos;
 
 use crate::findings;

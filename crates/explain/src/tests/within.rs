@@ -1,7 +1,6 @@
 use flashlag_schema::finding::{CauseId, FindingAction, FindingEvidence, SavePart};
-use flashlag_schema::{
-    CheckCause, CheckId, Growth, GrowthPart, Phase, Run, State, StoredHistogram,
-};
+use flashlag_schema::{CheckCause, CheckId, Growth, GrowthPart, Phase, Run, StoredHistogram};
+use flashlag_spec::State;
 use flashlag_units::Nanos;
 
 use super::{cause, is_ruled_out, is_silent};
@@ -110,7 +109,7 @@ fn a_busy_cpu_without_a_stored_cause_made_most_of_the_waits_above_half_of_the_ti
 fn what_passes_between_saves_is_part_of_no_save() {
     let mut phase: Phase = saves("save_delete", State::New, &around(10, 1000));
     let each = |ms: u64| Nanos::from_millis(ms * 1000);
-    phase.time = flashlag_schema::Reading::Value(flashlag_schema::Time {
+    phase.time = flashlag_spec::Reading::Value(flashlag_schema::Time {
         on_cpu_ns: each(3),
         runnable_ns: each(1),
         blocked_ns: each(8),

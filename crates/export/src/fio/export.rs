@@ -1,6 +1,7 @@
 //! A run as fio's `json+`.
 
-use flashlag_schema::{Operation, Phase, Run, StoredHistogram};
+use flashlag_schema::{Phase, Run, StoredHistogram};
+use flashlag_spec::Operation;
 use flashlag_stats::Histogram;
 use serde_json::{Map, Value, json};
 

@@ -1,7 +1,8 @@
 //! What flashlag adds to each job when it writes fio's shape.
 
-use flashlag_schema::scenario::{Durability, EngineKind};
-use flashlag_schema::{Operation, Phase, State, Think};
+use flashlag_schema::{Phase, Think};
+use flashlag_spec::scenario::{Durability, EngineKind};
+use flashlag_spec::{Operation, State};
 use flashlag_units::Nanos;
 
 /// The object `flashlag` that [`super::export`] adds to a job.

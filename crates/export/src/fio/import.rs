@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use flashlag_schema::scenario::{Durability, EngineKind, hash_of_text};
 use flashlag_schema::{
-    Environment, Integrity, Lag, LatencySummary, Ledger, Operation, Phase, Program, Reading, Run,
-    RunStatus, SCHEMA, ScenarioRecord, Skipped, State, StoredHistogram, Target, TargetKind, Wear,
+    Environment, Integrity, Lag, LatencySummary, Ledger, Phase, Program, Run, RunStatus, SCHEMA,
+    ScenarioRecord, Skipped, StoredHistogram, Target, TargetKind, Wear,
 };
+use flashlag_spec::scenario::{Durability, EngineKind, hash_of_text};
+use flashlag_spec::{Operation, Reading, State};
 use flashlag_stats::Histogram;
 use flashlag_units::{Bytes, Nanos, per_second};
 use serde_json::Value;

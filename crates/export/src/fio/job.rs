@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use flashlag_schema::scenario::{
+use flashlag_spec::scenario::{
     Durability, EngineKind, Io, IoOperation, Pattern, Scenario, Schedule, Step, Test, ThreadSpans,
     Until,
 };

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use flashlag_schema::scenario::Durability;
-use flashlag_schema::{Operation, Phase, Think};
+use flashlag_schema::{Phase, Think};
+use flashlag_spec::Operation;
+use flashlag_spec::scenario::Durability;
 use flashlag_units::{Bytes, Nanos};
 use serde_json::Value;
 

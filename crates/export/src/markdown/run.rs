@@ -179,7 +179,7 @@ fn checks(text: &mut String, run: &Run) {
 
 fn environment(text: &mut String, run: &Run) {
     let Environment { software, cpu, filesystem, device, encryption, .. } = &run.environment;
-    let words = |reading: &flashlag_schema::Reading<String>| {
+    let words = |reading: &flashlag_spec::Reading<String>| {
         reading.value().cloned().ok_or_else(|| reason(reading.reason()))
     };
     let rows = [

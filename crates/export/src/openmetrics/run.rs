@@ -1,6 +1,7 @@
 //! A run as metrics.
 
-use flashlag_schema::{CheckStatus, Phase, Run, StoredHistogram, Verdict};
+use flashlag_schema::{CheckStatus, Phase, Run, StoredHistogram};
+use flashlag_spec::Verdict;
 use flashlag_stats::Histogram;
 use flashlag_units::Nanos;
 

@@ -2,7 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use flashlag_export::{ExportError, Format};
-use flashlag_schema::{CheckStatus, Reading, Run};
+use flashlag_schema::{CheckStatus, Run};
+use flashlag_spec::Reading;
 use flashlag_testing::sample;
 use flashlag_views::{CompareOptions, Comparison, compare};
 

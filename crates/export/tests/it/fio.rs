@@ -5,9 +5,10 @@
 use std::process::Command;
 
 use flashlag_export::fio::{FioFileError, export, histogram_of, import, looks_like_fio};
-use flashlag_schema::scenario::{Durability, EngineKind};
 use flashlag_schema::verify::verify;
-use flashlag_schema::{CheckId, CheckStatus, Operation, Run, TargetKind, Think};
+use flashlag_schema::{CheckId, CheckStatus, Run, TargetKind, Think};
+use flashlag_spec::Operation;
+use flashlag_spec::scenario::{Durability, EngineKind};
 use flashlag_stats::{Histogram, Percentile};
 use flashlag_testing::small_run;
 use flashlag_units::{Bytes, Nanos};

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use flashlag_export::fio::{import, job_file};
-use flashlag_schema::scenario::{Durability, Io, IoOperation, Scenario, Step, Test, ThreadSpans};
+use flashlag_spec::scenario::{Durability, Io, IoOperation, Scenario, Step, Test, ThreadSpans};
 
 fn builtin(name: &str) -> Scenario {
     let path = format!("{}/../../scenarios/{name}.toml", env!("CARGO_MANIFEST_DIR"));

@@ -2,7 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use flashlag_export::{Format, junit};
-use flashlag_schema::{CheckStatus, Reading, Run};
+use flashlag_schema::{CheckStatus, Run};
+use flashlag_spec::Reading;
 use flashlag_testing::sample::{self, SampleDevice, lifecycle_on};
 use flashlag_views::{CompareOptions, Comparison, Gate, GateError, GateOutcome, Group, compare};
 use quick_xml::Reader;

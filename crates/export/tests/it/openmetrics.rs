@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use flashlag_export::{Format, device_metrics};
-use flashlag_schema::{DeviceStats, FlashState, HostRequests, Lateness};
+use flashlag_schema::{DeviceStats, HostRequests, Lateness};
+use flashlag_spec::FlashState;
 use flashlag_testing::sample;
 use flashlag_testing::small_run;
 use flashlag_units::{Bytes, Nanos};

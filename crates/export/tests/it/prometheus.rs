@@ -10,7 +10,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use flashlag_export::{Format, device_prometheus};
-use flashlag_schema::{DeviceStats, FlashState, HostRequests, Lateness, Run};
+use flashlag_schema::{DeviceStats, HostRequests, Lateness, Run};
+use flashlag_spec::FlashState;
 use flashlag_testing::{sample, small_run};
 use flashlag_units::{Bytes, Nanos};
 

@@ -1,4 +1,4 @@
-use flashlag_schema::profile::{Model, TrimKind};
+use flashlag_spec::profile::{Model, TrimKind};
 use flashlag_stats::Wait;
 use flashlag_units::{Bytes, Nanos, never};
 use serde::{Deserialize, Serialize};

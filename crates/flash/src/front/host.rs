@@ -1,6 +1,6 @@
 //! The host interface: queue, command overheads, link, sleep.
 
-use flashlag_schema::profile::HostModel;
+use flashlag_spec::profile::HostModel;
 use flashlag_units::Nanos;
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;

@@ -1,6 +1,6 @@
 //! The journal of a map in RAM: after many changes, the pages of the map that changed are written.
 
-use flashlag_schema::profile::Model;
+use flashlag_spec::profile::Model;
 use flashlag_stats::Wait;
 use flashlag_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};

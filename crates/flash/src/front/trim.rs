@@ -1,4 +1,4 @@
-use flashlag_schema::profile::{TrimKind, TrimModel};
+use flashlag_spec::profile::{TrimKind, TrimModel};
 use flashlag_units::Nanos;
 use serde::{Deserialize, Serialize};
 

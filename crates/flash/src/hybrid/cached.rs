@@ -1,4 +1,4 @@
-use flashlag_schema::profile::Model;
+use flashlag_spec::profile::Model;
 use flashlag_stats::Wait;
 use flashlag_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};

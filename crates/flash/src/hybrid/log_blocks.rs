@@ -1,4 +1,4 @@
-use flashlag_schema::profile::Model;
+use flashlag_spec::profile::Model;
 use flashlag_units::{Nanos, never};
 use serde::{Deserialize, Serialize};
 

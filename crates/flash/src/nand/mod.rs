@@ -20,7 +20,7 @@ mod wear;
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
-use flashlag_schema::profile::Model;
+use flashlag_spec::profile::Model;
 use flashlag_stats::Wait;
 use flashlag_units::Nanos;
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-use flashlag_schema::profile::NandModel;
+use flashlag_spec::profile::NandModel;
 use flashlag_units::Nanos;
 
 use crate::address::Die;

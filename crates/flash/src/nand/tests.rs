@@ -1,6 +1,6 @@
 //! Dies and channels against closed forms.
 
-use flashlag_schema::profile::{CellKind, Profile};
+use flashlag_spec::profile::{CellKind, Profile};
 use flashlag_units::{Bytes, Text};
 
 use super::*;

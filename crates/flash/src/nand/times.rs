@@ -1,4 +1,4 @@
-use flashlag_schema::profile::{CellKind, Model};
+use flashlag_spec::profile::{CellKind, Model};
 use flashlag_units::Nanos;
 use serde::{Deserialize, Serialize};
 

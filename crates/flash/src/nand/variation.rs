@@ -1,6 +1,6 @@
 //! Differences between pages and blocks: types of pages, spreads, retries in whole steps.
 
-use flashlag_schema::profile::Model;
+use flashlag_spec::profile::Model;
 use flashlag_units::Nanos;
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
-use flashlag_schema::profile::Model;
+use flashlag_spec::profile::Model;
 use flashlag_units::Nanos;
 
 use crate::address::{Block, Die};

@@ -1,6 +1,6 @@
 //! Garbage collection: in the foreground when blocks run low, in the background in idle time.
 
-use flashlag_schema::profile::{EraseTime, Model};
+use flashlag_spec::profile::{EraseTime, Model};
 use flashlag_stats::Wait;
 use flashlag_units::{Nanos, never};
 use serde::{Deserialize, Serialize};

@@ -19,7 +19,7 @@ mod stream;
 mod tests;
 mod victims;
 
-use flashlag_schema::profile::{GcModel, Model};
+use flashlag_spec::profile::{GcModel, Model};
 use flashlag_units::Nanos;
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::SeedableRng;

@@ -1,4 +1,4 @@
-use flashlag_schema::profile::Model;
+use flashlag_spec::profile::Model;
 use serde::{Deserialize, Serialize};
 
 use crate::address::{Address, Block, Die, Page, Slot};

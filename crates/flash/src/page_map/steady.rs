@@ -19,7 +19,7 @@
 //!
 //! Only sums, products and quotients are used, which are the same on every machine.
 
-use flashlag_schema::profile::{GcModel, GcPolicy};
+use flashlag_spec::profile::{GcModel, GcPolicy};
 
 /// Number of halvings of a search, enough for the last bit of the result.
 const HALVINGS: u32 = 60;

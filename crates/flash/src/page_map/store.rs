@@ -1,4 +1,4 @@
-use flashlag_schema::profile::{MapKind, Model};
+use flashlag_spec::profile::{MapKind, Model};
 use flashlag_units::Nanos;
 use serde::{Deserialize, Serialize};
 

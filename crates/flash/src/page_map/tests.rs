@@ -1,6 +1,6 @@
 //! The map against analytic results, and its conservation laws.
 
-use flashlag_schema::profile::{GcPolicy, Profile};
+use flashlag_spec::profile::{GcPolicy, Profile};
 use flashlag_units::{Bytes, Text};
 
 use super::*;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 
-use flashlag_schema::profile::{GcModel, GcPolicy};
+use flashlag_spec::profile::{GcModel, GcPolicy};
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 
 use flashlag_flash::{Batch, Command, Flash, FlashError, Operation, model_of_size};
-use flashlag_schema::profile::{Profile, builtin_profile};
+use flashlag_spec::profile::{Profile, builtin_profile};
 use flashlag_units::{Bytes, Nanos};
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;

@@ -2,7 +2,7 @@
 
 use flashlag_device::{Clock, Device, Durability, Op, Request};
 use flashlag_flash::{Command, Flash, FlashDevice, FlashError};
-use flashlag_schema::profile::Profile;
+use flashlag_spec::profile::Profile;
 use flashlag_units::{Bytes, Nanos};
 
 fn profile() -> Profile {

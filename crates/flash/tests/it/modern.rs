@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use flashlag_flash::{Command, Flash, Order, Past};
-use flashlag_schema::profile::{Model, Profile};
+use flashlag_spec::profile::{Model, Profile};
 use flashlag_units::{Bytes, Nanos};
 
 const KIB: u64 = 1 << 10;

@@ -1,7 +1,7 @@
 //! Where the time of commands goes: parts add up, and name the cause where there is one.
 
 use flashlag_flash::{Command, Flash, model_of_size};
-use flashlag_schema::profile::{Model, Profile, builtin_profile, names};
+use flashlag_spec::profile::{Model, Profile, builtin_profile, names};
 use flashlag_stats::{Wait, Waited};
 use flashlag_units::{Bytes, Nanos};
 use rand::RngExt;

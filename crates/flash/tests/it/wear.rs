@@ -2,7 +2,7 @@
 
 use crate::common;
 use flashlag_flash::{Command, Flash, FlashError};
-use flashlag_schema::target::Age;
+use flashlag_spec::target::Age;
 use flashlag_units::Nanos;
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
@@ -64,8 +64,8 @@ fn a_device_whose_wear_is_levelled_lives_longer() {
 
 #[test]
 fn an_age_that_a_device_does_not_reach_is_refused_with_the_last_that_it_does() {
-    let text = flashlag_schema::profile::builtin_profile("nexus7-2012").unwrap();
-    let model = flashlag_schema::profile::Profile::parse(text).unwrap().model().unwrap().clone();
+    let text = flashlag_spec::profile::builtin_profile("nexus7-2012").unwrap();
+    let model = flashlag_spec::profile::Profile::parse(text).unwrap().model().unwrap().clone();
     let of =
         |days: u64| flashlag_flash::aged(&model, 1, Age::Aged(Nanos::from_secs(days * 86_400)));
     let Err(error @ FlashError::TooOld { last_days, rated, .. }) = of(3650) else {

@@ -1,7 +1,8 @@
 use std::cell::Cell;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use flashlag_schema::{OtherIo, Reading};
+use flashlag_schema::OtherIo;
+use flashlag_spec::Reading;
 use flashlag_units::Bytes;
 
 use super::service::{is_android, program};

@@ -5,8 +5,8 @@
 
 use std::path::Path;
 
-use flashlag_schema::Reading;
 use flashlag_schema::internals::DeviceInternals;
+use flashlag_spec::Reading;
 use flashlag_units::{Bytes, Nanos};
 
 use super::{flag, sd};

@@ -5,8 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
-use flashlag_schema::Reading;
 use flashlag_schema::internals::{Calls, Ext4Journal, FilesystemInternals};
+use flashlag_spec::Reading;
 use flashlag_units::Bytes;
 
 use super::superblock::features;

@@ -10,8 +10,8 @@ mod superblock;
 
 use std::path::Path;
 
-use flashlag_schema::Reading;
 use flashlag_schema::internals::{Databases, Internals};
+use flashlag_spec::Reading;
 use flashlag_units::Nanos;
 
 use crate::block::{Stack, name};

@@ -43,7 +43,7 @@ fn allocation_unit(code: u8) -> Result<Bytes, String> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-    use flashlag_schema::Reading;
+    use flashlag_spec::Reading;
 
     use super::*;
 

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use flashlag_schema::{Limit, LimitCount, LimitKind, Reading};
+use flashlag_schema::{Limit, LimitCount, LimitKind};
+use flashlag_spec::Reading;
 
 use super::Seen;
 use crate::root::Root;

@@ -9,7 +9,8 @@ mod groups;
 
 use std::path::{Path, PathBuf};
 
-use flashlag_schema::{Limit, LimitCount, LimitKind, Limits, Reading};
+use flashlag_schema::{Limit, LimitCount, LimitKind, Limits};
+use flashlag_spec::Reading;
 
 use crate::below::whole;
 use crate::block::{Stack, name};

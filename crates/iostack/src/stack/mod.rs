@@ -13,7 +13,7 @@ use std::fmt;
 use std::rc::Rc;
 
 use flashlag_device::{Clock, Device, DeviceError, VirtualClock};
-use flashlag_schema::profile::StackModel;
+use flashlag_spec::profile::StackModel;
 use flashlag_stats::Waited;
 use flashlag_units::{Bytes, Nanos};
 use rustix::io::Errno;

@@ -2,7 +2,7 @@
 
 use flashlag_device::{Latency, RamDevice, Service, SyncCall, VirtualClock};
 use flashlag_iostack::{Stack, StackFile, StackSpec};
-use flashlag_schema::profile::StackModel;
+use flashlag_spec::profile::StackModel;
 use flashlag_testing::conformance::{self, Outcome};
 use flashlag_units::{Bytes, Nanos, Text};
 

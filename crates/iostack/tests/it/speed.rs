@@ -8,7 +8,7 @@ use flashlag_device::{
     VirtualClock,
 };
 use flashlag_iostack::{Stack, StackFile, StackSpec};
-use flashlag_schema::profile::StackModel;
+use flashlag_spec::profile::StackModel;
 use flashlag_units::{Bytes, Nanos};
 use rustix::time::{ClockId, clock_gettime};
 

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use flashlag_schema::target::Cipher;
+use flashlag_spec::target::Cipher;
 
 use crate::error::LabError;
 use crate::protocol::Mount;

@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Component, Path, PathBuf};
 
-use flashlag_schema::trace::{
-    BlockFlags, BlockOperation, TraceAction, TraceFile, TraceFileKind, TraceTask,
-};
+use flashlag_schema::trace::{BlockFlags, BlockOperation, TraceAction, TraceFile, TraceTask};
+use flashlag_spec::TraceFileKind;
 use flashlag_trace::Builder;
 use flashlag_units::{Bytes, Nanos};
 

@@ -16,7 +16,8 @@ use std::time::{Duration, Instant};
 use aya::maps::{HashMap, MapData, PerCpuArray, RingBuf};
 use aya::programs::{BtfTracePoint, RawTracePoint};
 use aya::{Btf, Ebpf, EbpfLoader};
-use flashlag_schema::trace::{TraceLayer, TraceSourceKind};
+use flashlag_schema::trace::TraceLayer;
+use flashlag_spec::TraceSourceKind;
 use flashlag_trace::Builder;
 use rustix::time::{ClockId, clock_gettime};
 

@@ -3,7 +3,8 @@
 mod instance;
 mod look;
 
-use flashlag_schema::trace::{TraceLayer, TraceSourceKind};
+use flashlag_schema::trace::TraceLayer;
+use flashlag_spec::TraceSourceKind;
 use flashlag_trace::{Builder, TracepointText, numbers_of_calls};
 use flashlag_units::{Nanos, count};
 use rustix::time::{ClockId, clock_gettime};

@@ -2,10 +2,10 @@
 
 use flashlag_predict::{Simulation, SimulationError, Simulator};
 use flashlag_runner::{Event, Observer, Request, SimTarget, Target, run, sim};
-use flashlag_schema::profile::Profile;
-use flashlag_schema::scenario::{After, Stretch};
-use flashlag_schema::target::MountSpec;
 use flashlag_schema::{Run, RunStatus};
+use flashlag_spec::profile::Profile;
+use flashlag_spec::scenario::{After, Stretch};
+use flashlag_spec::target::MountSpec;
 use flashlag_units::Bytes;
 
 /// The simulator of the examples: that many simulations at once.

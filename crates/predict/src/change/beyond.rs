@@ -1,8 +1,8 @@
 //! Extrapolations of a forecast beyond published measurements.
 
-use flashlag_schema::profile::Profile;
-use flashlag_schema::published::Published;
-use flashlag_schema::target::TargetOption;
+use flashlag_spec::profile::Profile;
+use flashlag_spec::published::Published;
+use flashlag_spec::target::TargetOption;
 use flashlag_units::{Bytes, Nanos};
 
 use super::parse::Change;
@@ -101,7 +101,7 @@ fn option_unknown(profile: &Profile, option: &TargetOption, on: bool) -> Vec<Str
 fn full(after: &Situation, level: f64, published: &[Published]) -> Option<String> {
     let profile = &after.profile;
     let states = states_checked(profile, published);
-    if !states.contains(&flashlag_schema::State::Filled) {
+    if !states.contains(&flashlag_spec::State::Filled) {
         return Some(format!("no published row of {} is from full storage", profile.name));
     }
     let capacity = after.capacity().ok()?;

@@ -17,8 +17,8 @@ mod sweep;
 mod years;
 
 use flashlag_schema::Run;
-use flashlag_schema::profile::{FittedFrom, Profile};
-use flashlag_schema::published::Published;
+use flashlag_spec::profile::{FittedFrom, Profile};
+use flashlag_spec::published::Published;
 use flashlag_units::{Bytes, Nanos};
 
 use crate::{PredictError, RunInputError, Simulator, doubts};

@@ -1,6 +1,6 @@
 //! Changes of what is mounted: another filesystem, an option more or less.
 
-use flashlag_schema::target::{FilesystemKind, Kind, MountSpec, TargetOption};
+use flashlag_spec::target::{FilesystemKind, Kind, MountSpec, TargetOption};
 
 /// The mount on another filesystem, with the options that have a meaning there.
 pub(super) fn on(mount: &MountSpec, filesystem: FilesystemKind) -> MountSpec {

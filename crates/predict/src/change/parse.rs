@@ -1,7 +1,7 @@
 use std::fmt;
 
-use flashlag_schema::scenario::{JournalMode, Synchronous};
-use flashlag_schema::target::{Cipher, FilesystemKind, Kind, TargetOption};
+use flashlag_spec::scenario::{JournalMode, Synchronous};
+use flashlag_spec::target::{Cipher, FilesystemKind, Kind, TargetOption};
 use flashlag_units::{Bytes, Nanos, did_you_mean};
 
 use crate::error::ALLOWED;

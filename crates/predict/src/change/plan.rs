@@ -1,6 +1,6 @@
 //! How full and how old a device is before it is measured, and how apps save on it.
 
-use flashlag_schema::scenario::{JournalMode, Synchronous};
+use flashlag_spec::scenario::{JournalMode, Synchronous};
 use flashlag_units::{Bytes, Nanos};
 
 /// What use changes on a device, in the order in which a forecast adds one to the other.

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use flashlag_schema::Phase;
-use flashlag_schema::scenario::{Scenario, Step, Stretch};
-use flashlag_schema::target::FilesystemKind;
+use flashlag_spec::scenario::{Scenario, Step, Stretch};
+use flashlag_spec::target::FilesystemKind;
 use flashlag_units::{Bytes, Nanos};
 
 use super::maintenance::{ANDROID, Moment};

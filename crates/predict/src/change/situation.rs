@@ -1,5 +1,5 @@
-use flashlag_schema::profile::{Parameter, Profile};
-use flashlag_schema::target::{Kind, MountSpec};
+use flashlag_spec::profile::{Parameter, Profile};
+use flashlag_spec::target::{Kind, MountSpec};
 use flashlag_units::Bytes;
 
 use super::mount;

@@ -1,8 +1,8 @@
 //! Use before the tests: days of months, then writes over all that is stored; both are simulated until
 //! they no longer change.
 
-use flashlag_schema::scenario::{After, Scenario, Stretch};
 use flashlag_schema::{Phase, Run};
+use flashlag_spec::scenario::{After, Scenario, Stretch};
 use flashlag_units::Bytes;
 
 use super::plan::ROUNDS_A_DAY;
@@ -245,7 +245,7 @@ struct Part {
 
 impl Part {
     fn of<'a>(phases: impl Iterator<Item = &'a Phase>) -> Part {
-        let bytes = |reading: &flashlag_schema::Reading<Bytes>| {
+        let bytes = |reading: &flashlag_spec::Reading<Bytes>| {
             reading.value().map_or(0.0, |bytes| bytes.0 as f64)
         };
         phases.fold(Part::default(), |part, phase| Part {

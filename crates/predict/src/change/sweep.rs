@@ -3,7 +3,7 @@ use super::parse::{Change, level};
 use super::situation::Situation;
 use super::{PredictOptions, beyond, plan};
 use crate::{ChangeError, PredictError, Simulator};
-use flashlag_schema::published::Published;
+use flashlag_spec::published::Published;
 
 /// A device at one fill level after another.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,7 +1,7 @@
 //! The bounds on the error of a simulated row.
 
-use flashlag_schema::profile::ProfileCheck;
-use flashlag_schema::published::Published;
+use flashlag_spec::profile::ProfileCheck;
+use flashlag_spec::published::Published;
 
 /// The bound on the error of a simulated row.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,6 +1,7 @@
-use flashlag_schema::profile::{Parameter, Profile};
-use flashlag_schema::published::Published;
-use flashlag_schema::{Phase, Run, RunStatus, State};
+use flashlag_schema::{Phase, Run, RunStatus};
+use flashlag_spec::State;
+use flashlag_spec::profile::{Parameter, Profile};
+use flashlag_spec::published::Published;
 
 use super::bars::{Bar, Verdict, bar};
 use super::{Pair, Protocol};

@@ -9,10 +9,10 @@ mod plan;
 mod sensitivity;
 
 use flashlag_schema::Run;
-use flashlag_schema::profile::{Profile, ProfileCheck};
-use flashlag_schema::published::Published;
-use flashlag_schema::scenario::Scenario;
-use flashlag_schema::target::{Kind, MountSpec};
+use flashlag_spec::profile::{Profile, ProfileCheck};
+use flashlag_spec::published::Published;
+use flashlag_spec::scenario::Scenario;
+use flashlag_spec::target::{Kind, MountSpec};
 use flashlag_units::Bytes;
 
 use crate::{ModelError, PredictError, ProtocolError, Simulation, Simulator, parallel};

@@ -1,6 +1,6 @@
 //! The fitted parameters of a profile, and the rows they were fitted to.
 
-use flashlag_schema::profile::{Parameter, Profile};
+use flashlag_spec::profile::{Parameter, Profile};
 
 use super::bars::Verdict;
 use super::cells::Cell;

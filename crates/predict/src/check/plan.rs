@@ -1,8 +1,8 @@
 //! The simulations of a check, which are independent of one another: each protocol of a profile with each
 //! seed, and with each moved parameter.
 
-use flashlag_schema::profile::Profile;
-use flashlag_schema::published::Published;
+use flashlag_spec::profile::Profile;
+use flashlag_spec::published::Published;
 
 use super::sensitivity::{Moved, moved, moves};
 use super::{

@@ -1,7 +1,7 @@
 //! The sensitivity of each row to a fitted parameter.
 
-use flashlag_schema::profile::Profile;
-use flashlag_schema::published::Published;
+use flashlag_spec::profile::Profile;
+use flashlag_spec::published::Published;
 
 use super::cells::{rows, value};
 use super::{Pair, Protocol};

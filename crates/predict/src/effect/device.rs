@@ -4,7 +4,7 @@ use std::path::Path;
 
 use flashlag_schema::Run;
 use flashlag_schema::finding::{Finding, FindingId, ProfileOf};
-use flashlag_schema::profile::Profile;
+use flashlag_spec::profile::Profile;
 
 use crate::Simulator;
 use crate::change::{Situation, situation_of};

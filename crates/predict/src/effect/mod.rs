@@ -5,12 +5,13 @@ mod device;
 mod plan;
 
 use flashlag_explain::{LagVerdict, Subjects, finding, ordered, verdict};
+use flashlag_schema::Run;
 use flashlag_schema::finding::{
     Counted, Effect, EffectBasis, Estimate, Fact, Finding, FindingId, Severity,
 };
-use flashlag_schema::profile::builtin_profile;
-use flashlag_schema::target::FilesystemKind;
-use flashlag_schema::{Reading, Run};
+use flashlag_spec::Reading;
+use flashlag_spec::profile::builtin_profile;
+use flashlag_spec::target::FilesystemKind;
 use flashlag_units::{Bytes, Nanos, ratio};
 
 use crate::change::{Change, Figures, PredictOptions, Situation, predict};

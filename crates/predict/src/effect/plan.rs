@@ -3,11 +3,11 @@
 use flashlag_explain::{Plan, Subjects};
 use flashlag_schema::finding::{Counted, FindingId};
 use flashlag_schema::internals::{DeviceInternals, FilesystemInternals};
-use flashlag_schema::profile::Profile;
-use flashlag_schema::replay::TraceTransactions;
-use flashlag_schema::scenario::JournalMode;
-use flashlag_schema::target::{Cipher, TargetOption};
 use flashlag_schema::{Phase, Run};
+use flashlag_spec::profile::Profile;
+use flashlag_spec::replay::TraceTransactions;
+use flashlag_spec::scenario::JournalMode;
+use flashlag_spec::target::{Cipher, TargetOption};
 use flashlag_units::ratio;
 
 use super::Forecasting;

@@ -1,7 +1,7 @@
 //! A parameter as a coordinate: 0 at the low end of its range, 1 at the high end, even in its
 //! logarithm.
 
-use flashlag_schema::profile::{Parameter, Profile};
+use flashlag_spec::profile::{Parameter, Profile};
 
 use super::FitOptions;
 use crate::knob::{self, Grain};

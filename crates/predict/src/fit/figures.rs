@@ -1,6 +1,7 @@
 //! The figures of a run that a simulation is fitted to.
 
-use flashlag_schema::{LatencySummary, Operation, Phase, Run, State};
+use flashlag_schema::{LatencySummary, Phase, Run};
+use flashlag_spec::{Operation, State};
 use flashlag_units::Nanos;
 
 use super::bands;

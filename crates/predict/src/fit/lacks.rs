@@ -1,9 +1,10 @@
 //! Parameters that a run can't determine, whatever its figures are.
 
-use flashlag_schema::profile::Profile;
-use flashlag_schema::scenario::Durability;
-use flashlag_schema::target::{MountSpec, TargetOption};
-use flashlag_schema::{Operation, Phase, Run, State};
+use flashlag_schema::{Phase, Run};
+use flashlag_spec::profile::Profile;
+use flashlag_spec::scenario::Durability;
+use flashlag_spec::target::{MountSpec, TargetOption};
+use flashlag_spec::{Operation, State};
 
 use super::figures::writes;
 

@@ -27,8 +27,8 @@ mod start;
 mod structure;
 
 use flashlag_schema::Run;
-use flashlag_schema::profile::Profile;
-use flashlag_schema::target::MountSpec;
+use flashlag_spec::profile::Profile;
+use flashlag_spec::target::MountSpec;
 
 use crate::{PredictError, SimulationError, Simulator, doubts};
 

@@ -1,5 +1,6 @@
-use flashlag_schema::profile::Profile;
-use flashlag_schema::{Run, State};
+use flashlag_schema::Run;
+use flashlag_spec::State;
+use flashlag_spec::profile::Profile;
 
 use super::figures::{figures, misfit, residuals};
 use super::rerun::{mount_of, only_new, scenario_of};

@@ -1,4 +1,4 @@
-use flashlag_schema::profile::{FittedFrom, Parameter, Profile};
+use flashlag_spec::profile::{FittedFrom, Parameter, Profile};
 
 use super::FitRequest;
 use super::figures::{Residual, misfit};

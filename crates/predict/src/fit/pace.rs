@@ -1,7 +1,7 @@
 //! Runs whose virtual device lived faster than it would: their times are not the device's.
 
-use flashlag_schema::scenario::{Step, Test};
 use flashlag_schema::{Phase, Run};
+use flashlag_spec::scenario::{Step, Test};
 
 use super::rerun::scenario_of;
 

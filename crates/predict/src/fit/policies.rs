@@ -6,7 +6,7 @@
 //! spread over the ranges, the better ones are changed by less and less, and each round halves the
 //! number of variants.
 
-use flashlag_schema::profile::Profile;
+use flashlag_spec::profile::Profile;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 

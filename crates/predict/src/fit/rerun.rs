@@ -1,8 +1,9 @@
 //! How a run is simulated again: its scenario and its filesystem.
 
-use flashlag_schema::scenario::{IoOperation, Scenario, Step, Test};
-use flashlag_schema::target::{Cipher, FilesystemKind, Kind, MountSpec, TargetOption};
-use flashlag_schema::{Run, State};
+use flashlag_schema::Run;
+use flashlag_spec::State;
+use flashlag_spec::scenario::{IoOperation, Scenario, Step, Test};
+use flashlag_spec::target::{Cipher, FilesystemKind, Kind, MountSpec, TargetOption};
 use flashlag_units::{Bytes, Text};
 
 use crate::{ModelError, RunInputError};

@@ -1,7 +1,7 @@
 //! A profile's parameters from its published rows: what `profiles check` then holds them against.
 
-use flashlag_schema::profile::Profile;
-use flashlag_schema::published::Published;
+use flashlag_spec::profile::Profile;
+use flashlag_spec::published::Published;
 
 use super::FitOptions;
 use super::axis::hold_others;

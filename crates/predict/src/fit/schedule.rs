@@ -1,6 +1,6 @@
 //! The schedule of a search: new storage, then how the device collects, then everything.
 
-use flashlag_schema::profile::Profile;
+use flashlag_spec::profile::Profile;
 use nalgebra::DMatrix;
 
 use super::axis::{Axis, axes};

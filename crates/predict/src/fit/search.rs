@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use flashlag_schema::profile::Profile;
+use flashlag_spec::profile::Profile;
 use nalgebra::DMatrix;
 
 use super::FitOptions;

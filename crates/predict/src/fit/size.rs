@@ -1,7 +1,7 @@
 //! The starting profile at the capacity of the measured device.
 
-use flashlag_schema::profile::Profile;
 use flashlag_schema::{Run, TargetKind};
+use flashlag_spec::profile::Profile;
 
 use crate::{RunInputError, knob};
 

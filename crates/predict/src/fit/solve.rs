@@ -8,7 +8,7 @@
 use std::cell::RefCell;
 use std::f64::consts::FRAC_PI_2;
 
-use flashlag_schema::profile::Profile;
+use flashlag_spec::profile::Profile;
 use levenberg_marquardt::{LeastSquaresProblem, LevenbergMarquardt};
 use nalgebra::storage::Owned;
 use nalgebra::{DMatrix, DVector, Dyn};

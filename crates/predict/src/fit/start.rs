@@ -1,10 +1,11 @@
 //! The start of a fit: the run's scenario and filesystem, and the starting profile at the capacity of
 //! the measured device.
 
-use flashlag_schema::profile::Profile;
-use flashlag_schema::scenario::{Scenario, Step};
-use flashlag_schema::target::MountSpec;
-use flashlag_schema::{Operation, Phase, RunStatus, State};
+use flashlag_schema::{Phase, RunStatus};
+use flashlag_spec::profile::Profile;
+use flashlag_spec::scenario::{Scenario, Step};
+use flashlag_spec::target::MountSpec;
+use flashlag_spec::{Operation, State};
 use flashlag_units::Bytes;
 
 use super::FitRequest;

@@ -2,7 +2,7 @@
 //! candidates for collection) and parameters without an order (which block is collected, whether
 //! copies have blocks of their own).
 
-use flashlag_schema::profile::Profile;
+use flashlag_spec::profile::Profile;
 use nalgebra::DMatrix;
 
 use super::axis::Axis;

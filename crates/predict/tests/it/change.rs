@@ -9,9 +9,9 @@ use flashlag_predict::change::{
     situation_of, sweep,
 };
 use flashlag_predict::{PredictError, Simulation, SimulationError, Simulator};
-use flashlag_schema::published::Published;
-use flashlag_schema::scenario::{Scenario, Step};
-use flashlag_schema::target::{Kind, MountSpec};
+use flashlag_spec::published::Published;
+use flashlag_spec::scenario::{Scenario, Step};
+use flashlag_spec::target::{Kind, MountSpec};
 use flashlag_term::{Style, predict as draw};
 
 fn start(filesystem: &str) -> Situation {
@@ -285,7 +285,7 @@ fn what_is_measured_is_written_over_all_that_is_stored() {
     let heard = simulator.heard.into_inner().unwrap();
     let room = profile().model().unwrap().map.capacity.0.0;
     let span = |index: usize, name: &str| match &heard[index].tests[name] {
-        flashlag_schema::scenario::Test::Io(io) => io.span.unwrap().0.0,
+        flashlag_spec::scenario::Test::Io(io) => io.span.unwrap().0.0,
         _ => 0,
     };
     for test in ["settle", "rand_write_4k", "rand_read_4k", "lay_out"] {

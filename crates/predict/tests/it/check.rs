@@ -3,8 +3,8 @@
 use crate::common::{ClosedForm, LIFECYCLE, lifecycle, on_ext4, profile};
 use flashlag_predict::check::{CheckOptions, CheckReport, Verdict, check, check_each, runs};
 use flashlag_predict::{PredictError, ProtocolError, Simulation, SimulationError, Simulator};
-use flashlag_schema::State;
-use flashlag_schema::published::Published;
+use flashlag_spec::State;
+use flashlag_spec::published::Published;
 use flashlag_term::{Style, predict as draw};
 use flashlag_units::Bytes;
 

@@ -3,12 +3,12 @@
 use crate::common::{ClosedForm, QUICK, profile};
 use flashlag_predict::effect::{Device, device_of, with_forecasts, without_forecasts};
 use flashlag_predict::{Simulation, SimulationError, Simulator};
-use flashlag_schema::Verdict;
 use flashlag_schema::finding::{Effect, EffectBasis, Finding, FindingId, ProfileOf};
-use flashlag_schema::profile::{FittedFrom, Profile};
-use flashlag_schema::scenario::Scenario;
-use flashlag_schema::target::{Kind, MountSpec};
-use flashlag_schema::{Layer, LayerKind, Reading, Run};
+use flashlag_schema::{Layer, LayerKind, Run};
+use flashlag_spec::profile::{FittedFrom, Profile};
+use flashlag_spec::scenario::Scenario;
+use flashlag_spec::target::{Kind, MountSpec};
+use flashlag_spec::{Reading, Verdict};
 use flashlag_units::Bytes;
 
 /// `quick` on the closed form with a filesystem, with its findings.
@@ -88,7 +88,7 @@ fn a_measured_effect_stays_as_it_was_measured() {
 #[test]
 fn the_device_is_the_run_s_own_one_that_was_fitted_one_that_was_named_or_none() {
     let simulator = ClosedForm::default();
-    let of = |run: &Run, named: Option<&flashlag_schema::profile::Profile>, profiles: &[_]| {
+    let of = |run: &Run, named: Option<&flashlag_spec::profile::Profile>, profiles: &[_]| {
         let list = flashlag_explain::set_up(&run.environment);
         device_of((run, "here/run.json"), &list, named, profiles, &simulator)
     };
@@ -147,7 +147,7 @@ struct FasterOnExt4;
 impl Simulator for FasterOnExt4 {
     fn simulate(&self, simulation: &Simulation<'_>) -> Result<Run, SimulationError> {
         let mut run = ClosedForm::default().simulate(simulation)?;
-        if simulation.mount.filesystem == flashlag_schema::target::FilesystemKind::Ext4 {
+        if simulation.mount.filesystem == flashlag_spec::target::FilesystemKind::Ext4 {
             for phase in &mut run.phases {
                 phase.ops_per_sec *= 4.0;
             }
@@ -262,7 +262,7 @@ struct WithoutFastCommits(f64);
 impl Simulator for WithoutFastCommits {
     fn simulate(&self, simulation: &Simulation<'_>) -> Result<Run, SimulationError> {
         let mut run = ClosedForm::default().simulate(simulation)?;
-        let on = flashlag_schema::target::TargetOption::FastCommit;
+        let on = flashlag_spec::target::TargetOption::FastCommit;
         if !simulation.mount.options.contains(&on) {
             run.phases.iter_mut().for_each(|phase| phase.ops_per_sec *= self.0);
         }

@@ -4,8 +4,9 @@ use flashlag_predict::change::Situation;
 use flashlag_predict::effect::{Device, with_forecasts};
 use flashlag_schema::finding::{Counted, Effect, FindingId, ProfileOf};
 use flashlag_schema::internals::{FilesystemInternals, Internals};
-use flashlag_schema::profile::{Profile, builtin_profile};
-use flashlag_schema::{DeviceLife, Environment, Reading, Run};
+use flashlag_schema::{DeviceLife, Environment, Run};
+use flashlag_spec::Reading;
+use flashlag_spec::profile::{Profile, builtin_profile};
 use flashlag_units::Bytes;
 
 #[path = "../../examples/simulated/mod.rs"]

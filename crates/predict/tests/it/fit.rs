@@ -4,10 +4,11 @@ use crate::common::{ClosedForm, LIFECYCLE, QUICK, lifecycle, on_ext4, profile};
 use flashlag_predict::change::{self, PredictOptions, Situation, situation_of};
 use flashlag_predict::fit::{Fit, FitOptions, FitRequest, fit, nearest, tune};
 use flashlag_predict::{PredictError, Simulation, SimulationError, Simulator};
-use flashlag_schema::profile::Profile;
-use flashlag_schema::published::Published;
-use flashlag_schema::scenario::Scenario;
-use flashlag_schema::{CheckStatus, Run, State, Verdict};
+use flashlag_schema::{CheckStatus, Run};
+use flashlag_spec::profile::Profile;
+use flashlag_spec::published::Published;
+use flashlag_spec::scenario::Scenario;
+use flashlag_spec::{State, Verdict};
 use flashlag_term::{Style, predict as draw};
 use flashlag_units::{Bytes, Nanos};
 

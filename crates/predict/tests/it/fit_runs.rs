@@ -7,10 +7,10 @@ use flashlag_predict::fit::{Fit, FitOptions, FitRequest, fit};
 use flashlag_predict::{PredictError, Simulation, Simulator};
 use flashlag_runner::sim::{builtin_profile, profile_names};
 use flashlag_runner::{Event, Observer, Request, SimTarget, Target};
-use flashlag_schema::profile::Profile;
-use flashlag_schema::scenario::Scenario;
-use flashlag_schema::target::{Kind, MountSpec};
 use flashlag_schema::{Run, RunStatus};
+use flashlag_spec::profile::Profile;
+use flashlag_spec::scenario::Scenario;
+use flashlag_spec::target::{Kind, MountSpec};
 use flashlag_units::Bytes;
 
 fn measured() -> Run {
@@ -97,7 +97,7 @@ fn works(profile: &Profile) -> Result<(), String> {
 #[test]
 fn a_fit_begins_with_any_profile_on_a_device_of_half_a_gigabyte() {
     let mut run = measured();
-    run.environment.device.size_bytes = flashlag_schema::Reading::Value(Bytes::from_mib(512));
+    run.environment.device.size_bytes = flashlag_spec::Reading::Value(Bytes::from_mib(512));
     for name in profile_names() {
         let start = Profile::parse(builtin_profile(name).unwrap()).unwrap();
         let first: OnceLock<Profile> = OnceLock::new();

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use crate::common::ClosedForm;
 use flashlag_predict::check::{CheckOptions, check};
-use flashlag_schema::profile::Profile;
-use flashlag_schema::published::Published;
+use flashlag_spec::profile::Profile;
+use flashlag_spec::published::Published;
 use flashlag_term::{Style, predict as draw};
 
 fn root() -> PathBuf {
@@ -20,7 +20,7 @@ fn scenario(name: &str) -> Option<String> {
 }
 
 fn published() -> Vec<Published> {
-    flashlag_schema::published::checked().to_vec()
+    flashlag_spec::published::checked().to_vec()
 }
 
 #[test]

@@ -4,9 +4,10 @@
 use crate::common::{ClosedForm, lifecycle, on_ext4, profile};
 use flashlag_predict::Simulator;
 use flashlag_predict::fit::{Fit, FitOptions, FitRequest, fit};
-use flashlag_schema::profile::Profile;
-use flashlag_schema::scenario::Scenario;
-use flashlag_schema::{Run, State};
+use flashlag_schema::Run;
+use flashlag_spec::State;
+use flashlag_spec::profile::Profile;
+use flashlag_spec::scenario::Scenario;
 use flashlag_units::Bytes;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;

@@ -9,9 +9,9 @@ use flashlag_predict::change::{
     Absence, Cause, Forecast, PredictOptions, Range, Situation, parse, predict,
 };
 use flashlag_predict::{Simulation, SimulationError, Simulator};
-use flashlag_schema::profile::Profile;
-use flashlag_schema::scenario::{After, Io, Scenario, Step, Stretch, Test};
 use flashlag_schema::{Run, RunStatus};
+use flashlag_spec::profile::Profile;
+use flashlag_spec::scenario::{After, Io, Scenario, Step, Stretch, Test};
 use flashlag_term::{Style, predict as draw};
 
 /// Keeps what it is asked to simulate, in order: one simulation at a time.

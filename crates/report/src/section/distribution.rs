@@ -1,8 +1,9 @@
 //! Latency distributions: percentile plots on logarithmic axes; by stage, also the figures.
 
 use askama::Template;
-use flashlag_schema::scenario::{JournalMode, Synchronous};
-use flashlag_schema::{Operation, Phase, Run, State};
+use flashlag_schema::{Phase, Run};
+use flashlag_spec::scenario::{JournalMode, Synchronous};
+use flashlag_spec::{Operation, State};
 use flashlag_stats::Histogram;
 use flashlag_views::{Figures, SaveKind, distribution_heading, format, is_overloaded};
 use flashlag_views::{has_stages, state_name, test_name, test_title};

@@ -1,7 +1,8 @@
 //! The environment of the run: machine, system, filesystem, device. A missing value has its reason.
 
 use askama::Template;
-use flashlag_schema::{Calibration, Cpu, Device, Filesystem, Reading, Run, TargetKind};
+use flashlag_schema::{Cpu, Device, Filesystem, Run, TargetKind};
+use flashlag_spec::{Calibration, Reading};
 use flashlag_units::Nanos;
 use flashlag_views::{environment_heading, format, kind_name};
 

@@ -2,7 +2,8 @@
 
 use askama::Template;
 use flashlag_schema::finding::CauseId;
-use flashlag_schema::{Lag, Operation, Phase, Run};
+use flashlag_schema::{Lag, Phase, Run};
+use flashlag_spec::Operation;
 use flashlag_views::{
     Cell, Column, Figures, LAG_IS_A_BUDGET, LagLimit, TableGroup, TableRow, figure_cell, findings,
     format, is_overloaded, late_saves_table, phase_title, saves_heading, saves_table,

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::common::hostile;
 use flashlag_report::{Theme, chart_svg, charts};
-use flashlag_schema::{Operation, Run};
+use flashlag_schema::Run;
+use flashlag_spec::Operation;
 use flashlag_testing::sample;
 
 /// Every chart of a run, in both themes.

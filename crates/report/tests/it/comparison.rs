@@ -2,7 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use flashlag_report::{Options, comparison_html};
-use flashlag_schema::{Check, CheckId, CheckStatus, Reading};
+use flashlag_schema::{Check, CheckId, CheckStatus};
+use flashlag_spec::Reading;
 use flashlag_testing::sample;
 use flashlag_views::{CompareOptions, compare};
 

@@ -75,8 +75,8 @@ fn odd(
         phase.stalls_seen = number(2);
     }
     run.lag.over_60hz = number(3);
-    run.environment.device.size_bytes = flashlag_schema::Reading::Value(Bytes(number(4)));
-    run.environment.filesystem.total_bytes = flashlag_schema::Reading::Value(Bytes(number(6)));
+    run.environment.device.size_bytes = flashlag_spec::Reading::Value(Bytes(number(4)));
+    run.environment.filesystem.total_bytes = flashlag_spec::Reading::Value(Bytes(number(6)));
     run
 }
 
@@ -100,8 +100,8 @@ proptest! {
     #[test]
     fn any_text_of_a_device_is_shown_as_text(text in "\\PC{0,12}|[\\x00-\\x7f]{0,12}") {
         let mut run = sample::memory();
-        run.environment.software.machine = flashlag_schema::Reading::Value(text.clone());
-        run.environment.filesystem.options = flashlag_schema::Reading::Value(vec![text.clone()]);
+        run.environment.software.machine = flashlag_spec::Reading::Value(text.clone());
+        run.environment.filesystem.options = flashlag_spec::Reading::Value(vec![text.clone()]);
         let page = html(&run, &Options::default());
         prop_assert_eq!(page.matches("<script").count(), 0);
         let bare = page.contains(&("<bdi>".to_owned() + &text));

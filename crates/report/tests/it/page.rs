@@ -3,9 +3,9 @@
 use crate::common::{HOSTILE, empty, hostile, hostile_options, pages};
 use flashlag_report::Options;
 use flashlag_schema::{
-    Change, ChangeKind, CheckStatus, Environment, Operation, Reading, Run, StallCause, StallRecord,
-    TargetKind,
+    Change, ChangeKind, CheckStatus, Environment, Run, StallCause, StallRecord, TargetKind,
 };
+use flashlag_spec::{Operation, Reading};
 use flashlag_testing::sample;
 use flashlag_units::{Bytes, Nanos};
 use flashlag_views::format;

@@ -2,7 +2,7 @@
 
 use flashlag_android::{Adb, PhoneError, RunOnPhone, program_for};
 use flashlag_schema::finding::Explained;
-use flashlag_schema::target::PhoneSpec;
+use flashlag_spec::target::PhoneSpec;
 
 use super::order::this_program;
 use super::phone::about;

@@ -13,7 +13,7 @@ pub use on_phone::be_on_the_phone;
 pub(crate) use phone::{PhoneRun, prepare, run};
 
 use flashlag_android::{Adb, Connected, PhoneError, RunOnPhone, chosen};
-use flashlag_schema::target::{PHONE_DIRECTORY, PhoneSpec};
+use flashlag_spec::target::{PHONE_DIRECTORY, PhoneSpec};
 
 use crate::error::RunError;
 

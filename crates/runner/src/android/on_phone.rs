@@ -12,7 +12,7 @@ use flashlag_android::{Folder, end};
 use flashlag_inspect::{Root, android};
 use flashlag_schema::Run;
 use flashlag_schema::remote::Progress;
-use flashlag_schema::scenario::Scenario;
+use flashlag_spec::scenario::Scenario;
 use flashlag_stats::live::Live;
 
 use super::order::this_program;

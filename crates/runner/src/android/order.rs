@@ -2,8 +2,9 @@
 
 use flashlag_android::PhoneError;
 use flashlag_android::protocol::{Outcome, PhoneOrder, RunState};
+use flashlag_schema::Program;
 use flashlag_schema::remote::RunOrder;
-use flashlag_schema::{Program, Reading};
+use flashlag_spec::Reading;
 use sha2::{Digest, Sha256};
 
 use crate::record::program;
@@ -114,7 +115,7 @@ pub(super) fn next(
 
 #[cfg(test)]
 mod tests {
-    use flashlag_schema::scenario::Scenario;
+    use flashlag_spec::scenario::Scenario;
 
     use super::*;
     use crate::target::Target;

@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicBool;
 use flashlag_android::protocol::{PhoneOrder, Prepared, RunState};
 use flashlag_android::{Adb, Connected, Identity, PhoneError, RunOnPhone, program_for};
 use flashlag_engine::fill::FreeSpace;
-use flashlag_schema::target::{PhoneChoice, PhoneSpec};
 use flashlag_schema::{Run, RunStatus, Target, TargetKind};
+use flashlag_spec::target::{PhoneChoice, PhoneSpec};
 
 use super::connection::patiently;
 use super::follow::follow;

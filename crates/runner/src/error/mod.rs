@@ -6,9 +6,9 @@ use flashlag_android::PhoneError;
 use flashlag_device::DeviceError;
 use flashlag_flash::{FlashError, SizeError};
 use flashlag_lab::LabError;
-use flashlag_schema::profile::ProfileError;
-use flashlag_schema::scenario::ScenarioError;
-use flashlag_schema::target::TargetError;
+use flashlag_spec::profile::ProfileError;
+use flashlag_spec::scenario::ScenarioError;
+use flashlag_spec::target::TargetError;
 use flashlag_units::Bytes;
 use thiserror::Error;
 

@@ -1,6 +1,7 @@
 //! Facts of a run that only the host knows: the device, and that the flushes reached it.
 
-use flashlag_schema::{CheckId, Reading, Run, Target, TargetKind, Trust};
+use flashlag_schema::{CheckId, Run, Target, TargetKind, Trust};
+use flashlag_spec::Reading;
 
 use super::LabRun;
 use crate::record::{profile_record, reviewers_leave};

@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use flashlag_lab::LabError;
 use flashlag_lab::protocol::{CrashCheck, Mount, Order, Report, SaveOrder};
 use flashlag_schema::Cuts;
-use flashlag_schema::scenario::{JournalMode, Synchronous};
 use flashlag_serve::Recording;
+use flashlag_spec::scenario::{JournalMode, Synchronous};
 use flashlag_units::Nanos;
 
 use super::boot::{CRASH, FLASH, Lab, Purpose, boot};

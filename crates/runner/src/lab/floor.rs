@@ -1,7 +1,8 @@
 //! The software's floor: the same tests, shortened, on a device that takes no time.
 
-use flashlag_schema::scenario::{Scenario, Step, Test};
-use flashlag_schema::{Floor, Phase, Run, State};
+use flashlag_schema::{Floor, Phase, Run};
+use flashlag_spec::State;
+use flashlag_spec::scenario::{Scenario, Step, Test};
 use flashlag_units::{Nanos, Text};
 
 /// Operations of a test on the floor: enough for a median.

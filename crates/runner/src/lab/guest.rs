@@ -8,8 +8,8 @@ use flashlag_lab::LabError;
 use flashlag_lab::guest::{self, Link, NextOrder, Orders};
 use flashlag_lab::protocol::{Report, Setup};
 use flashlag_schema::remote::RunOrder;
-use flashlag_schema::scenario::Scenario;
 use flashlag_schema::{DeviceCount, Run};
+use flashlag_spec::scenario::Scenario;
 
 use super::floor::lessen;
 use super::saving;

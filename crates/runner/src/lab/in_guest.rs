@@ -7,7 +7,8 @@ use std::sync::atomic::Ordering;
 use flashlag_lab::LabError;
 use flashlag_lab::protocol::{Order, Report};
 use flashlag_schema::remote::{Progress, RunOrder};
-use flashlag_schema::{Phase, Reading, Run};
+use flashlag_schema::{Phase, Run};
+use flashlag_spec::Reading;
 use flashlag_stats::live::Live;
 
 use super::LabRun;

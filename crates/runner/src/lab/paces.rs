@@ -1,8 +1,8 @@
 //! The pace of the device under test in each phase.
 
 use flashlag_schema::Run;
-use flashlag_schema::scenario::{Scenario, Test};
 use flashlag_serve::TimeScale;
+use flashlag_spec::scenario::{Scenario, Test};
 
 use crate::task::{Task, tasks};
 

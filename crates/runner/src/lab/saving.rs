@@ -7,7 +7,7 @@ use flashlag_engine::ThreadWaitMeter;
 use flashlag_lab::LabError;
 use flashlag_lab::guest::{self, Link, Orders};
 use flashlag_lab::protocol::{CrashCheck, Mount, Report, SaveOrder};
-use flashlag_schema::scenario::{Arrivals, Save, Statement, SyncCall};
+use flashlag_spec::scenario::{Arrivals, Save, Statement, SyncCall};
 use flashlag_sqlite::{PreparedSaves, SaveJob, SaveWatch, SqliteError, examine};
 use flashlag_stats::Recorder;
 use flashlag_units::{Bytes, Nanos, Text};

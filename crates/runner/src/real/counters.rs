@@ -1,7 +1,8 @@
 //! Bytes and calls by layer, from counters read before and after a phase.
 
 use flashlag_schema::counters::{CounterDelta, Counters, DiskCounters, SelfIo};
-use flashlag_schema::{DeviceCount, HostRequests, Ledger, Reading};
+use flashlag_schema::{DeviceCount, HostRequests, Ledger};
+use flashlag_spec::Reading;
 use flashlag_units::{Bytes, Nanos};
 
 use crate::direction::Direction;

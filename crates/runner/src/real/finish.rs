@@ -1,7 +1,8 @@
 //! The end of a run on a directory: trust and wear from its phases, and the removal of its files.
 
 use flashlag_engine::fill::free_space;
-use flashlag_schema::{Reading, Run, RunStatus};
+use flashlag_schema::{Run, RunStatus};
+use flashlag_spec::Reading;
 use flashlag_units::Bytes;
 use flashlag_workload::Payload;
 

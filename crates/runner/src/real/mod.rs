@@ -29,9 +29,10 @@ use flashlag_engine::{
 use flashlag_inspect::android::OtherApps;
 use flashlag_inspect::{Probe, Root, android};
 use flashlag_schema::counters::Counters;
-use flashlag_schema::replay::ReplayFile;
-use flashlag_schema::scenario::Io;
-use flashlag_schema::{Conditions, Ledger, Looks, OtherIo, Reading, Run};
+use flashlag_schema::{Conditions, Ledger, Looks, OtherIo, Run};
+use flashlag_spec::Reading;
+use flashlag_spec::replay::ReplayFile;
+use flashlag_spec::scenario::Io;
 use flashlag_sqlite::{PreparedSaves, SaveJob};
 use flashlag_stats::Stop;
 use flashlag_stats::live::Live;

@@ -11,8 +11,9 @@ use flashlag_engine::heartbeat::Heartbeat;
 use flashlag_inspect::android::OtherApps;
 use flashlag_inspect::{Probe, Root};
 use flashlag_schema::counters::Counters;
-use flashlag_schema::scenario::EngineKind;
-use flashlag_schema::{Environment, Reading, Run, RunStatus, Target, TargetKind};
+use flashlag_schema::{Environment, Run, RunStatus, Target, TargetKind};
+use flashlag_spec::Reading;
+use flashlag_spec::scenario::EngineKind;
 use flashlag_units::{Bytes, Nanos};
 
 use super::files::Files;
@@ -245,7 +246,7 @@ fn frame(
 
 #[cfg(test)]
 mod tests {
-    use flashlag_schema::scenario::Scenario;
+    use flashlag_spec::scenario::Scenario;
 
     use super::*;
     use crate::target::Target as On;

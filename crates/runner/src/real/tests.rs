@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use flashlag_device::Budget;
 use flashlag_engine::Job;
-use flashlag_schema::scenario::{Save, Scenario, Test};
 use flashlag_schema::{Check, CheckId, CheckStatus, DeviceCount, HostRequests, RunStatus};
+use flashlag_spec::scenario::{Save, Scenario, Test};
 use flashlag_stats::live::Live;
 
 use super::prepare::{DirectoryRequest, prepare};
@@ -297,7 +297,7 @@ fn room_is_judged_by_the_free_space_and_the_runs_own_files_at_its_end() {
     let mut work = work(directory.path(), None);
     let mut phases = flashlag_testing::small_run().phases;
     phases.truncate(1);
-    phases[0].state = flashlag_schema::State::New;
+    phases[0].state = flashlag_spec::State::New;
     (work.run.phases, work.evidence.phases) = (phases, vec![None]);
     work.refresh();
     let room = check(&work.run, CheckId::FreeSpace).clone();

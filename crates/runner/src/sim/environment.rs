@@ -1,9 +1,10 @@
 //! The environment of a simulated run: the device of the profile, and nothing of the machine that
 //! simulates, so that the same seed gives the same file anywhere.
 
-use flashlag_schema::profile::{Model, Profile};
-use flashlag_schema::target::{MountSpec, TargetOption};
-use flashlag_schema::{Encryption, Environment, Reading};
+use flashlag_schema::{Encryption, Environment};
+use flashlag_spec::Reading;
+use flashlag_spec::profile::{Model, Profile};
+use flashlag_spec::target::{MountSpec, TargetOption};
 use flashlag_units::Bytes;
 
 const NOWHERE: &str = "there is none in a simulation";

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use flashlag_device::{Completion, Device, DeviceError, Geometry, NoWaitMeter, Request};
 use flashlag_engine::{Job, Watch, drive};
-use flashlag_schema::scenario::{Io, Pattern};
+use flashlag_spec::scenario::{Io, Pattern};
 use flashlag_stats::Waited;
 use flashlag_units::{Bytes, Nanos};
 use flashlag_workload::Permutation;
@@ -121,7 +121,7 @@ impl<D: Device> Device for Placement<'_, D> {
 #[cfg(test)]
 mod tests {
     use flashlag_device::{Clock, Durability, Op, RamDevice, Service};
-    use flashlag_schema::scenario::{Scenario, Test};
+    use flashlag_spec::scenario::{Scenario, Test};
 
     use super::*;
 

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use flashlag_schema::scenario::Scenario;
 use flashlag_schema::{CauseBasis, Phase, Run, StallCause, StallRecord, Time, WaitPart};
+use flashlag_spec::scenario::Scenario;
 use flashlag_units::{Bytes, Nanos};
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use flashlag_engine::FileSet;
-use flashlag_schema::scenario::{Scenario, Test};
+use flashlag_spec::scenario::{Scenario, Test};
 use flashlag_units::Bytes;
 
 use super::{SimTarget, Simulation, prepare};

@@ -1,6 +1,7 @@
 //! Bytes and calls by layer, all of which a simulation knows.
 
-use flashlag_schema::{Ledger, Look, Looks, Reading, Surroundings};
+use flashlag_schema::{Ledger, Look, Looks, Surroundings};
+use flashlag_spec::Reading;
 use flashlag_units::{Bytes, Nanos};
 
 use super::SimStack;

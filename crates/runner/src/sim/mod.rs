@@ -21,13 +21,15 @@ use flashlag_device::{Clock, Device};
 use flashlag_engine::FileSet;
 use flashlag_flash::FlashDevice;
 use flashlag_iostack::{FileRow, Stack, StackCalls, StackSpec};
-use flashlag_schema::profile::Profile;
-use flashlag_schema::target::MountSpec;
-use flashlag_schema::{Reading, Run, Target, TargetKind};
+use flashlag_schema::{Run, Target, TargetKind};
+use flashlag_spec::Reading;
+use flashlag_spec::profile::Profile;
+use flashlag_spec::target::MountSpec;
 use flashlag_units::{Bytes, Nanos};
 
-pub use flashlag_schema::profile::{builtin_profile, names as profile_names};
-pub use flashlag_schema::profile::{builtin_protocol, protocol_names};
+pub use flashlag_spec::profile::{
+    builtin_profile, builtin_protocol, names as profile_names, protocol_names,
+};
 pub use repeats::{Follow, simulate_repeats};
 pub(crate) use trust::flushes;
 

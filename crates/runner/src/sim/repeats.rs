@@ -1,8 +1,8 @@
 //! Repeated parts of a scenario, simulated until further ones would change nothing.
 
 use flashlag_flash::FlashError;
-use flashlag_schema::scenario::{After, Scenario, Stretch};
 use flashlag_schema::{Run, RunStatus};
+use flashlag_spec::scenario::{After, Scenario, Stretch};
 
 use super::{Simulation, prepare};
 use crate::error::RunError;

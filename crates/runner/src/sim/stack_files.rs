@@ -3,7 +3,7 @@
 use flashlag_device::{Clock, DeviceError};
 use flashlag_flash::FlashDevice;
 use flashlag_iostack::{FileId, Stack};
-use flashlag_schema::scenario::{Save, Statement, SyncCall};
+use flashlag_spec::scenario::{Save, Statement, SyncCall};
 use flashlag_sqlite::Files;
 use flashlag_stats::Waited;
 use flashlag_units::{Bytes, Nanos};
@@ -111,7 +111,7 @@ pub(super) fn fits_memory(save: &Save) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use flashlag_schema::scenario::{Scenario, Test};
+    use flashlag_spec::scenario::{Scenario, Test};
 
     use super::*;
 

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use flashlag_device::{Budget, SyncCall};
 use flashlag_engine::Job;
-use flashlag_schema::scenario::{Durability, Io, Scenario, Test};
+use flashlag_spec::scenario::{Durability, Io, Scenario, Test};
 use flashlag_sqlite::SaveJob;
 use flashlag_stats::live::Live;
 
@@ -324,7 +324,7 @@ fn reads_of(filesystem: &str, role: Role) -> (u64, f64) {
     let io = Io {
         grown: role == Role::Grown,
         block: flashlag_units::Text(Bytes::from_kib(128)),
-        pattern: flashlag_schema::scenario::Pattern::Sequential,
+        pattern: flashlag_spec::scenario::Pattern::Sequential,
         ..io(&work, "reads")
     };
     let (span, controls) = (Bytes::from_mib(1), controls());

@@ -1,8 +1,9 @@
 //! The trust checks of a simulated run: its arithmetic, fills, samples and steadiness, as of any run.
 //! Checks of the clock, the engine and the machine do not apply.
 
-use flashlag_schema::scenario::Durability;
-use flashlag_schema::{Check, CheckId, CheckStatus, Environment, Operation, Phase, Trust};
+use flashlag_schema::{Check, CheckId, CheckStatus, Environment, Phase, Trust};
+use flashlag_spec::Operation;
+use flashlag_spec::scenario::Durability;
 use flashlag_units::Bytes;
 
 use flashlag_trust::{Evidence, Fill, judge};
@@ -32,7 +33,7 @@ pub(super) fn trust(
     let evidence = Evidence {
         fills: fills.to_vec(),
         leave,
-        free_after: flashlag_schema::Reading::Value(free),
+        free_after: flashlag_spec::Reading::Value(free),
         ..Evidence::new(environment, phases)
     };
     let mut checks = judge(&evidence).checks;
@@ -95,7 +96,8 @@ pub(crate) fn flushes(phases: &[Phase], device: &str) -> Option<Check> {
 
 #[cfg(test)]
 mod tests {
-    use flashlag_schema::{Mixed, Reading, State};
+    use flashlag_schema::Mixed;
+    use flashlag_spec::{Reading, State};
     use flashlag_stats::Histogram;
     use flashlag_testing::closed_loop_phase;
     use flashlag_units::Nanos;

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use flashlag_device::{Clock, Device, Durability, Op, Request, SyncCall};
 use flashlag_flash::{Flash, FlashDevice};
 use flashlag_iostack::{BackgroundJob, FileId, FileRow, Stack, StackFile, StackSpec};
-use flashlag_schema::profile::names;
+use flashlag_spec::profile::names;
 use flashlag_stats::{Wait, Waited};
 use flashlag_units::{Bytes, Nanos};
 use rand::RngExt;

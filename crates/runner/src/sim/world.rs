@@ -9,13 +9,14 @@ use flashlag_engine::replay::{ReplayJob, ReplayOutcome, ReplayWatch, drive_calls
 use flashlag_engine::{FileSet, JobOutcome};
 use flashlag_flash::FlashDevice;
 use flashlag_iostack::{BackgroundJob, FileId, FileRow, StackCalls, StackFile};
-use flashlag_schema::replay::ReplayFile;
-use flashlag_schema::scenario::{Durability, Io, Pattern, Save};
 use flashlag_schema::{Ledger, Looks, Run};
+use flashlag_spec::replay::ReplayFile;
+use flashlag_spec::scenario::{Durability, Io, Pattern, Save};
 use flashlag_sqlite::{PreparedSaves, SaveJob, remove_databases_on};
 use flashlag_stats::live::Live;
+use flashlag_trace::MOST_THREADS;
 use flashlag_units::{Bytes, Nanos};
-use flashlag_workload::{Arrivals, MOST_THREADS};
+use flashlag_workload::Arrivals;
 
 use super::ledger::LayerCounters;
 use super::stack_files::{StackFiles, fits_memory};

@@ -1,9 +1,9 @@
 //! `lab:PROFILE+FS[,OPTION]...`.
 
 use flashlag_lab::{LabError, LabSpec};
-use flashlag_schema::profile::Profile;
-use flashlag_schema::target::{Age, DeviceSpec, Kind, TimeScale};
 use flashlag_serve::Settings;
+use flashlag_spec::profile::Profile;
+use flashlag_spec::target::{Age, DeviceSpec, Kind, TimeScale};
 use flashlag_units::Bytes;
 
 use super::simulated::of_size;

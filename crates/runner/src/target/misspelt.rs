@@ -6,8 +6,8 @@
 
 use std::path::Path;
 
-use flashlag_schema::profile::{Profile, names};
-use flashlag_schema::target::{
+use flashlag_spec::profile::{Profile, names};
+use flashlag_spec::target::{
     DeviceSpec, FilesystemKind, Kind, MountSpec, OPTIONS, PHONE_KIND, PhoneSpec, TargetError,
     TargetOption,
 };

@@ -8,8 +8,8 @@ mod simulated;
 
 use std::path::PathBuf;
 
-use flashlag_schema::profile::{Profile, ProfileError};
-use flashlag_schema::target::{DeviceSpec, Kind, PhoneSpec, TargetError, TargetSpec};
+use flashlag_spec::profile::{Profile, ProfileError};
+use flashlag_spec::target::{DeviceSpec, Kind, PhoneSpec, TargetError, TargetSpec};
 
 pub use lab::LabTarget;
 pub(crate) use lab::Pace;

@@ -1,8 +1,8 @@
 //! `sim:PROFILE[+FS[,OPTION]...]`.
 
 use flashlag_flash::model_of_size;
-use flashlag_schema::profile::Profile;
-use flashlag_schema::target::{Age, DeviceSpec, Kind, MountSpec, TargetOption};
+use flashlag_spec::profile::Profile;
+use flashlag_spec::target::{Age, DeviceSpec, Kind, MountSpec, TargetOption};
 use flashlag_units::Bytes;
 
 use super::{profile_of, refused_as};
@@ -176,7 +176,7 @@ mod tests {
         let target = SimTarget::parse("sim:ufs31-phone+ext4,size=16GiB").unwrap();
         let whole = profile("ufs31-phone").unwrap().model().unwrap();
         let model = target.profile.model().unwrap();
-        let cache = |slc: Option<flashlag_schema::profile::SlcModel>| slc.unwrap().fixed.0;
+        let cache = |slc: Option<flashlag_spec::profile::SlcModel>| slc.unwrap().fixed.0;
         assert!(cache(model.slc) < cache(whole.slc));
     }
 

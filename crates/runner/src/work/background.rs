@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use flashlag_schema::scenario::Test;
+use flashlag_spec::scenario::Test;
 use flashlag_stats::live::Live;
 use flashlag_units::{Bytes, per_second};
 

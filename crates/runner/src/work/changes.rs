@@ -1,6 +1,7 @@
 //! Changes in the interval series of a phase, as they are stored.
 
-use flashlag_schema::{Change, ChangeKind, Operation};
+use flashlag_schema::{Change, ChangeKind};
+use flashlag_spec::Operation;
 use flashlag_stats::PhaseRecord;
 use flashlag_stats::change::{ChangePoint, ChangePointKind, Workload, changes};
 use flashlag_stats::steady::{RANGE_MAX, SLOPE_MAX, Steadiness, WINDOW, steadiness};

@@ -95,7 +95,7 @@ fn degrees(millicelsius: i64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use flashlag_schema::Reading;
+    use flashlag_spec::Reading;
 
     use super::*;
 

@@ -1,6 +1,6 @@
 //! Files that are laid out before a test or a fill.
 
-use flashlag_schema::scenario::{Io, IoOperation};
+use flashlag_spec::scenario::{Io, IoOperation};
 use flashlag_units::Bytes;
 
 use super::{Hindrance, Role, Work, World};

@@ -1,8 +1,8 @@
 //! The recipes of a fill, of its deletion and of a trim.
 
 use flashlag_engine::EndReason;
-use flashlag_schema::scenario::{Io, Test};
-use flashlag_schema::{Downgrade, State};
+use flashlag_spec::scenario::{Io, Test};
+use flashlag_spec::{Downgrade, State};
 use flashlag_units::Bytes;
 
 use super::halves::Half;

@@ -1,8 +1,9 @@
 //! The phases of a test of block I/O: one, or the reads and the writes of a mixed test.
 
 use flashlag_engine::JobOutcome;
-use flashlag_schema::scenario::{Durability, Io, IoOperation, Pattern};
-use flashlag_schema::{Mixed, Operation};
+use flashlag_schema::Mixed;
+use flashlag_spec::Operation;
+use flashlag_spec::scenario::{Durability, Io, IoOperation, Pattern};
 use flashlag_stats::PhaseRecord;
 use flashlag_units::Bytes;
 

@@ -2,8 +2,9 @@
 
 use flashlag_device::Shifted;
 use flashlag_engine::{EndReason, Job, JobOutcome, Watch, drive};
-use flashlag_schema::scenario::{Io, IoOperation, Pattern, Test, Until};
-use flashlag_schema::{Operation, Phase, State};
+use flashlag_schema::Phase;
+use flashlag_spec::scenario::{Io, IoOperation, Pattern, Test, Until};
+use flashlag_spec::{Operation, State};
 use flashlag_stats::Interval;
 use flashlag_stats::steady::{Steadiness, steadiness};
 use flashlag_trust::Verification;

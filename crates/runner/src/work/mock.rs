@@ -12,9 +12,10 @@ use flashlag_device::{
 };
 use flashlag_engine::replay::{ReplayJob, ReplayOutcome, ReplayWatch, drive_calls};
 use flashlag_engine::{EndReason, Job, JobOutcome, Verification, Watch, drive};
-use flashlag_schema::replay::ReplayFile;
-use flashlag_schema::scenario::{Io, Scenario};
-use flashlag_schema::{Environment, Ledger, Reading, Run, Target, TargetKind};
+use flashlag_schema::{Environment, Ledger, Run, Target, TargetKind};
+use flashlag_spec::Reading;
+use flashlag_spec::replay::ReplayFile;
+use flashlag_spec::scenario::{Io, Scenario};
 use flashlag_sqlite::{PreparedSaves, SaveJob};
 use flashlag_stats::Stop;
 use flashlag_stats::live::Live;

@@ -28,7 +28,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use flashlag_device::Budget;
-use flashlag_schema::{Downgrade, Lag, Phase, Run, State};
+use flashlag_schema::{Lag, Phase, Run};
+use flashlag_spec::{Downgrade, State};
 use flashlag_stats::live::Live;
 use flashlag_units::Bytes;
 

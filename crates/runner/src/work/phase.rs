@@ -1,10 +1,11 @@
 //! A phase as it is stored, from what was recorded.
 
-use flashlag_schema::scenario::{Durability, EngineKind};
 use flashlag_schema::{
-    Growth, GrowthPart, IntervalRecord, Lag, LatencySummary, Ledger, Looks, Mixed, Operation,
-    Phase, Reading, StallRecord, State, StoredHistogram, Think, Time, WaitRecord, Watched,
+    Growth, GrowthPart, IntervalRecord, Lag, LatencySummary, Ledger, Looks, Mixed, Phase,
+    StallRecord, StoredHistogram, Think, Time, WaitRecord, Watched,
 };
+use flashlag_spec::scenario::{Durability, EngineKind};
+use flashlag_spec::{Operation, Reading, State};
 use flashlag_stats::{Histogram, PhaseRecord, Stall, Stalls, WaitSplit};
 use flashlag_units::{Bytes, Nanos, Text, per_second};
 

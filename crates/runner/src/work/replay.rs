@@ -4,13 +4,12 @@ use std::sync::Arc;
 
 use flashlag_engine::EndReason;
 use flashlag_engine::replay::{ReplayJob, ReplayOutcome, ReplayPart, ReplayWatch, drive_requests};
-use flashlag_schema::replay::{
-    LARGEST_REQUEST, ReplayCall, ReplayKind, ReplayLevel, ReplayStream, Replayed,
-};
-use flashlag_schema::scenario::{
+use flashlag_schema::{LatencySummary, Ledger, Phase, Replayed, StoredHistogram};
+use flashlag_spec::replay::{LARGEST_REQUEST, ReplayCall, ReplayKind, ReplayLevel, ReplayStream};
+use flashlag_spec::scenario::{
     Arrivals, Durability, EngineKind, Io, IoOperation, Pattern, Replay, ThreadSpans, Until,
 };
-use flashlag_schema::{LatencySummary, Ledger, Operation, Phase, Reading, State, StoredHistogram};
+use flashlag_spec::{Operation, Reading, State};
 use flashlag_stats::WaitSplit;
 use flashlag_units::{Bytes, Nanos, Text, count};
 

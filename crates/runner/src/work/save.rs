@@ -2,8 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use flashlag_schema::scenario::{Durability, EngineKind, JournalMode, Save, Synchronous};
-use flashlag_schema::{Operation, Phase, Reading, State};
+use flashlag_schema::Phase;
+use flashlag_spec::scenario::{Durability, EngineKind, JournalMode, Save, Synchronous};
+use flashlag_spec::{Operation, Reading, State};
 use flashlag_sqlite::{PreparedSaves, SaveJob, SaveWatch, SavesOutcome, most_to_prepare};
 use flashlag_stats::Recorder;
 use flashlag_units::{Bytes, Nanos};

@@ -1,6 +1,7 @@
 //! The tasks of a scenario, one after the other, and the run stored after each.
 
-use flashlag_schema::{Run, RunStatus, Skipped, State};
+use flashlag_schema::{Run, RunStatus, Skipped};
+use flashlag_spec::State;
 use flashlag_units::Nanos;
 
 use super::{Hindrance, Outcome, Work, World};

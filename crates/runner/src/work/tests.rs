@@ -6,7 +6,8 @@ mod stored;
 use std::sync::Arc;
 
 use flashlag_device::DeviceError;
-use flashlag_schema::{Run, RunStatus, State};
+use flashlag_schema::{Run, RunStatus};
+use flashlag_spec::State;
 use flashlag_stats::Stop;
 use flashlag_units::{Bytes, Nanos};
 

@@ -3,7 +3,7 @@
 
 use flashlag_runner::{Event, Observer, Request, SimTarget, Target, builtin, run};
 use flashlag_schema::Run;
-use flashlag_schema::scenario::{Scenario, Test};
+use flashlag_spec::scenario::{Scenario, Test};
 
 const WAYS: [&str; 5] = [
     "android1_2008_delete_full",

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use crate::sim_support::{Silent, run_file, target, valid};
 use flashlag_runner::{Request, RunFile, Target, run};
-use flashlag_schema::scenario::{Durability, Scenario};
 use flashlag_schema::{CheckId, CheckStatus, Phase, Run};
+use flashlag_spec::scenario::{Durability, Scenario};
 use flashlag_units::{Bytes, Nanos};
 
 const APP: &str = r#"

@@ -6,8 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use flashlag_runner::{Event, Observer, Request, RunFile, Target};
-use flashlag_schema::scenario::Scenario;
 use flashlag_schema::{Run, RunStatus};
+use flashlag_spec::scenario::Scenario;
 use flashlag_units::Bytes;
 
 struct Silent;

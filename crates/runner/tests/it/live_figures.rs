@@ -25,8 +25,8 @@ impl Observer for Sums {
             Event::PhaseFinished(phase) => {
                 let [.., before, after] = self.all.as_slice() else { panic!("no sums") };
                 let written = match phase.operation {
-                    flashlag_schema::Operation::SequentialRead
-                    | flashlag_schema::Operation::RandomRead => Bytes::ZERO,
+                    flashlag_spec::Operation::SequentialRead
+                    | flashlag_spec::Operation::RandomRead => Bytes::ZERO,
                     _ => phase.bytes,
                 };
                 self.phases.push((*before, written, *after));
@@ -48,7 +48,7 @@ fn the_last_sum_of_a_run_is_what_its_file_says_it_wrote() {
         for ((before, written, after), phase) in sums.phases.iter().zip(&run.phases) {
             assert!(before.plus(*written) <= *after, "{name}: {}", phase.label());
             // A test that writes with nothing beside it adds just that.
-            if phase.background.is_none() && phase.operation != flashlag_schema::Operation::Save {
+            if phase.background.is_none() && phase.operation != flashlag_spec::Operation::Save {
                 assert_eq!(before.plus(*written), *after, "{name}: {}", phase.label());
             }
         }

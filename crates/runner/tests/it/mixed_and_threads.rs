@@ -8,9 +8,10 @@ use std::sync::atomic::AtomicBool;
 
 use crate::sim_support::{Silent, StopsAfter, run_file, small, target, valid};
 use flashlag_runner::{Observer, Request, Target, builtin, prepare, run};
-use flashlag_schema::scenario::{Durability, Scenario};
 use flashlag_schema::verify::{verify, verify_text};
-use flashlag_schema::{CheckId, CheckStatus, Operation, Phase, Run, RunStatus};
+use flashlag_schema::{CheckId, CheckStatus, Phase, Run, RunStatus};
+use flashlag_spec::Operation;
+use flashlag_spec::scenario::{Durability, Scenario};
 use flashlag_units::Bytes;
 
 /// Each of the two in both engines, with and without a schedule.

@@ -4,12 +4,11 @@
 use std::path::{Path, PathBuf};
 
 use flashlag_runner::{Event, Observer, Request, Target, run};
-use flashlag_schema::replay::ReplayLevel;
-use flashlag_schema::scenario::Scenario;
-use flashlag_schema::trace::{
-    Trace, TraceAction, TraceEvent, TraceFile, TraceFileKind, TraceSource, TraceSourceKind,
-};
+use flashlag_schema::trace::{Trace, TraceAction, TraceEvent, TraceFile, TraceSource};
 use flashlag_schema::{Phase, Run, RunStatus};
+use flashlag_spec::replay::ReplayLevel;
+use flashlag_spec::scenario::Scenario;
+use flashlag_spec::{TraceFileKind, TraceSourceKind};
 use flashlag_units::{Bytes, Nanos};
 
 struct Silent;

@@ -7,7 +7,7 @@
 
 use flashlag_runner::{Event, Observer, Request, SimTarget, Target, run};
 use flashlag_schema::Phase;
-use flashlag_schema::scenario::Scenario;
+use flashlag_spec::scenario::Scenario;
 
 /// How far a cell may be from what was counted.
 const WITHIN: f64 = 0.10;

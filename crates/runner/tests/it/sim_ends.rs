@@ -8,8 +8,8 @@ use std::sync::atomic::AtomicBool;
 use crate::sim_support::{LIFE, SHORT, Silent, StopsAfter, refused, request, small};
 use flashlag_runner::RunFile;
 use flashlag_runner::{Request, run};
-use flashlag_schema::scenario::Scenario;
 use flashlag_schema::{Run, RunStatus};
+use flashlag_spec::scenario::Scenario;
 use flashlag_units::{Bytes, Nanos};
 
 fn file_at(path: &Path) -> Arc<RunFile> {

@@ -7,9 +7,9 @@ use crate::sim_support::{Silent, request, small};
 use flashlag_runner::sim::{builtin_profile, simulate_repeats};
 use flashlag_runner::{Request, RunFile, run};
 use flashlag_schema::Run;
-use flashlag_schema::profile::Profile;
-use flashlag_schema::scenario::{After, Stretch};
-use flashlag_schema::target::{Kind, MountSpec};
+use flashlag_spec::profile::Profile;
+use flashlag_spec::scenario::{After, Stretch};
+use flashlag_spec::target::{Kind, MountSpec};
 
 const END: After = After::End { cycles: 0 };
 

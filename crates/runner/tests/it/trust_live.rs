@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use flashlag_runner::{Event, Observer, Request, RunFile, Target, run};
-use flashlag_schema::scenario::Scenario;
-use flashlag_schema::{Check, CheckId, CheckStatus, Run, Verdict};
+use flashlag_schema::{Check, CheckId, CheckStatus, Run};
+use flashlag_spec::Verdict;
+use flashlag_spec::scenario::Scenario;
 use flashlag_units::Bytes;
 
 struct Silent;

@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::sim_support::{LIFE, SHORT, Silent, request, small, valid};
 use flashlag_runner::{Event, Observer, Request, RunFile, Target, prepare, run};
-use flashlag_schema::scenario::Scenario;
-use flashlag_schema::{Run, RunStatus, Verdict};
+use flashlag_schema::{Run, RunStatus};
+use flashlag_spec::Verdict;
+use flashlag_spec::scenario::Scenario;
 use flashlag_units::Bytes;
 
 /// Nothing is measured: a wait, and a test whose state can't be reached.

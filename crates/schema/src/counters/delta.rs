@@ -1,9 +1,10 @@
 //! The difference of two readings.
 
+use flashlag_spec::Reading;
 use flashlag_units::{Bytes, Nanos};
 
 use super::{Counters, CpuTimes, DiskCounters, Neighbour, SelfIo};
-use crate::{PressureStall, Reading};
+use crate::PressureStall;
 
 /// The difference of the counters between two moments. A field is absent where either reading was,
 /// or where a counter went back (a device was replaced).

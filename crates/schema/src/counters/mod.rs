@@ -4,10 +4,11 @@
 mod delta;
 mod processes;
 
+use flashlag_spec::Reading;
 use flashlag_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
-use crate::{LimitCount, PressureStall, Reading};
+use crate::{LimitCount, PressureStall};
 
 pub use delta::CounterDelta;
 pub use processes::{Neighbour, Process, Processes};

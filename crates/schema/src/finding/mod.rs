@@ -6,10 +6,10 @@ mod cause;
 mod effect;
 mod id;
 
+use flashlag_spec::Reading;
 use serde::{Deserialize, Serialize};
 
 use crate::environment::Environment;
-use crate::reading::Reading;
 
 pub use action::{FindingAction, FindingRisk};
 pub use cause::{

@@ -1,10 +1,11 @@
 //! Who writes and who waits: a trace added up.
 
+use flashlag_spec::TraceFileKind;
+use flashlag_spec::scenario::JournalMode;
 use flashlag_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
-use super::{TraceFileKind, TraceSource};
-use crate::scenario::JournalMode;
+use super::TraceSource;
 use crate::{LatencySummary, StoredHistogram};
 
 /// A trace added up by thread and file, by database and by layer. What the trace's source does not

@@ -10,6 +10,7 @@ mod stored;
 
 use std::collections::BTreeMap;
 
+use flashlag_spec::{TraceFileKind, TraceSourceKind};
 use flashlag_units::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -101,36 +102,6 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// The kinds of sources.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum TraceSourceKind {
-    /// Programs in the kernel on its tracepoints.
-    Ebpf,
-    /// The kernel's tracepoints, read as text.
-    Tracefs,
-    /// File events of fanotify and counters of /proc.
-    Fanotify,
-    /// Android's atrace, over a cable.
-    Atrace,
-    /// Text of `blkparse`.
-    Blkparse,
-    /// Text of ftrace or atrace from a file.
-    Ftrace,
-    /// A Perfetto trace.
-    Perfetto,
-    /// Text of `strace`.
-    Strace,
-    /// A list of an application's system calls.
-    SystemCalls,
-    /// A table of block requests.
-    BlockTable,
-    /// Not known.
-    #[default]
-    Unknown,
-}
-
 /// Where in the stack an event was seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -188,29 +159,6 @@ pub struct TraceFile {
     pub device: Option<u32>,
     /// The kind.
     pub kind: TraceFileKind,
-}
-
-/// The kinds of files, by name and content.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum TraceFileKind {
-    /// An SQLite database.
-    Database,
-    /// A rollback journal of SQLite.
-    Journal,
-    /// A write-ahead log of SQLite.
-    Wal,
-    /// The index of a write-ahead log, which is shared memory and never made durable.
-    WalIndex,
-    /// A directory.
-    Directory,
-    /// A pipe, a socket, a terminal or a device: not storage.
-    NotStorage,
-    /// Any other file.
-    #[default]
-    Other,
 }
 
 /// A block device.

@@ -1,9 +1,10 @@
 //! The two halves of a mixed test, against each other.
 
+use flashlag_spec::Operation;
+
 use super::figures::Figures;
 use crate::phase::Phase;
 use crate::run::Run;
-use crate::words::Operation;
 
 /// Both halves are there, of one time and one shape, and as many operations read as were to.
 pub(super) fn verify(run: &Run, figures: &mut Figures) {

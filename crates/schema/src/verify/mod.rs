@@ -10,12 +10,12 @@ mod text;
 
 use std::fmt;
 
+use flashlag_spec::scenario::{Scenario, Test};
 use flashlag_stats::Histogram;
 
 use crate::histogram::{LatencySummary, StoredHistogram};
 use crate::lag::Lag;
 use crate::run::{Run, SCHEMA, TargetKind};
-use crate::scenario::{Scenario, Test};
 use crate::seal::RunFileError;
 use crate::trust::Trust;
 use figures::Figures;

@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use flashlag_spec::Operation;
+use flashlag_spec::scenario::EngineKind;
 use flashlag_stats::{Histogram, Percentile};
 use flashlag_units::{Nanos, per_second};
 
@@ -11,9 +13,7 @@ use crate::histogram::{LatencySummary, StoredHistogram};
 use crate::lag::Lag;
 use crate::phase::Phase;
 use crate::run::TargetKind;
-use crate::scenario::EngineKind;
 use crate::stall::{CauseBasis, StallCause, StallRecord, WaitPart};
-use crate::words::Operation;
 
 /// The most stalls that a phase lists; it counts the rest.
 const STALLS_KEPT: u64 = 1000;

@@ -2,10 +2,7 @@
 //! anew: `FLASHLAG_UPDATE_DOCS=1 cargo test -p flashlag-schema --test it generated`.
 #![allow(clippy::unwrap_used)]
 
-use flashlag_schema::reference::{as_lines, profile_keys, scenario_keys};
-use flashlag_schema::{
-    PROFILE_KEYS, RUN_JSON_SCHEMA, SCENARIO_KEYS, run_json_schema, written_json_schema,
-};
+use flashlag_schema::{RUN_JSON_SCHEMA, run_json_schema, written_json_schema};
 
 fn in_step(name: &str, carried: &str, generated: &str) {
     if std::env::var_os("FLASHLAG_UPDATE_DOCS").is_some() {
@@ -28,12 +25,6 @@ fn the_json_schema_of_all_that_is_written_is_that_of_its_types() {
     let generated = serde_json::to_string_pretty(&written_json_schema()).unwrap();
     let carried = include_str!("../../generated/written.schema.json");
     in_step("written.schema.json", carried, &format!("{generated}\n"));
-}
-
-#[test]
-fn the_keys_that_the_program_lists_are_those_that_its_types_read() {
-    in_step("scenario-keys.txt", &SCENARIO_KEYS, &as_lines(&scenario_keys()));
-    in_step("profile-keys.txt", &PROFILE_KEYS, &as_lines(&profile_keys()));
 }
 
 #[test]

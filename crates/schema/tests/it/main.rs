@@ -3,11 +3,7 @@
 
 mod generated;
 mod json_schema;
-mod profiles;
-mod published_fio;
-mod reference;
 mod results_format;
-mod scenarios;
 mod verify;
 mod verify_bounds;
 mod verify_mixed;

@@ -2,7 +2,8 @@
 #![allow(clippy::unwrap_used)]
 
 use flashlag_schema::verify::{verify, verify_text};
-use flashlag_schema::{Lag, Reading, Run, Verdict};
+use flashlag_schema::{Lag, Run};
+use flashlag_spec::{Reading, Verdict};
 use flashlag_testing::small_run;
 use flashlag_units::{Bytes, Nanos};
 

@@ -2,7 +2,8 @@
 #![allow(clippy::unwrap_used)]
 
 use flashlag_schema::verify::verify;
-use flashlag_schema::{Reading, Run, StallCause, Think, Time};
+use flashlag_schema::{Run, StallCause, Think, Time};
+use flashlag_spec::Reading;
 use flashlag_units::Nanos;
 
 fn is_found(path: &str, change: impl FnOnce(&mut Run)) -> bool {

@@ -2,7 +2,8 @@
 #![allow(clippy::unwrap_used)]
 
 use flashlag_schema::verify::{Discrepancy, verify};
-use flashlag_schema::{Mixed, Operation, Phase, Run, State, TargetKind};
+use flashlag_schema::{Mixed, Phase, Run, TargetKind};
+use flashlag_spec::{Operation, State};
 use flashlag_stats::Histogram;
 use flashlag_testing::{bare_run, closed_loop_phase};
 use flashlag_units::{Bytes, Nanos};

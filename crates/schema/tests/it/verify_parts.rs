@@ -1,9 +1,9 @@
 //! Parts of a phase that only some have: a floor, a schedule's figures, stalls that fio counted.
 #![allow(clippy::unwrap_used)]
 
-use flashlag_schema::scenario::EngineKind;
 use flashlag_schema::verify::verify;
 use flashlag_schema::{Floor, LatencySummary, Run, StoredHistogram, TargetKind};
+use flashlag_spec::scenario::EngineKind;
 use flashlag_stats::Histogram;
 use flashlag_units::Nanos;
 

@@ -5,7 +5,8 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use flashlag_schema::{DeviceStats, FlashState, LatencySummary, Lateness, StoredHistogram};
+use flashlag_schema::{DeviceStats, LatencySummary, Lateness, StoredHistogram};
+use flashlag_spec::FlashState;
 use flashlag_units::Bytes;
 
 use super::core::Core;
@@ -16,7 +17,7 @@ use crate::control::{Answer, Command, CutMoment, Fault, FaultKind};
 use crate::error::CommandError;
 use crate::record::{Head, Recorder, SCHEMA};
 use crate::store::PRIVATE;
-use flashlag_schema::target::TimeScale;
+use flashlag_spec::target::TimeScale;
 
 impl ServedDevice {
     /// Runs a command of the control socket.

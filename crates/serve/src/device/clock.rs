@@ -1,7 +1,7 @@
 use flashlag_device::{Clock, MonotonicClock};
 use flashlag_units::Nanos;
 
-use flashlag_schema::target::TimeScale;
+use flashlag_spec::target::TimeScale;
 
 /// The device's own time: real time, scaled, that stands still while the power is off.
 #[derive(Clone, Copy, Debug)]

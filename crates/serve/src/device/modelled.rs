@@ -2,7 +2,7 @@ use std::io;
 
 use flashlag_flash::{Flash, FlashError, Timing, Undo};
 use flashlag_schema::CutReport;
-use flashlag_schema::profile::TrimKind;
+use flashlag_spec::profile::TrimKind;
 use flashlag_units::{Bytes, Nanos};
 
 use super::request::Work;

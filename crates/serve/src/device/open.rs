@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Condvar, Mutex};
 
 use flashlag_flash::Command;
-use flashlag_schema::profile::{Model, Profile};
+use flashlag_spec::profile::{Model, Profile};
 use flashlag_stats::Histogram;
 use flashlag_units::{Bytes, Nanos};
 use rustix::fs::{CWD, Mode, OFlags, openat};

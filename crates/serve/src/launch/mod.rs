@@ -14,7 +14,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use flashlag_device::{Clock, MonotonicClock};
-use flashlag_schema::profile::Profile;
+use flashlag_spec::profile::Profile;
 use flashlag_units::Nanos;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};

@@ -3,7 +3,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use flashlag_flash::Flash;
-use flashlag_schema::profile::TrimKind;
+use flashlag_spec::profile::TrimKind;
 use flashlag_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use flashlag_flash::Flash;
-use flashlag_schema::profile::Model;
+use flashlag_spec::profile::Model;
 use flashlag_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};

@@ -18,7 +18,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use flashlag_flash::Flash;
-use flashlag_schema::profile::Model;
+use flashlag_spec::profile::Model;
 use flashlag_units::{Bytes, Nanos};
 use rustix::fs::{FlockOperation, flock};
 

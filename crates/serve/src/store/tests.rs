@@ -1,6 +1,6 @@
 use std::sync::OnceLock;
 
-use flashlag_schema::profile::Profile;
+use flashlag_spec::profile::Profile;
 use proptest::prelude::*;
 
 use super::*;

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::common::{BLOCK, block, read, settings};
-use flashlag_schema::FlashState;
 use flashlag_serve::{Answer, Command as ControlCommand, ServedDevice, Settings};
+use flashlag_spec::FlashState;
 
 /// Where a small filesystem is mounted, for the process that does the test.
 const PLACE: &str = "FLASHLAG_TEST_SMALL_DISK";

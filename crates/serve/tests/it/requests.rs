@@ -8,10 +8,10 @@ use std::time::Duration;
 use crate::common::{BLOCK, block, open, read, settings};
 use flashlag_flash::minimum_size;
 use flashlag_schema::DeviceStats;
-use flashlag_schema::profile::{Profile, names};
 use flashlag_serve::{
     Answer, Command, CutMoment, Fault, FaultKind, FaultOp, Refusal, ServedDevice, Settings,
 };
+use flashlag_spec::profile::{Profile, names};
 use flashlag_units::{Bytes, Nanos};
 use proptest::prelude::*;
 

@@ -184,9 +184,9 @@ fn nothing_of_a_hostile_run_file_becomes_markup_or_runs() {
     let mut run = sample::quick();
     run.label = Some(mark.to_owned());
     run.scenario.name = mark.to_owned();
-    run.environment.filesystem.kind = flashlag_schema::Reading::Value(mark.repeat(20_000));
-    run.environment.device.kind = flashlag_schema::Reading::Value(mark.to_owned());
-    run.environment.software.system = flashlag_schema::Reading::Value(mark.to_owned());
+    run.environment.filesystem.kind = flashlag_spec::Reading::Value(mark.repeat(20_000));
+    run.environment.device.kind = flashlag_spec::Reading::Value(mark.to_owned());
+    run.environment.software.system = flashlag_spec::Reading::Value(mark.to_owned());
     for phase in &mut run.phases {
         phase.name = mark.to_owned();
     }
@@ -292,9 +292,9 @@ fn runs_whose_saves_differ_in_kind_are_rows_of_their_own() {
     for (index, (name, options, layers)) in set_ups.into_iter().enumerate() {
         let mut run = sample::quick();
         let filesystem = &mut run.environment.filesystem;
-        filesystem.kind = flashlag_schema::Reading::Value("f2fs".to_owned());
+        filesystem.kind = flashlag_spec::Reading::Value("f2fs".to_owned());
         let options = options.iter().map(|option| (*option).to_owned());
-        filesystem.options = flashlag_schema::Reading::Value(options.collect());
+        filesystem.options = flashlag_spec::Reading::Value(options.collect());
         filesystem.layers = layers.iter().map(|layer| (*layer).to_owned()).collect();
         run.phases.iter_mut().for_each(|phase| phase.began_ns.0 += index as u64);
         run.seal();

@@ -1,7 +1,7 @@
 //! The changes of a save: rows chosen, bound and executed.
 
 use flashlag_device::WaitMeter;
-use flashlag_schema::scenario::Statement;
+use flashlag_spec::scenario::Statement;
 
 use super::Phase;
 use crate::error::SqliteError;

@@ -4,7 +4,7 @@ mod tests;
 use std::path::{Path, PathBuf};
 
 use flashlag_device::{Clock, DeviceError};
-use flashlag_schema::Reading;
+use flashlag_spec::Reading;
 use flashlag_stats::Waited;
 use flashlag_units::Nanos;
 use rusqlite::OpenFlags;

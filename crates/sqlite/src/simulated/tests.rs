@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use flashlag_device::NoWaitMeter;
-use flashlag_schema::scenario::{
+use flashlag_spec::scenario::{
     Arrivals, JournalMode, Save, Schedule, Statement, SyncCall, Synchronous,
 };
 use flashlag_stats::Percentile;

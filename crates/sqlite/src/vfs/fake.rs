@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use flashlag_device::{Clock, DeviceError, VirtualClock};
-use flashlag_schema::scenario::SyncCall;
+use flashlag_spec::scenario::SyncCall;
 use flashlag_units::Nanos;
 use rustix::io::Errno;
 

@@ -1,7 +1,7 @@
 use std::fmt;
 
 use flashlag_device::{Clock, DeviceError};
-use flashlag_schema::scenario::SyncCall;
+use flashlag_spec::scenario::SyncCall;
 use flashlag_stats::Waited;
 use flashlag_units::Nanos;
 

@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use flashlag_device::DeviceError;
-use flashlag_schema::scenario::SyncCall;
+use flashlag_spec::scenario::SyncCall;
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::SeedableRng;
 use rsqlite_vfs::{SystemErrorCode, VfsError, VfsErrorCode, VfsResult};

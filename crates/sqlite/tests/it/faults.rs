@@ -16,7 +16,7 @@ use std::sync::atomic::AtomicBool;
 use crate::common::{JOURNALS, job, save};
 use faulty::FaultyMount;
 use flashlag_device::{DeviceError, NoWaitMeter};
-use flashlag_schema::scenario::{JournalMode, Save, Statement};
+use flashlag_spec::scenario::{JournalMode, Save, Statement};
 use flashlag_sqlite::{SaveWatch, SavesOutcome, SqliteError, run};
 use flashlag_stats::Recorder;
 use flashlag_units::{Bytes, Nanos};

@@ -1,7 +1,7 @@
 //! Saves that made a file larger are counted apart from saves in place.
 
 use crate::common::{done, in_memory, job, save};
-use flashlag_schema::scenario::{JournalMode, Statement};
+use flashlag_spec::scenario::{JournalMode, Statement};
 
 /// How many of 300 saves grew a file.
 fn grown(statement: Statement, journal: JournalMode) -> u64 {

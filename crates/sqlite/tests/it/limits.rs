@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use crate::common::{in_memory, job, save};
 use flashlag_device::NoWaitMeter;
-use flashlag_schema::scenario::{JournalMode, Save, Statement};
+use flashlag_spec::scenario::{JournalMode, Save, Statement};
 use flashlag_sqlite::{PreparedSaves, SaveWatch};
 use flashlag_units::{Bytes, Text};
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::common::{
     JOURNALS, LEVELS, STATEMENTS, count_rows, done, in_memory, is_sound, job, open, rows, save,
 };
-use flashlag_schema::scenario::{JournalMode, Statement};
+use flashlag_spec::scenario::{JournalMode, Statement};
 use flashlag_units::Bytes;
 
 const ROWS: u64 = 40;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::common::{count_rows, done, is_sound, job, open, save};
 use flashlag_device::NoWaitMeter;
 use flashlag_engine::ThreadWaitMeter;
-use flashlag_schema::scenario::{Arrivals, JournalMode, Save, Schedule, Statement};
+use flashlag_spec::scenario::{Arrivals, JournalMode, Save, Schedule, Statement};
 use flashlag_sqlite::{SaveWatch, run};
 use flashlag_stats::live::Live;
 use flashlag_stats::{Percentile, Recorder};

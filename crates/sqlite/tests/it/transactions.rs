@@ -1,7 +1,7 @@
 //! Several statements in one transaction, think times and fsync, in a real directory.
 
 use crate::common::{JOURNALS, STATEMENTS, count_rows, done, in_memory, is_sound, job, open, save};
-use flashlag_schema::scenario::{JournalMode, Save, Statement, SyncCall};
+use flashlag_spec::scenario::{JournalMode, Save, Statement, SyncCall};
 use flashlag_units::{Bytes, Nanos, Text};
 
 #[test]

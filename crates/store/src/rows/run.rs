@@ -1,5 +1,6 @@
 use flashlag_explain::LagVerdict;
-use flashlag_schema::{Reading, Run, RunStatus, TargetKind, Verdict};
+use flashlag_schema::{Run, RunStatus, TargetKind};
+use flashlag_spec::{Reading, Verdict};
 use flashlag_views::device_name;
 
 use super::state::{age, found_filled_percent, kind};

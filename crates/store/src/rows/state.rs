@@ -1,7 +1,8 @@
 //! Age and fill of a device, as far as a run file says.
 
-use flashlag_schema::profile::StorageKind;
-use flashlag_schema::{Phase, Run, State, TargetKind};
+use flashlag_schema::{Phase, Run, TargetKind};
+use flashlag_spec::State;
+use flashlag_spec::profile::StorageKind;
 use flashlag_units::ratio;
 
 /// The age of the device: `new` of a virtual one, or what was asked of it (`aged:12mo`, `full`); of a
@@ -57,8 +58,8 @@ mod tests {
     #[test]
     fn a_phase_after_a_fill_is_as_full_as_the_fill_left_it_and_others_as_found() {
         let mut run = sample::lifecycle();
-        run.environment.filesystem.total_bytes = flashlag_schema::Reading::Value(Bytes(1000));
-        run.environment.filesystem.free_bytes = flashlag_schema::Reading::Value(Bytes(750));
+        run.environment.filesystem.total_bytes = flashlag_spec::Reading::Value(Bytes(1000));
+        run.environment.filesystem.free_bytes = flashlag_spec::Reading::Value(Bytes(750));
         run.options.leave_bytes = Bytes(50);
         for phase in &run.phases {
             let wanted = if phase.state == State::Filled { 95.0 } else { 25.0 };
@@ -69,11 +70,11 @@ mod tests {
     #[test]
     fn every_profile_names_its_kind_of_storage_and_its_description_names_no_other() {
         let named = [("eMMC", "emmc"), ("UFS", "ufs"), ("SD", "sd"), ("NVMe", "nvme")];
-        for name in flashlag_schema::profile::names() {
-            let text = flashlag_schema::profile::builtin_profile(name).unwrap();
-            let profile = flashlag_schema::profile::Profile::parse(text).unwrap();
+        for name in flashlag_spec::profile::names() {
+            let text = flashlag_spec::profile::builtin_profile(name).unwrap();
+            let profile = flashlag_spec::profile::Profile::parse(text).unwrap();
             let mut run = sample::quick();
-            run.environment.device.kind = flashlag_schema::Reading::Value("simulated".to_owned());
+            run.environment.device.kind = flashlag_spec::Reading::Value("simulated".to_owned());
             run.target.profile = Some(flashlag_schema::ProfileRecord {
                 name: name.to_owned(),
                 about: profile.about.clone(),
@@ -93,7 +94,7 @@ mod tests {
         let mut run = sample::quick();
         run.target.kind = TargetKind::Path;
         assert_eq!(age(&run).as_deref(), Some("up to 40% of life used"));
-        run.environment.device.life = flashlag_schema::Reading::unavailable("not reported");
+        run.environment.device.life = flashlag_spec::Reading::unavailable("not reported");
         assert_eq!(age(&run), None);
         run.target.kind = TargetKind::Simulated;
         assert_eq!(age(&run).as_deref(), Some("new"));

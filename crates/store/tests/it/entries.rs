@@ -131,11 +131,11 @@ fn a_row_holds_nothing_that_share_would_remove_and_no_long_text() {
         run.target.kind = flashlag_schema::TargetKind::Path;
         run.target.name = secret.to_owned();
         run.target.directory = Some(secret.to_owned());
-        run.environment.filesystem.mount_point = flashlag_schema::Reading::Value(secret.to_owned());
-        run.environment.software.machine = flashlag_schema::Reading::unavailable("none");
-        run.environment.device.model = flashlag_schema::Reading::unavailable("none");
+        run.environment.filesystem.mount_point = flashlag_spec::Reading::Value(secret.to_owned());
+        run.environment.software.machine = flashlag_spec::Reading::unavailable("none");
+        run.environment.device.model = flashlag_spec::Reading::unavailable("none");
         run.trust.checks[0].detail = format!("{secret} was read");
-        run.environment.software.system = flashlag_schema::Reading::Value("x".repeat(1_000_000));
+        run.environment.software.system = flashlag_spec::Reading::Value("x".repeat(1_000_000));
     });
     put(folder.path(), "a.json", &run);
     let entries = read_folder(folder.path()).unwrap();
@@ -150,7 +150,7 @@ fn two_seeds_of_a_simulation_are_repeats_and_the_same_seed_twice_is_a_copy() {
     let folder = tempfile::tempdir().unwrap();
     let simulated = |seed: u64| {
         crate::common::changed(sample::quick(), |run| {
-            let text = flashlag_schema::profile::builtin_profile("nexus7-2012").unwrap();
+            let text = flashlag_spec::profile::builtin_profile("nexus7-2012").unwrap();
             run.target.kind = flashlag_schema::TargetKind::Simulated;
             run.target.name = "sim:nexus7-2012".to_owned();
             run.target.directory = None;

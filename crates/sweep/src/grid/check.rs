@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt::Display;
 
 use flashlag_runner::{BUILTINS, builtin};
-use flashlag_schema::profile::{Profile, builtin_profile};
-use flashlag_schema::scenario::{Scenario, Step};
-use flashlag_schema::target::{Age, FilesystemKind, Kind, MountSpec, TargetError};
+use flashlag_spec::profile::{Profile, builtin_profile};
+use flashlag_spec::scenario::{Scenario, Step};
+use flashlag_spec::target::{Age, FilesystemKind, Kind, MountSpec, TargetError};
 use flashlag_units::{Bytes, did_you_mean};
 
 use super::Texts;

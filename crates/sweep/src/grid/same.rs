@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use flashlag_schema::profile::Profile;
-use flashlag_schema::target::{Kind, MountSpec};
+use flashlag_spec::profile::Profile;
+use flashlag_spec::target::{Kind, MountSpec};
 use flashlag_units::{Bytes, Nanos};
 
 use super::Texts;

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use flashlag_schema::profile::Profile;
+use flashlag_spec::profile::Profile;
 use proptest::prelude::*;
 
 use super::*;
@@ -131,7 +131,7 @@ fn a_value_that_is_spelled_two_ways_is_refused_with_both_spellings() {
         let error = error_of(&format!("profile = \"nexus7-2012\"\n{lines}"));
         assert!(error.contains(says) && error.contains("leave one of them out"), "{lines}{error}");
     }
-    let profile = flashlag_schema::profile::builtin_profile("nexus7-2012").unwrap();
+    let profile = flashlag_spec::profile::builtin_profile("nexus7-2012").unwrap();
     let own = Profile::parse(profile).unwrap().model().unwrap().map.capacity.0.0;
     let error = error_of(&format!("profile = \"nexus7-2012\"\nsize = [\"\", \"{own}B\"]\n"));
     assert!(error.contains("\"\" (the default) and"), "{error}");

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use flashlag_runner::{Event, Observer, Request, Target};
-use flashlag_schema::scenario::Scenario;
 use flashlag_schema::{Run, StoredHistogram};
+use flashlag_spec::scenario::Scenario;
 use flashlag_stats::{Histogram, Percentile};
 use flashlag_sweep::{Finished, Grid, Sweep, SweepOptions, run};
 use flashlag_units::Nanos;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use flashlag_predict::fit::{ConfoundedGroup, Fit, FitParameter, Identifiability, Residual};
-use flashlag_schema::State;
-use flashlag_schema::profile::FittedFrom;
+use flashlag_spec::State;
+use flashlag_spec::profile::FittedFrom;
 
 use super::{NONE, figures, item, list, number, page, row, warnings};
 use crate::line::Page;

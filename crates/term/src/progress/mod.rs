@@ -18,7 +18,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use flashlag_schema::Phase;
-use flashlag_schema::scenario::Scenario;
+use flashlag_spec::scenario::Scenario;
 use flashlag_stats::live::Live;
 use flashlag_units::{Bytes, Nanos};
 use indicatif::ProgressDrawTarget;

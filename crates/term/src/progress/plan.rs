@@ -1,4 +1,4 @@
-use flashlag_schema::scenario::{IoOperation, Scenario, Step, Test};
+use flashlag_spec::scenario::{IoOperation, Scenario, Step, Test};
 use flashlag_units::Bytes;
 use flashlag_views::{SaveKind, save_label, test_title};
 
@@ -58,7 +58,7 @@ impl Plan {
                 Step::Measure { tests, state, repeat } => {
                     for run in 1..=*repeat {
                         let group = match state {
-                            flashlag_schema::State::New => "new".to_owned(),
+                            flashlag_spec::State::New => "new".to_owned(),
                             state => format!("{} {run}", state.name()),
                         };
                         phases.extend(tests.iter().map(|test| (group.clone(), test.clone())));

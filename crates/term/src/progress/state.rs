@@ -1,7 +1,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use flashlag_schema::{Operation, Phase};
+use flashlag_schema::Phase;
+use flashlag_spec::Operation;
 use flashlag_stats::live::{Live, Snapshot};
 use flashlag_units::{Bytes, Nanos, ratio};
 use flashlag_views::{FillLevel, fill_levels};

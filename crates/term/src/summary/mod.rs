@@ -10,7 +10,8 @@ mod stages;
 mod trust;
 mod why;
 
-use flashlag_schema::{Operation, Run};
+use flashlag_schema::Run;
+use flashlag_spec::Operation;
 use flashlag_units::sanitize;
 use flashlag_views::kind_name;
 use flashlag_views::{Headline, StripGroup, StripRow, device_name, headline, strip};

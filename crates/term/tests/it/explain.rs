@@ -86,7 +86,8 @@ fn each_captured_machine_gets_its_own_advice_and_no_other() {
 
 #[test]
 fn a_good_run_on_a_good_laptop_has_nothing_to_change() {
-    use flashlag_schema::{Operation, Phase, State};
+    use flashlag_schema::Phase;
+    use flashlag_spec::{Operation, State};
     let phase = |name: &str, operation, us: u64| -> Phase {
         let mut waits = flashlag_stats::Histogram::new();
         (0..2_000).for_each(|n| waits.record(flashlag_units::Nanos::from_micros(us + n % 7)));

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use flashlag_schema::scenario::Scenario;
+use flashlag_spec::scenario::Scenario;
 use flashlag_stats::live::Live;
 use flashlag_stats::{OpTimes, Recorder, RecorderConfig};
 use flashlag_term::{Progress, Style};

@@ -1,7 +1,8 @@
 //! Overloaded rows of comparisons on a terminal, and the table of repeats at each width.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-use flashlag_schema::{CheckStatus, Reading, Run};
+use flashlag_schema::{CheckStatus, Run};
+use flashlag_spec::Reading;
 use flashlag_term::Style;
 use flashlag_testing::sample;
 use flashlag_views::{CompareOptions, Comparison, compare, repeats};

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use flashlag_schema::Run;
-use flashlag_schema::scenario::Scenario;
+use flashlag_spec::scenario::Scenario;
 use flashlag_term::Style;
 use flashlag_testing::sample;
 use flashlag_views::{CompareOptions, compare};
@@ -103,7 +103,7 @@ fn files_are_named_last() {
 fn a_comparison_says_how_sure_each_difference_is() {
     let (mut faster, slower) = (sample::quick(), sample::lifecycle());
     let options = CompareOptions { force: true, ..CompareOptions::default() };
-    faster.environment.software.machine = flashlag_schema::Reading::Value("Phone P".to_owned());
+    faster.environment.software.machine = flashlag_spec::Reading::Value("Phone P".to_owned());
     let comparison = compare(&[faster, slower], &options).unwrap();
     for width in [60, 80, 120] {
         let text = flashlag_term::comparison(&comparison, Style::PLAIN.with_width(width));
@@ -114,7 +114,7 @@ fn a_comparison_says_how_sure_each_difference_is() {
 #[test]
 fn a_comparison_in_full_has_each_side_of_each_difference_and_its_verdict_is_its_sentences() {
     let mut runs = [sample::quick(), sample::lifecycle()];
-    runs[1].environment.filesystem.kind = flashlag_schema::Reading::Value("xfs".to_owned());
+    runs[1].environment.filesystem.kind = flashlag_spec::Reading::Value("xfs".to_owned());
     let options = CompareOptions { force: true, ..CompareOptions::default() };
     let found = flashlag_views::compare(&runs, &options).unwrap();
     let style = Style::PLAIN.with_width(120);

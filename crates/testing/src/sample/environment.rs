@@ -1,7 +1,7 @@
 use flashlag_schema::{
-    Cpu, Device, DeviceLife, Encryption, Environment, Filesystem, PressureStall, Queue, Reading,
-    Software,
+    Cpu, Device, DeviceLife, Encryption, Environment, Filesystem, PressureStall, Queue, Software,
 };
+use flashlag_spec::Reading;
 use flashlag_units::{Bytes, Nanos};
 
 fn text(value: &str) -> Reading<String> {

@@ -1,4 +1,5 @@
-use flashlag_schema::{CheckId, CheckStatus, Environment, Operation, Run, State};
+use flashlag_schema::{CheckId, CheckStatus, Environment, Run};
+use flashlag_spec::{Operation, State};
 use flashlag_units::{Bytes, Nanos};
 
 use super::draw::Part;

@@ -1,8 +1,9 @@
-use flashlag_schema::scenario::{Durability, EngineKind};
 use flashlag_schema::{
-    Growth, GrowthPart, IntervalRecord, Lag, LatencySummary, Ledger, Operation, Phase, Reading,
-    StallRecord, State, StoredHistogram, Time, WaitRecord,
+    Growth, GrowthPart, IntervalRecord, Lag, LatencySummary, Ledger, Phase, StallRecord,
+    StoredHistogram, Time, WaitRecord,
 };
+use flashlag_spec::scenario::{Durability, EngineKind};
+use flashlag_spec::{Operation, Reading, State};
 use flashlag_stats::{Histogram, OpTimes, PhaseRecord, Recorder, RecorderConfig, WaitSplit};
 use flashlag_units::{Bytes, Nanos, per_second};
 

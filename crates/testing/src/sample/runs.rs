@@ -1,9 +1,10 @@
-use flashlag_schema::scenario::Scenario;
 use flashlag_schema::{
     Change, ChangeKind, Check, CheckId, CheckStatus, Environment, Integrity, IntervalRecord, Lag,
-    Operation, Options, Phase, Program, Reading, Run, RunStatus, SCHEMA, ScenarioRecord, Skipped,
-    State, Target, TargetKind, Trust, Wear,
+    Options, Phase, Program, Run, RunStatus, SCHEMA, ScenarioRecord, Skipped, Target, TargetKind,
+    Trust, Wear,
 };
+use flashlag_spec::scenario::Scenario;
+use flashlag_spec::{Operation, Reading, State};
 use flashlag_units::{Bytes, Nanos, per_second};
 
 use super::draw::Part;

@@ -1,9 +1,7 @@
 //! What every importer of a file has in common: the trace that is made, and what was left out of it.
 
-use flashlag_schema::trace::{
-    Trace, TraceAction, TraceFile, TraceFileKind, TraceLayer, TraceSource, TraceSourceKind,
-    TraceTask,
-};
+use flashlag_schema::trace::{Trace, TraceAction, TraceFile, TraceLayer, TraceSource, TraceTask};
+use flashlag_spec::{TraceFileKind, TraceSourceKind};
 use flashlag_units::{Nanos, count};
 
 use crate::Builder;

@@ -18,7 +18,8 @@ mod text;
 
 use std::io::{BufRead, BufReader, Read};
 
-use flashlag_schema::trace::{Trace, TraceSourceKind};
+use flashlag_schema::trace::Trace;
+use flashlag_spec::TraceSourceKind;
 use flate2::bufread::{MultiGzDecoder, ZlibDecoder};
 
 use crate::bounds::MOST_EVENTS;

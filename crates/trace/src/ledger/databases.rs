@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use flashlag_schema::scenario::JournalMode;
 use flashlag_schema::trace::{
     BlockOperation, Trace, TraceAction, TraceDatabase, TraceWrites, TraceWrittenKind,
 };
+use flashlag_spec::scenario::JournalMode;
 use flashlag_units::{Bytes, Nanos, per_second};
 
 use super::stack::Stack;

@@ -1,9 +1,9 @@
 //! What an event is to the ledger: the kind of what it writes, and names for people.
 
 use flashlag_schema::trace::{
-    BlockFlags, BlockOperation, Trace, TraceAction, TraceFileKind, TraceLayer, TraceTask,
-    TraceWrittenKind,
+    BlockFlags, BlockOperation, Trace, TraceAction, TraceLayer, TraceTask, TraceWrittenKind,
 };
+use flashlag_spec::TraceFileKind;
 
 /// The layers that have events, or that the source says it records.
 #[derive(Clone, Copy, Debug, Default)]

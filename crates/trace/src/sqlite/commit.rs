@@ -1,7 +1,7 @@
 //! What one transaction did, and all of one database.
 
-use flashlag_schema::scenario::JournalMode;
 use flashlag_schema::trace::TraceEvent;
+use flashlag_spec::scenario::JournalMode;
 use flashlag_units::Nanos;
 
 /// A transaction that was committed.

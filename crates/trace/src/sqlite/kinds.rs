@@ -2,7 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use flashlag_schema::trace::{Trace, TraceAction, TraceFileKind};
+use flashlag_schema::trace::{Trace, TraceAction};
+use flashlag_spec::TraceFileKind;
 use flashlag_units::Bytes;
 
 use super::names::{database_of, kind_of};

@@ -1,6 +1,6 @@
 //! Kinds of files by their names.
 
-use flashlag_schema::trace::TraceFileKind;
+use flashlag_spec::TraceFileKind;
 
 /// Suffixes that SQLite adds to a database's path.
 const ADDED: [(&str, TraceFileKind); 3] = [

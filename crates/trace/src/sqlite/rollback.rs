@@ -1,6 +1,6 @@
 //! Transactions with a rollback journal.
 
-use flashlag_schema::scenario::JournalMode;
+use flashlag_spec::scenario::JournalMode;
 
 use super::commit::{Commit, Database, Happening};
 

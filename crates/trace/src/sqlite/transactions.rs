@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
-use flashlag_schema::scenario::JournalMode;
-use flashlag_schema::trace::{Trace, TraceAction, TraceEvent, TraceFileKind};
+use flashlag_schema::trace::{Trace, TraceAction, TraceEvent};
+use flashlag_spec::TraceFileKind;
+use flashlag_spec::scenario::JournalMode;
 
 use super::commit::{Database, Happening};
 use super::names::database_of;

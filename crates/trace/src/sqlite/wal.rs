@@ -1,6 +1,6 @@
 //! Transactions in a write-ahead log.
 
-use flashlag_schema::scenario::JournalMode;
+use flashlag_spec::scenario::JournalMode;
 
 use super::commit::{Commit, Database, Happening};
 

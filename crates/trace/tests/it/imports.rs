@@ -4,8 +4,9 @@
 
 use std::path::PathBuf;
 
-use flashlag_schema::scenario::JournalMode;
-use flashlag_schema::trace::{BlockOperation, Trace, TraceAction, TraceFileKind};
+use flashlag_schema::trace::{BlockOperation, Trace, TraceAction};
+use flashlag_spec::TraceFileKind;
+use flashlag_spec::scenario::JournalMode;
 use flashlag_trace::{
     ImportError, ImportOptions, InputFormat, add_up, import, import_by, read_trace, write_trace,
 };

@@ -2,9 +2,10 @@
 #![allow(clippy::unwrap_used, reason = "a test that can't go on fails")]
 
 use flashlag_schema::trace::{
-    BlockFlags, BlockOperation, Trace, TraceAction, TraceFile, TraceFileKind, TraceLayer,
-    TraceSource, TraceStalled, TraceTask, TraceWrites,
+    BlockFlags, BlockOperation, Trace, TraceAction, TraceFile, TraceLayer, TraceSource,
+    TraceStalled, TraceTask, TraceWrites,
 };
+use flashlag_spec::TraceFileKind;
 use flashlag_trace::{Builder, add_up, import, write_trace};
 use flashlag_units::{Bytes, Nanos};
 use proptest::prelude::*;

@@ -7,11 +7,11 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use flashlag_schema::scenario::JournalMode;
 use flashlag_schema::trace::{
-    Trace, TraceAction, TraceDatabase, TraceFileKind, TraceLayer, TraceLedger, TraceWriter,
-    TraceWrittenKind,
+    Trace, TraceAction, TraceDatabase, TraceLayer, TraceLedger, TraceWriter, TraceWrittenKind,
 };
+use flashlag_spec::TraceFileKind;
+use flashlag_spec::scenario::JournalMode;
 use flashlag_trace::{InputFormat, add_up, import};
 
 /// The small trace of a form, and the public one where it is.

@@ -1,13 +1,12 @@
 //! The table of a trace and its replay recognize the same SQLite transactions.
 #![allow(clippy::unwrap_used, reason = "a test that can't go on fails")]
 
-use flashlag_schema::scenario::{Replay, Scenario, Test};
-use flashlag_schema::trace::{
-    Trace, TraceAction, TraceFile, TraceFileKind, TraceSource, TraceTask,
-};
+use flashlag_schema::trace::{Trace, TraceAction, TraceFile, TraceSource, TraceTask};
+use flashlag_spec::TraceFileKind;
+use flashlag_spec::scenario::{Replay, Scenario, Test};
+use flashlag_trace::replay_stream;
 use flashlag_trace::{Builder, add_up};
 use flashlag_units::{Bytes, Nanos};
-use flashlag_workload::replay_stream;
 use proptest::prelude::*;
 
 const DATABASE: u32 = 0;

@@ -1,6 +1,7 @@
 //! What else differs between the subjects, and which checks do not pass on all.
 
-use flashlag_schema::{Check, CheckId, CheckStatus, Reading, Run};
+use flashlag_schema::{Check, CheckId, CheckStatus, Run};
+use flashlag_spec::Reading;
 use flashlag_units::Bytes;
 
 use super::{CheckDifference, Difference, Subject};

@@ -1,6 +1,6 @@
 //! The first line: which side is faster, and the ratio.
 
-use flashlag_schema::State;
+use flashlag_spec::State;
 
 use super::ratios::is_usable;
 use super::words::main_row;

@@ -13,7 +13,8 @@ mod subjects;
 mod words;
 
 use flashlag_explain::Figures;
-use flashlag_schema::{CheckStatus, Operation, Run, State};
+use flashlag_schema::{CheckStatus, Run};
+use flashlag_spec::{Operation, State};
 use thiserror::Error;
 
 use crate::overload::Overloads;

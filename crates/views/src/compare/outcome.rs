@@ -1,7 +1,8 @@
 //! What one side is like, by the test that its run's headline decides by.
 
 use flashlag_explain::LagVerdict;
-use flashlag_schema::{Run, State};
+use flashlag_schema::Run;
+use flashlag_spec::State;
 
 use super::{CompareRow, Subject};
 use crate::headline::{Deciding, DecidingVerdict, TestVerdict};

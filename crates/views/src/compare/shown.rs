@@ -1,6 +1,6 @@
 //! The text of a side of a row, the same in every view.
 
-use flashlag_schema::Operation;
+use flashlag_spec::Operation;
 
 use super::{CompareRow, CompareSide};
 use crate::format;

@@ -1,6 +1,7 @@
 //! Grouping runs into subjects, and the subjects' names.
 
-use flashlag_schema::{Environment, Reading, Run, RunStatus};
+use flashlag_schema::{Environment, Run, RunStatus};
+use flashlag_spec::Reading;
 
 use super::{CompareError, CompareOptions, Group, Subject};
 use crate::format;

@@ -1,7 +1,8 @@
 //! The leading sentences of a comparison.
 
 use flashlag_explain::LagVerdict;
-use flashlag_schema::{Run, State};
+use flashlag_schema::Run;
+use flashlag_spec::State;
 use flashlag_units::Nanos;
 
 use super::outcome::{Outcome, STAGES, deciding, rows_of, verdict};

@@ -11,7 +11,8 @@ mod metric;
 use std::fmt;
 use std::str::FromStr;
 
-use flashlag_schema::{Phase, Run, State};
+use flashlag_schema::{Phase, Run};
+use flashlag_spec::State;
 use flashlag_units::did_you_mean;
 use thiserror::Error;
 

@@ -1,5 +1,6 @@
 use flashlag_explain::{LagVerdict, Subjects};
-use flashlag_schema::{Run, State};
+use flashlag_schema::Run;
+use flashlag_spec::State;
 
 use crate::worst::worst;
 

@@ -7,8 +7,8 @@ mod words;
 mod worse;
 
 use flashlag_explain::{Figures, LagVerdict, Subjects, cpu_cause, failed_for, verdict};
-use flashlag_schema::replay::ReplayLevel;
 use flashlag_schema::{CheckCause, CheckId, LayerKind, Phase, Run, RunStatus};
+use flashlag_spec::replay::ReplayLevel;
 
 use crate::doubt::failures_of;
 use crate::format::{self, capitalized, decapitalized, sentence_of};

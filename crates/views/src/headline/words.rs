@@ -1,6 +1,7 @@
 use flashlag_explain::{FREEZE, Figures, LagVerdict, NOTICED, SaveKind, Subjects, is_overloaded};
-use flashlag_schema::scenario::JournalMode;
-use flashlag_schema::{Operation, Phase, Run, State};
+use flashlag_schema::{Phase, Run};
+use flashlag_spec::scenario::JournalMode;
+use flashlag_spec::{Operation, State};
 
 use crate::doubt::failures_of;
 use crate::format::{self, capitalized};

@@ -2,7 +2,8 @@
 //! sentence names it and its circumstances, so that no mild word stands over a row that is worse.
 
 use flashlag_explain::{LagVerdict, Plan, SaveKind, severest, verdict};
-use flashlag_schema::{Operation, Phase, Run};
+use flashlag_schema::{Phase, Run};
+use flashlag_spec::Operation;
 
 use super::words;
 use crate::format::decapitalized;

@@ -1,7 +1,7 @@
 //! The heading of a list of findings: how many, and whether there is nothing to change.
 
 use flashlag_explain::Calm;
-use flashlag_schema::Operation;
+use flashlag_spec::Operation;
 
 use crate::format;
 

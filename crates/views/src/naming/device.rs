@@ -1,7 +1,8 @@
 //! What a device under test is called: a label, else a short name of the machine, the profile or
 //! the disk; and what distinguishes equal names.
 
-use flashlag_schema::{Environment, Reading, Run, TargetKind};
+use flashlag_schema::{Environment, Run, TargetKind};
+use flashlag_spec::Reading;
 
 use super::kind_name;
 use crate::format;
@@ -203,7 +204,7 @@ fn number(names: &mut [Name]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flashlag_schema::profile::Profile;
+    use flashlag_spec::profile::Profile;
 
     use flashlag_testing::sample;
 
@@ -246,8 +247,8 @@ mod tests {
 
     #[test]
     fn every_profile_of_the_program_has_a_name_of_at_most_32_characters() {
-        for name in flashlag_schema::profile::names() {
-            let text = flashlag_schema::profile::builtin_profile(name).expect("listed");
+        for name in flashlag_spec::profile::names() {
+            let text = flashlag_spec::profile::builtin_profile(name).expect("listed");
             let profile = Profile::parse(text).expect("a profile of ours");
             let named = device_name(&simulated(name, &profile.about));
             assert!(named.chars().count() <= LONGEST && !named.ends_with('.'), "{named}");

@@ -3,9 +3,10 @@
 mod device;
 
 use flashlag_explain::SaveKind;
-use flashlag_schema::replay::ReplayKind;
-use flashlag_schema::scenario::{JournalMode, SyncCall, Synchronous};
-use flashlag_schema::{Phase, Run, State, TargetKind};
+use flashlag_schema::{Phase, Run, TargetKind};
+use flashlag_spec::State;
+use flashlag_spec::replay::ReplayKind;
+use flashlag_spec::scenario::{JournalMode, SyncCall, Synchronous};
 
 use crate::format::decapitalized;
 
@@ -202,7 +203,7 @@ pub fn kind_name(kind: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use flashlag_schema::scenario::Statement;
+    use flashlag_spec::scenario::Statement;
 
     use super::*;
 

@@ -4,7 +4,8 @@ use flashlag_schema::counters::Throttle;
 use flashlag_schema::internals::{
     Databases, DeviceInternals, Ext4Journal, FilesystemInternals, MemoryState,
 };
-use flashlag_schema::{Environment, Limit, Limits, Reading};
+use flashlag_schema::{Environment, Limit, Limits};
+use flashlag_spec::Reading;
 use flashlag_units::Bytes;
 
 use crate::format;

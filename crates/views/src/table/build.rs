@@ -1,7 +1,8 @@
 //! The tables of a run.
 
 use flashlag_explain::Figures;
-use flashlag_schema::{Lag, Operation, Phase, Run};
+use flashlag_schema::{Lag, Phase, Run};
+use flashlag_spec::Operation;
 
 use super::{Cell, Column, LagLimit, Missing, Table, TableGroup, TableRow};
 use crate::doubt::failures_of;

@@ -164,7 +164,7 @@ mod tests {
         for group in &mut of_saves.groups {
             let is_save = |row: &TableRow| {
                 row.phase.is_some_and(|index| {
-                    run.phases[index].operation == flashlag_schema::Operation::Save
+                    run.phases[index].operation == flashlag_spec::Operation::Save
                 })
             };
             group.rows.retain(is_save);
@@ -224,7 +224,7 @@ mod tests {
         let run = sample::quick();
         let table = tests_table(&run, true);
         let save = table.rows().position(|row| {
-            run.phases[row.phase.unwrap()].operation == flashlag_schema::Operation::Save
+            run.phases[row.phase.unwrap()].operation == flashlag_spec::Operation::Save
         });
         let speed = cell(&table, save.unwrap(), Column::Speed);
         assert_eq!(speed, Cell::Missing(Missing::NotApplicable));

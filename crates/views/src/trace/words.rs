@@ -1,10 +1,10 @@
 //! Names and sentences of a trace.
 
-use flashlag_schema::scenario::JournalMode;
 use flashlag_schema::trace::{
-    TraceDeviceUse, TraceLayer, TraceLedger, TraceSourceKind, TraceStalled, TraceWriter,
-    TraceWrittenKind,
+    TraceDeviceUse, TraceLayer, TraceLedger, TraceStalled, TraceWriter, TraceWrittenKind,
 };
+use flashlag_spec::TraceSourceKind;
+use flashlag_spec::scenario::JournalMode;
 use flashlag_units::count;
 
 use crate::format::{list, plural};

@@ -2,9 +2,10 @@
 //! on the device, beside their own protocol only.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-use flashlag_schema::profile::{Profile, builtin_profile, builtin_protocol};
-use flashlag_schema::scenario::{Durability, Scenario};
-use flashlag_schema::{ProfileRecord, Reading, Run, TargetKind};
+use flashlag_schema::{ProfileRecord, Run, TargetKind};
+use flashlag_spec::Reading;
+use flashlag_spec::profile::{Profile, builtin_profile, builtin_protocol};
+use flashlag_spec::scenario::{Durability, Scenario};
 use flashlag_testing::sample;
 use flashlag_units::Bytes;
 use flashlag_views as explain;
@@ -115,7 +116,7 @@ fn a_full_device_is_not_placed_among_new_ones() {
         let state = run.phases[place.phase].state;
         for row in [place.slower, place.faster].into_iter().flatten() {
             let same = match state {
-                flashlag_schema::State::New => row.condition == "new",
+                flashlag_spec::State::New => row.condition == "new",
                 _ => row.condition.starts_with("filled"),
             };
             assert!(same || row.condition == "-", "{}: {}", place.title, row.condition);
@@ -183,7 +184,7 @@ fn a_model_is_held_against_rows_of_the_filesystem_they_were_measured_on() {
 
 #[test]
 fn the_filesystems_named_as_published_on_are_those_of_the_profiles_rows_and_never_the_runs_own() {
-    for name in flashlag_schema::profile::names() {
+    for name in flashlag_spec::profile::names() {
         let text = builtin_profile(name).unwrap();
         let checks = text.split("[[check]]").skip(1).map(|check| {
             let own = check.split("\n[").next().unwrap();

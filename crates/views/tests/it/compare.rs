@@ -77,7 +77,7 @@ fn the_same_options_give_the_same_intervals() {
 fn another_mount_option_makes_another_subject() {
     let mut after = short(SampleDevice::Tablet, 1);
     let options = vec!["rw".to_owned(), "discard".to_owned()];
-    after.environment.filesystem.options = flashlag_schema::Reading::Value(options);
+    after.environment.filesystem.options = flashlag_spec::Reading::Value(options);
     let runs = [short(SampleDevice::Tablet, 0), after];
     let found = compare(&runs, &CompareOptions::default()).unwrap();
     assert_eq!(found.subjects.len(), 2);
@@ -229,7 +229,7 @@ fn runs_of_a_device_as_it_is_are_smooth_and_told_apart_by_their_waits() {
     let quick = |machine: &str| {
         let mut run = sample::quick();
         run.phases.retain(|phase| phase.name == "rand_write_4k");
-        run.environment.software.machine = flashlag_schema::Reading::Value(machine.to_owned());
+        run.environment.software.machine = flashlag_spec::Reading::Value(machine.to_owned());
         run
     };
     let found = compare(&[quick("A"), quick("B")], &CompareOptions::default()).unwrap();
@@ -250,9 +250,9 @@ fn a_comparison_calls_nothing_smooth_whose_rows_lag_or_freeze() {
     let lags = sample::quick();
     let mut calm = sample::quick();
     calm.phases.retain(|phase| phase.name != "save_busy");
-    calm.environment.software.machine = flashlag_schema::Reading::Value("Calm".to_owned());
+    calm.environment.software.machine = flashlag_spec::Reading::Value("Calm".to_owned());
     let mut slow = calm.clone();
-    slow.environment.software.machine = flashlag_schema::Reading::Value("Slow".to_owned());
+    slow.environment.software.machine = flashlag_spec::Reading::Value("Slow".to_owned());
     // The default journal's saves of the lifecycle once full: most miss a frame.
     let full = sample::lifecycle();
     let bad = full.phases.iter().rfind(|p| p.name == "save_delete" && p.state.name() == "filled");
@@ -292,8 +292,8 @@ fn the_largest_difference_is_named_with_its_row_and_longer_than_which() {
 fn a_schedule_that_was_not_kept_has_no_ratio_and_no_median_is_quoted_of_it() {
     let (mut a, mut b) = (sample::quick(), sample::overloaded());
     b.scenario = a.scenario.clone();
-    a.environment.software.machine = flashlag_schema::Reading::Value("A".to_owned());
-    b.environment.software.machine = flashlag_schema::Reading::Value("B".to_owned());
+    a.environment.software.machine = flashlag_spec::Reading::Value("A".to_owned());
+    b.environment.software.machine = flashlag_spec::Reading::Value("B".to_owned());
     let busy = |run: &Run| run.phases.iter().find(|phase| !phase.closed_loop).unwrap().clone();
     let label = busy(&a).label();
     let phase = busy(&b);

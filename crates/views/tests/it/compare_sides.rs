@@ -1,7 +1,8 @@
 //! Comparisons: which rows decide, who is held against whom, what is left out, and what is refused.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-use flashlag_schema::{Check, CheckId, CheckStatus, Phase, Reading, Run, RunStatus};
+use flashlag_schema::{Check, CheckId, CheckStatus, Phase, Run, RunStatus};
+use flashlag_spec::Reading;
 use flashlag_testing::sample::{self, SampleDevice, lifecycle_on};
 use flashlag_views::{
     CompareError, CompareOptions, CompareRow, Comparison, Group, Ratio, RatioKind, compare, format,

@@ -1,7 +1,8 @@
 //! Thresholds: what is accepted, what is decided, and that nothing absent ever passes.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-use flashlag_schema::{Run, State};
+use flashlag_schema::Run;
+use flashlag_spec::State;
 use flashlag_testing::sample;
 use flashlag_views::{PhaseName, Threshold, ThresholdError};
 

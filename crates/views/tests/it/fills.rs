@@ -1,8 +1,9 @@
 //! What is said of a fill: from all of its levels, and from no more than its writes support.
 #![allow(clippy::unwrap_used, reason = "a test that can't go on fails")]
 
-use flashlag_schema::scenario::Durability;
-use flashlag_schema::{IntervalRecord, Operation, Phase, Run};
+use flashlag_schema::{IntervalRecord, Phase, Run};
+use flashlag_spec::Operation;
+use flashlag_spec::scenario::Durability;
 use flashlag_stats::{Histogram, Interval};
 use flashlag_units::{Bytes, Nanos};
 use flashlag_views as explain;
@@ -24,7 +25,7 @@ fn late(index: u64) -> Nanos {
 
 fn fill(durable: Durability, stretches: &[Stretch<'_>], flush: Option<Nanos>) -> Run {
     let mut run = flashlag_testing::sample::lifecycle();
-    run.environment.filesystem.total_bytes = flashlag_schema::Reading::Value(Bytes(TOTAL));
+    run.environment.filesystem.total_bytes = flashlag_spec::Reading::Value(Bytes(TOTAL));
     let mut phase = run.phases.iter().find(|phase| phase.name == "fill_rand_4k").unwrap().clone();
     let block = Bytes(if durable == Durability::None { 1 << 20 } else { 4096 });
     let (mut ends, mut whole) = (Nanos::ZERO, Histogram::new());

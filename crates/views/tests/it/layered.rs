@@ -3,6 +3,7 @@
 
 use flashlag_explain::findings;
 use flashlag_schema::*;
+use flashlag_spec::*;
 use flashlag_stats::Histogram;
 use flashlag_testing::{bare_run, closed_loop_phase};
 use flashlag_units::{Bytes, Nanos};
@@ -144,10 +145,10 @@ fn the_story_names_the_largest_cause_with_the_gain_of_the_list() {
     );
 }
 
-fn replayed() -> replay::Replayed {
-    replay::Replayed {
+fn replayed() -> Replayed {
+    Replayed {
         trace_sha256: String::new(),
-        source: trace::TraceSourceKind::Strace,
+        source: TraceSourceKind::Strace,
         level: replay::ReplayLevel::Calls,
         pace: replay::ReplayPace::Own,
         scheduled_ns: None,

@@ -2,11 +2,12 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 use std::collections::BTreeMap;
 
-use flashlag_schema::scenario::Durability;
 use flashlag_schema::{
-    Change, ChangeKind, Check, CheckId, CheckStatus, Environment, Operation, Phase, Reading, Run,
-    RunStatus, Skipped, State, StoredHistogram, Time, WaitRecord,
+    Change, ChangeKind, Check, CheckId, CheckStatus, Environment, Phase, Run, RunStatus, Skipped,
+    StoredHistogram, Time, WaitRecord,
 };
+use flashlag_spec::scenario::Durability;
+use flashlag_spec::{Operation, Reading, State};
 use flashlag_testing::sample;
 use flashlag_units::{Bytes, Nanos};
 use flashlag_views as explain;

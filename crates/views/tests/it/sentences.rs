@@ -2,9 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use flashlag_schema::{
-    Change, ChangeKind, Check, CheckId, CheckStatus, Operation, Run, RunStatus, State, TargetKind,
-    Trust, Verdict,
+    Change, ChangeKind, Check, CheckId, CheckStatus, Run, RunStatus, TargetKind, Trust,
 };
+use flashlag_spec::{Operation, State, Verdict};
 use flashlag_testing::sample::{self, SampleKind};
 use flashlag_units::{Bytes, Nanos};
 use flashlag_views as explain;
@@ -258,7 +258,7 @@ fn the_parts_of_a_wait_add_up() {
 fn a_fill_by_few_large_writes_still_has_levels() {
     let mut run = sample::lifecycle();
     let fill = run.phases.iter_mut().find(|phase| phase.name == "fill_rand_4k").unwrap();
-    fill.durable = flashlag_schema::scenario::Durability::None;
+    fill.durable = flashlag_spec::scenario::Durability::None;
     fill.ops = 300;
     let curves = explain::fill_curves(&run);
     assert!(curves[0].levels.len() >= 6);

@@ -1,7 +1,8 @@
 //! Durable writes of other sizes stand beside the reviewers' table, not in it.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use flashlag_schema::{Phase, Run, State};
+use flashlag_schema::{Phase, Run};
+use flashlag_spec::State;
 use flashlag_testing::sample;
 use flashlag_units::Bytes;
 use flashlag_views::{lifecycle, sizes};

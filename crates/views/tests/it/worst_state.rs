@@ -3,7 +3,8 @@
 
 use std::sync::OnceLock;
 
-use flashlag_schema::{CheckStatus, Operation, Phase, Run, State};
+use flashlag_schema::{CheckStatus, Phase, Run};
+use flashlag_spec::{Operation, State};
 use flashlag_testing::sample::{self, SampleDevice};
 use flashlag_views as explain;
 use proptest::prelude::*;

@@ -1,6 +1,6 @@
 //! Addresses and permutations stay within their span, and a permutation leaves nothing out.
 
-use flashlag_schema::scenario::Pattern;
+use flashlag_spec::scenario::Pattern;
 use flashlag_units::Bytes;
 use flashlag_workload::{Addresses, Permutation};
 use proptest::prelude::*;

@@ -1,6 +1,6 @@
 //! Schedules keep their rate, and Poisson schedules are Poisson.
 
-use flashlag_schema::scenario::{self, Schedule};
+use flashlag_spec::scenario::{self, Schedule};
 use flashlag_units::Nanos;
 use flashlag_workload::Arrivals;
 use proptest::prelude::*;

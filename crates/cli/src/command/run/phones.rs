@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 use flashlag_commands::{compared, run_from};
 use flashlag_runner::android;
 use flashlag_schema::RunStatus;
-use flashlag_schema::target::{PhoneChoice, PhoneSpec, TargetSpec};
+use flashlag_spec::target::{PhoneChoice, PhoneSpec, TargetSpec};
 use flashlag_term::SideBySide;
 
 use super::repeats::worse;

@@ -3,7 +3,7 @@
 
 use anyhow::{Result, bail};
 use flashlag_schema::RunStatus;
-use flashlag_schema::target::{PhoneSpec, TargetSpec};
+use flashlag_spec::target::{PhoneSpec, TargetSpec};
 use flashlag_views::CompareOptions;
 
 use super::once::once;

@@ -1,7 +1,7 @@
 mod area;
 mod ring;
 
-use flashlag_schema::profile::{EraseTime, Model, SlcFull, SlcSpace};
+use flashlag_spec::profile::{EraseTime, Model, SlcFull, SlcSpace};
 use flashlag_stats::Wait;
 use flashlag_units::Nanos;
 use serde::{Deserialize, Serialize};

@@ -9,7 +9,7 @@ mod stops;
 mod write_booster;
 mod write_cache;
 
-use flashlag_schema::profile::Model;
+use flashlag_spec::profile::Model;
 use flashlag_testing::model;
 use flashlag_units::{Bytes, Nanos};
 

@@ -1,6 +1,6 @@
 //! Cards with few open allocation units: writes in order and at random, near one another and spread.
 
-use flashlag_schema::profile::Model;
+use flashlag_spec::profile::Model;
 use flashlag_units::Nanos;
 
 use super::timing::{Timed, interleaved, model};

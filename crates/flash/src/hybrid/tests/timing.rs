@@ -1,6 +1,6 @@
 //! Log blocks on dies that take time.
 
-use flashlag_schema::profile::Model;
+use flashlag_spec::profile::Model;
 use flashlag_units::{Bytes, Nanos};
 
 use crate::address::{Block, Die, Slot, Unit};

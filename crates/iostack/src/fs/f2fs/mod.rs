@@ -24,7 +24,7 @@ mod write;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use flashlag_schema::target::FsyncMode;
+use flashlag_spec::target::FsyncMode;
 use flashlag_units::{Bytes, Nanos};
 
 use self::inode::{INLINE, Inode, Temperature, is_nowhere, node_of};

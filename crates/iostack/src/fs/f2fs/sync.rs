@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use flashlag_schema::target::FsyncMode;
+use flashlag_spec::target::FsyncMode;
 use flashlag_units::Nanos;
 
 use super::F2fs;

@@ -13,7 +13,7 @@ mod rest;
 mod speeds;
 
 use flashlag_device::{Clock, Latency, RamDevice, Service, VirtualClock};
-use flashlag_schema::profile::StackModel;
+use flashlag_spec::profile::StackModel;
 use flashlag_units::{Bytes, Nanos, Text};
 
 use super::Stack;

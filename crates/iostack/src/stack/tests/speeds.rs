@@ -3,7 +3,7 @@
 use super::*;
 use crate::stack_file::StackFile;
 use flashlag_device::{Completion, Device, Durability, Op, Request, SyncCall};
-use flashlag_schema::profile::{GovernorKind, PreemptionModel};
+use flashlag_spec::profile::{GovernorKind, PreemptionModel};
 
 /// Latencies of reads of 4 KiB that follow one another, each slot's on its own, in each thread at
 /// depth 1.

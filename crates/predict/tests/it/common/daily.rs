@@ -3,8 +3,9 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use flashlag_predict::{Simulation, SimulationError, Simulator};
-use flashlag_schema::scenario::{After, Stretch};
-use flashlag_schema::{Phase, Reading, Run};
+use flashlag_schema::{Phase, Run};
+use flashlag_spec::Reading;
+use flashlag_spec::scenario::{After, Stretch};
 
 use super::ClosedForm;
 

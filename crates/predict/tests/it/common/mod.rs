@@ -9,10 +9,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::available_parallelism;
 
 use flashlag_predict::{Simulation, SimulationError, Simulator};
-use flashlag_schema::profile::Profile;
-use flashlag_schema::scenario::{Io, Pattern, Scenario, Step, Test};
-use flashlag_schema::target::{FilesystemKind, MountSpec};
 use flashlag_schema::*;
+use flashlag_spec::profile::Profile;
+use flashlag_spec::scenario::{Io, Pattern, Scenario, Step, Test};
+use flashlag_spec::target::{FilesystemKind, MountSpec};
+use flashlag_spec::*;
 use flashlag_stats::Histogram;
 use flashlag_units::{Bytes, Nanos, per_second};
 
@@ -241,7 +242,7 @@ fn phase(
 }
 
 fn operation(io: &Io) -> Operation {
-    use flashlag_schema::scenario::IoOperation::{Mixed, Read, Write};
+    use flashlag_spec::scenario::IoOperation::{Mixed, Read, Write};
     match (io.operation, io.pattern) {
         (Read, Pattern::Sequential) => Operation::SequentialRead,
         (Read, Pattern::Random) => Operation::RandomRead,

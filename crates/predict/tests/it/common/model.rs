@@ -1,5 +1,5 @@
-use flashlag_schema::profile::Model;
-use flashlag_schema::scenario::{Durability, IoOperation, JournalMode, Pattern, Test};
+use flashlag_spec::profile::Model;
+use flashlag_spec::scenario::{Durability, IoOperation, JournalMode, Pattern, Test};
 
 /// What an operation takes.
 #[derive(Clone, Copy, Debug)]

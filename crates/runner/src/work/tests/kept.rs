@@ -1,6 +1,6 @@
 //! What is kept of tasks: skips with their state, seeds, temperatures, durability.
 
-use flashlag_schema::scenario::Durability;
+use flashlag_spec::scenario::Durability;
 
 use super::*;
 

@@ -1,8 +1,9 @@
 //! What is stored of a test: files, operations, figures and what was read back.
 
 use flashlag_engine::Verification;
-use flashlag_schema::scenario::{Durability, EngineKind};
-use flashlag_schema::{ChangeKind, Operation, Think};
+use flashlag_schema::{ChangeKind, Think};
+use flashlag_spec::Operation;
+use flashlag_spec::scenario::{Durability, EngineKind};
 
 use super::super::Access;
 use super::*;

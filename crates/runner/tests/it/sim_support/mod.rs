@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use flashlag_runner::sim::builtin_profile;
 use flashlag_runner::{Event, Observer, Request, RunError, RunFile, SimTarget, Target, run};
 use flashlag_schema::Run;
-use flashlag_schema::profile::Profile;
-use flashlag_schema::scenario::Scenario;
-use flashlag_schema::target::{Kind, MountSpec};
 use flashlag_schema::verify::verify_text;
+use flashlag_spec::profile::Profile;
+use flashlag_spec::scenario::Scenario;
+use flashlag_spec::target::{Kind, MountSpec};
 use flashlag_units::Bytes;
 
 pub struct Silent;

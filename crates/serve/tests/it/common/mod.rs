@@ -2,8 +2,8 @@
 #![allow(dead_code, reason = "each test uses some of it")]
 
 use flashlag_flash::minimum_size;
-use flashlag_schema::profile::Profile;
 use flashlag_serve::{ServedDevice, Settings};
+use flashlag_spec::profile::Profile;
 use flashlag_units::Bytes;
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;

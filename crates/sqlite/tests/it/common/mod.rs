@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use flashlag_engine::ThreadWaitMeter;
-use flashlag_schema::scenario::{Arrivals, JournalMode, Save, Statement, SyncCall, Synchronous};
+use flashlag_spec::scenario::{Arrivals, JournalMode, Save, Statement, SyncCall, Synchronous};
 use flashlag_sqlite::{SaveJob, SaveWatch, SavesOutcome, run};
 use flashlag_units::{Bytes, Nanos, Text};
 use rusqlite::Connection;

@@ -1,6 +1,6 @@
 //! Text of tracepoints that is read while the events happen.
 
-use flashlag_schema::trace::TraceSourceKind;
+use flashlag_spec::TraceSourceKind;
 use flashlag_units::Nanos;
 
 use super::super::LineImporter;

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use flashlag_schema::trace::{TraceFile, TraceFileKind};
+use flashlag_schema::trace::TraceFile;
+use flashlag_spec::TraceFileKind;
 
 use super::super::making::Making;
 use super::line::{Call, descriptor, string};

@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
-use flashlag_schema::replay::{LARGEST_REQUEST, ReplayCall, ReplayOp, ReplayStream};
-use flashlag_schema::scenario::Replay;
 use flashlag_schema::trace::{BlockOperation, TraceAction};
+use flashlag_spec::replay::{LARGEST_REQUEST, ReplayCall, ReplayOp, ReplayStream};
+use flashlag_spec::scenario::Replay;
 use flashlag_units::{Bytes, Nanos};
 
 use super::{Events, MOST_OPERATIONS, note};

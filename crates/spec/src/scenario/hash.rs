@@ -11,12 +11,12 @@ impl Scenario {
     }
 }
 
-/// SHA-256, in hexadecimal, of a description that is no scenario (another tool's options).
+/// SHA-256, in hexadecimal, of a text.
 pub fn hash_of_text(text: &str) -> String {
     hex(&Sha256::digest(text.as_bytes()))
 }
 
 /// Lower-case hexadecimal.
-pub(crate) fn hex(bytes: &[u8]) -> String {
+fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

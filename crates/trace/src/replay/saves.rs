@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use flashlag_schema::replay::{ReplayCall, ReplayKind, ReplaySave, ReplayStream};
-use flashlag_schema::trace::TraceFileKind;
+use flashlag_spec::TraceFileKind;
+use flashlag_spec::replay::{ReplayCall, ReplayKind, ReplaySave, ReplayStream};
 
 /// What a thread has done since its last transaction.
 #[derive(Clone, Copy, Debug, Default)]

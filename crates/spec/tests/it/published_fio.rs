@@ -1,8 +1,6 @@
 //! The published rows of the Pixel 4 at two depths, recomputed from fio's own outputs.
 
-#![allow(clippy::unwrap_used)]
-
-use flashlag_schema::published::{Published, checked};
+use flashlag_spec::published::{Published, checked};
 
 /// fio's outputs, cut to the lines that the rows rest on; each begins with `== TEST`.
 const OUTPUTS: &str = include_str!("fixtures/fio-pixel4.txt");

@@ -1,15 +1,13 @@
 //! The profiles that come with flashlag: each makes a model, each parameter says what it rests on,
 //! and each check can be run.
 
-#![allow(clippy::unwrap_used)]
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 
-use flashlag_schema::profile::Profile;
-use flashlag_schema::published::Published;
-use flashlag_schema::scenario::{Scenario, Step, Test};
+use flashlag_spec::profile::Profile;
+use flashlag_spec::published::Published;
+use flashlag_spec::scenario::{Scenario, Step, Test};
 
 fn folder(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").join(name)
@@ -43,7 +41,7 @@ fn profiles() -> Vec<Profile> {
 /// Device, condition and workload of each published row that profiles are checked against.
 fn published() -> BTreeSet<[String; 3]> {
     let key = |row: &Published| [&row.device, &row.condition, &row.workload].map(Clone::clone);
-    flashlag_schema::published::checked().iter().map(key).collect()
+    flashlag_spec::published::checked().iter().map(key).collect()
 }
 
 /// The `state/run` that a published condition stands for by its name.

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use flashlag_schema::replay::{ReplayCall, ReplayFile, ReplayOp, ReplayStream};
-use flashlag_schema::scenario::Replay;
-use flashlag_schema::trace::{Trace, TraceAction, TraceEvent, TraceFileKind};
+use flashlag_schema::trace::{Trace, TraceAction, TraceEvent};
+use flashlag_spec::TraceFileKind;
+use flashlag_spec::replay::{ReplayCall, ReplayFile, ReplayOp, ReplayStream};
+use flashlag_spec::scenario::Replay;
 use flashlag_units::{Bytes, Nanos};
 
 use super::{Events, MOST_OPERATIONS, MOST_THREADS, note, saves};

@@ -1,11 +1,11 @@
-use flashlag_schema::replay::{
-    LARGEST_REQUEST, ReplayCall, ReplayKind, ReplayLevel, ReplaySave, TraceTransactions,
-};
-use flashlag_schema::scenario::{Replay, Scenario, Test};
 use flashlag_schema::trace::{
     BlockFlags, BlockOperation, FailedCall, Trace, TraceAction, TraceDevice, TraceEvent, TraceFile,
-    TraceFileKind,
 };
+use flashlag_spec::TraceFileKind;
+use flashlag_spec::replay::{
+    LARGEST_REQUEST, ReplayCall, ReplayKind, ReplayLevel, ReplaySave, TraceTransactions,
+};
+use flashlag_spec::scenario::{Replay, Scenario, Test};
 use flashlag_units::{Bytes, Nanos};
 use proptest::prelude::*;
 

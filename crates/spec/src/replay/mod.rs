@@ -1,14 +1,12 @@
-//! Replays of traces: the operations to be done again, in a form that another process can be sent, and
-//! what a phase records of them.
+//! Replays of traces: the operations to be done again, in a form that another process can be sent.
 
 mod op;
 
 use flashlag_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
-use crate::histogram::{LatencySummary, StoredHistogram};
 use crate::scenario::ReplayFacts;
-use crate::trace::{TraceFileKind, TraceSourceKind};
+use crate::words::{TraceFileKind, TraceSourceKind};
 
 pub use crate::words::{ReplayKind, ReplayLevel, ReplayPace};
 pub use op::{ReplayCall, ReplayOp};
@@ -146,32 +144,4 @@ impl ReplayStream {
     pub fn lasts(&self) -> Nanos {
         self.ops.last().map(|op| op.at).unwrap_or_default()
     }
-}
-
-/// What a phase is a replay of.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct Replayed {
-    /// SHA-256 of the trace's file: runs with equal ones did the same operations.
-    pub trace_sha256: String,
-    /// The kind of source that the trace is of.
-    pub source: TraceSourceKind,
-    /// The layer of the operations.
-    pub level: ReplayLevel,
-    /// When operations began.
-    pub pace: ReplayPace,
-    /// The time within which all operations of the replay were due, of a paced one. Operations that
-    /// began more than a frame (16.67 ms) late are the phase's missed slots.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub scheduled_ns: Option<Nanos>,
-    /// What the same operations took where the trace was made, where the trace says so.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub traced_ns: Option<LatencySummary>,
-    /// Its histogram.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub traced_histogram: Option<StoredHistogram>,
-    /// Of recognised transactions: how many the trace has, by their journals.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub transactions: Option<TraceTransactions>,
 }

@@ -24,7 +24,7 @@ pub enum StorageKind {
 }
 
 impl StorageKind {
-    /// The name in files: `emmc`, as [`crate::DeviceEnvironment`] has it of a real device.
+    /// The name in files: `emmc`, as `DeviceEnvironment` has it of a real device.
     pub const fn name(self) -> &'static str {
         match self {
             StorageKind::Emmc => "emmc",

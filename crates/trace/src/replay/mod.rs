@@ -12,9 +12,9 @@ mod tests;
 
 use std::borrow::Cow;
 
-use flashlag_schema::replay::{ReplayLevel, ReplayStream};
-use flashlag_schema::scenario::Replay;
 use flashlag_schema::trace::{Trace, TraceAction, TraceEvent, TraceEvents};
+use flashlag_spec::replay::{ReplayLevel, ReplayStream};
+use flashlag_spec::scenario::Replay;
 use flashlag_units::Nanos;
 use thiserror::Error;
 

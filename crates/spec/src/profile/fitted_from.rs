@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::trust::Verdict;
+use crate::words::Verdict;
 
 /// The run that a profile was fitted to, and whether that run could be believed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

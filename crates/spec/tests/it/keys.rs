@@ -3,12 +3,9 @@
 
 use std::fmt::Write;
 
+use flashlag_spec::{profile_json_schemas, scenario_json_schema};
 use flashlag_units::{Bytes, Nanos};
-use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value};
-
-use crate::profile::{Model, Parameter, ProfileHead};
-use crate::scenario::ScenarioFile;
 
 /// One table of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +33,7 @@ pub struct Key {
 
 /// The keys of a scenario's file.
 pub fn scenario_keys() -> Vec<KeyTable> {
-    Reader::new::<ScenarioFile>()
+    Reader::new(scenario_json_schema())
         .tables("", |name, list| if list { format!("[[{name}]]") } else { format!("[{name}]") })
 }
 
@@ -44,12 +41,13 @@ pub fn scenario_keys() -> Vec<KeyTable> {
 pub fn profile_keys() -> Vec<KeyTable> {
     let named =
         |name: &str, list: bool| if list { format!("[[{name}]]") } else { format!("[{name}]") };
-    let mut tables = Reader::new::<ProfileHead>().tables("", named);
-    let mut parameters = Reader::new::<Model>().tables("", named);
+    let [head, model, parameter] = profile_json_schemas();
+    let mut tables = Reader::new(head).tables("", named);
+    let mut parameters = Reader::new(model).tables("", named);
     // The model itself is no table of the file, only its sections are.
     parameters.retain(|table| !table.name.is_empty());
     tables.extend(parameters);
-    let mut each = Reader::new::<Parameter>().tables("", named);
+    let mut each = Reader::new(parameter).tables("", named);
     each.iter_mut().for_each(|table| table.name = "{ } of each parameter".to_owned());
     tables.extend(each);
     tables
@@ -106,20 +104,19 @@ pub fn as_lines(tables: &[KeyTable]) -> String {
 
 /// A type's JSON Schema, being read.
 struct Reader {
-    root: Schema,
+    root: Value,
     definitions: Map<String, Value>,
 }
 
 impl Reader {
-    fn new<T: JsonSchema>() -> Reader {
-        let root = SchemaGenerator::default().into_root_schema_for::<T>();
+    fn new(root: Value) -> Reader {
         let definitions = root.get("$defs").and_then(Value::as_object).cloned();
         Reader { root, definitions: definitions.unwrap_or_default() }
     }
 
     /// The root's keys, and after them those of each table in it.
     fn tables(&self, name: &str, named: impl Fn(&str, bool) -> String) -> Vec<KeyTable> {
-        let root = self.root.as_value();
+        let root = &self.root;
         let mut tables =
             vec![KeyTable { name: name.to_owned(), about: meaning(root), keys: Vec::new() }];
         for (key, schema) in properties(root) {

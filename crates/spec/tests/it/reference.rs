@@ -1,13 +1,14 @@
 //! `docs/scenario-reference.md` and `docs/profile-reference.md` list every key of those files,
 //! `docs/target-reference.md` every option of a target, and `profiles/README.md` every built-in profile, in step with
-//! what reads them. To write the lists anew:
-//! `FLASHLAG_UPDATE_DOCS=1 cargo test -p flashlag-schema --test it reference`.
-#![allow(clippy::unwrap_used)]
+//! what reads them; so do the lists that the program carries. To write them anew:
+//! `FLASHLAG_UPDATE_DOCS=1 cargo test -p flashlag-spec --test it reference`.
 
-use flashlag_schema::profile::Profile;
-use flashlag_schema::reference::{KeyTable, as_lines, as_markdown, profile_keys, scenario_keys};
-use flashlag_schema::scenario::Scenario;
-use flashlag_schema::target::{FilesystemKind, Kind, options_as_markdown};
+use flashlag_spec::profile::Profile;
+use flashlag_spec::scenario::Scenario;
+use flashlag_spec::target::{FilesystemKind, Kind, options_as_markdown};
+use flashlag_spec::{PROFILE_KEYS, SCENARIO_KEYS};
+
+use crate::keys::{KeyTable, as_lines, as_markdown, profile_keys, scenario_keys};
 
 const KEYS: [&str; 2] =
     ["<!-- keys: begin (generated from the schema) -->\n", "<!-- keys: end -->\n"];
@@ -36,6 +37,24 @@ fn the_documents_list_every_key_as_the_schema_has_it() {
 }
 
 #[test]
+fn the_keys_that_the_program_lists_are_those_that_its_types_read() {
+    let keys =
+        [("scenario", &SCENARIO_KEYS, scenario_keys()), ("profile", &PROFILE_KEYS, profile_keys())];
+    for (name, carried, tables) in keys {
+        let listed = as_lines(&tables);
+        if std::env::var_os("FLASHLAG_UPDATE_DOCS").is_some() {
+            let path = format!("{}/generated/{name}-keys.txt", env!("CARGO_MANIFEST_DIR"));
+            std::fs::write(path, listed).unwrap();
+        } else {
+            assert!(
+                **carried == *listed,
+                "{name}-keys.txt is not in step: see the head of this file"
+            );
+        }
+    }
+}
+
+#[test]
 fn the_documents_list_every_option_of_a_target() {
     in_step("target-reference.md", TARGET_OPTIONS, &format!("{}\n", options_as_markdown()));
 }
@@ -46,7 +65,7 @@ fn profile_table() -> String {
     let standing = std::fs::read_to_string(path).unwrap();
     let mut table =
         "| profile | what it is | published rows that hold |\n|---|---|---|\n".to_owned();
-    for name in flashlag_schema::profile::names() {
+    for name in flashlag_spec::profile::names() {
         let about = Profile::find(name).unwrap().about;
         let line = standing.lines().find(|line| line.split(',').next() == Some(name));
         let cells: Vec<&str> = line.unwrap_or_default().split(',').collect();
@@ -129,7 +148,7 @@ fn the_reference_has_every_parameter_of_every_profile() {
         let table = tables.iter().find(|table| table.name == format!("[{section}]"));
         table.is_some_and(|table| table.keys.iter().any(|key| key.name == name))
     };
-    for name in flashlag_schema::profile::names() {
+    for name in flashlag_spec::profile::names() {
         for key in Profile::find(name).unwrap().parameters.keys() {
             assert!(known(key), "{name}: {key}");
         }

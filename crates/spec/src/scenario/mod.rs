@@ -13,7 +13,6 @@ mod settings;
 mod types;
 mod validate;
 
-pub(crate) use hash::hex;
 #[cfg(feature = "json-schema")]
 pub(crate) use parse::ScenarioFile;
 

@@ -1,4 +1,4 @@
-//! Words that scenarios and run files share. Their names are part of both formats.
+//! Words that what is asked and what is recorded share. Their names are part of both formats.
 
 use serde::{Deserialize, Serialize};
 
@@ -253,4 +253,70 @@ impl ReplayKind {
             ReplayKind::Save => Operation::Save,
         }
     }
+}
+
+/// The verdict over all checks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// No check failed.
+    Trusted,
+    /// At least one check failed, or nothing was measured. The value of a run that checked nothing
+    /// yet.
+    #[default]
+    Untrusted,
+}
+
+/// The kinds of sources.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum TraceSourceKind {
+    /// Programs in the kernel on its tracepoints.
+    Ebpf,
+    /// The kernel's tracepoints, read as text.
+    Tracefs,
+    /// File events of fanotify and counters of /proc.
+    Fanotify,
+    /// Android's atrace, over a cable.
+    Atrace,
+    /// Text of `blkparse`.
+    Blkparse,
+    /// Text of ftrace or atrace from a file.
+    Ftrace,
+    /// A Perfetto trace.
+    Perfetto,
+    /// Text of `strace`.
+    Strace,
+    /// A list of an application's system calls.
+    SystemCalls,
+    /// A table of block requests.
+    BlockTable,
+    /// Not known.
+    #[default]
+    Unknown,
+}
+
+/// The kinds of files, by name and content.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum TraceFileKind {
+    /// An SQLite database.
+    Database,
+    /// A rollback journal of SQLite.
+    Journal,
+    /// A write-ahead log of SQLite.
+    Wal,
+    /// The index of a write-ahead log, which is shared memory and never made durable.
+    WalIndex,
+    /// A directory.
+    Directory,
+    /// A pipe, a socket, a terminal or a device: not storage.
+    NotStorage,
+    /// Any other file.
+    #[default]
+    Other,
 }

@@ -1,6 +1,5 @@
 //! The built-in scenarios are files like a user's own, and mistakes are reported with their line.
-#![allow(clippy::unwrap_used)]
-use flashlag_schema::scenario::{Scenario, Step};
+use flashlag_spec::scenario::{Scenario, Step};
 
 fn builtin(name: &str) -> String {
     let path = format!("{}/../../scenarios/{name}.toml", env!("CARGO_MANIFEST_DIR"));
@@ -127,7 +126,7 @@ fn a_mixed_test_has_a_share_of_reads_and_two_results() {
 fn a_file_that_grew_is_measured_and_neither_filled_nor_written_beside_a_test() {
     let grown = "operation = \"write\"\ngrown = true\n";
     let scenario = with(grown).unwrap();
-    assert!(matches!(&scenario.tests["t"], flashlag_schema::scenario::Test::Io(io) if io.grown));
+    assert!(matches!(&scenario.tests["t"], flashlag_spec::scenario::Test::Io(io) if io.grown));
     let same = with(&grown.replace("true", "false")).unwrap();
     assert_eq!(same.hash(), with("operation = \"write\"").unwrap().hash());
     let beside = "[[io]]\nname = \"b\"\noperation = \"read\"\npattern = \"random\"\nblock = \"4KiB\"\nbackground = \"t\"\n";

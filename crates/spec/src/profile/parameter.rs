@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::error::ProfileError;
 use super::{FittedFrom, Profile, ProfileCheck};
-use crate::trust::Verdict;
+use crate::words::Verdict;
 
 /// A parameter's value and what it rests on.
 #[derive(Clone, Debug, PartialEq, Deserialize)]

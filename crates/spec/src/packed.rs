@@ -15,7 +15,7 @@ pub struct PackedText {
 
 impl PackedText {
     /// A text from its deflate stream.
-    pub(crate) const fn new(packed: &'static [u8]) -> PackedText {
+    pub const fn new(packed: &'static [u8]) -> PackedText {
         PackedText { packed, text: OnceLock::new() }
     }
 
