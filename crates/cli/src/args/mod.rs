@@ -119,12 +119,30 @@ fn scenario_help() -> String {
     format!("A built-in scenario ({}) or a TOML file", names.join(", "))
 }
 
+fn purpose_names() -> impl Iterator<Item = &'static str> {
+    flashlag_runner::PURPOSES.iter().map(|purpose| purpose.name)
+}
+
+/// The help of `--for`, with every purpose.
+fn purpose_help() -> String {
+    let names: Vec<&str> = purpose_names().collect();
+    format!("Is it good enough for … ({})", names.join(", "))
+}
+
+fn purposes() -> clap::builder::PossibleValuesParser {
+    clap::builder::PossibleValuesParser::new(purpose_names())
+}
+
 /// `flashlag run`
 #[derive(Clone, Debug, Args)]
 pub struct RunArgs {
     // The list is the program's own, and not written by hand.
     #[arg(default_value = "quick", help = scenario_help())]
     pub scenario: String,
+    // The list is the program's own, and not written by hand.
+    #[arg(long = "for", value_name = "PURPOSE", conflicts_with = "scenario", help = purpose_help())]
+    #[arg(value_parser = purposes())]
+    pub purpose: Option<String>,
     /// A directory, sim:PROFILE, lab:PROFILE+FS or adb:
     ///
     /// The directory whose storage is measured, sim:PROFILE[+FS[,OPTION]...] for a simulated
@@ -188,6 +206,12 @@ pub struct RunArgs {
 }
 
 impl RunArgs {
+    /// The same with the scenario of its purpose, if it names one.
+    pub fn for_its_purpose(&self) -> RunArgs {
+        let scenario = self.purpose.clone().unwrap_or_else(|| self.scenario.clone());
+        RunArgs { scenario, purpose: None, ..self.clone() }
+    }
+
     /// The run that was asked for, without where its results go.
     pub fn words(&self) -> RunWords {
         RunWords {

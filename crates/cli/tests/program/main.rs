@@ -39,6 +39,7 @@ mod phone_full;
 mod phone_hosts;
 mod profiles_hold;
 mod protocol;
+mod purposes;
 mod readme;
 mod refused;
 mod repeats;

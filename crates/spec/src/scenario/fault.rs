@@ -178,6 +178,9 @@ pub enum Combination {
     /// A step of no kind or of several.
     #[error("a step has exactly one of measure, fill, delete, trim, idle")]
     StepKind,
+    /// A requirement without a limit, or with two.
+    #[error("[[require]] has exactly one of at_most and at_least")]
+    OneLimit,
     /// `state` or `repeat` of a step that does not measure.
     #[error("state and repeat belong to a measure step")]
     MeasureKeys,

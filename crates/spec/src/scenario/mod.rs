@@ -1,7 +1,8 @@
 //! Scenarios: what is done to the storage, as a TOML file. The built-in ones are such files too.
 //!
 //! A file has `[settings]` (names that `--set` changes and that `"$name"` refers to), tests
-//! (`[[io]]`, `[[save]]` and `[[replay]]`) and steps (`[[step]]`) that run them, fill, delete, trim and wait.
+//! (`[[io]]`, `[[save]]` and `[[replay]]`) and steps (`[[step]]`) that run them, fill, delete, trim and wait. It may
+//! say what its figures must reach (`[[require]]`).
 
 mod error;
 mod fault;
@@ -23,7 +24,7 @@ pub use hash::hash_of_text;
 pub use repeats::{After, Stretch};
 pub use replay::{Replay, ReplayAs, ReplayFacts};
 pub use types::{
-    Arrivals, Io, IoOperation, JournalMode, Save, Scenario, Schedule, Statement, Step, SyncCall,
-    Synchronous, Test, ThreadSpans, Until,
+    Arrivals, Io, IoOperation, JournalMode, Requirement, Save, Scenario, Schedule, Statement, Step,
+    SyncCall, Synchronous, Test, ThreadSpans, Until,
 };
 pub use validate::FIRST_ROWS;

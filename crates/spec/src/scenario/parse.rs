@@ -9,8 +9,8 @@ use super::fault::{Combination, ScenarioFault};
 use super::replay::Replay;
 use super::settings::{refuse_idle_settings, substitute, typed_as};
 use super::types::{
-    Arrivals, Io, JournalMode, Save, Scenario, Statement, Step, SyncCall, Synchronous, Test,
-    hundred_bytes, one, yes,
+    Arrivals, Io, JournalMode, Requirement, Save, Scenario, Statement, Step, SyncCall, Synchronous,
+    Test, hundred_bytes, one, yes,
 };
 use super::validate::validate;
 use crate::hint::with_hint;
@@ -50,6 +50,10 @@ pub(crate) struct ScenarioFile {
     #[serde(default)]
     #[cfg_attr(feature = "json-schema", schemars(with = "Vec<StepText>"))]
     step: Vec<Spanned<StepText>>,
+    /// Figures that a storage must reach to be good enough for what the scenario is about.
+    #[serde(default)]
+    #[cfg_attr(feature = "json-schema", schemars(with = "Vec<Requirement>"))]
+    require: Vec<Spanned<Requirement>>,
 }
 
 /// What is read first, since the rest refers to it.
@@ -274,6 +278,16 @@ impl Scenario {
                 .map_err(|fault| ScenarioError::File { line, fault: fault.into() })?;
             steps.push((line, step));
         }
+        let mut requirements = Vec::new();
+        for requirement in file.require {
+            let line = line_of(requirement.span());
+            let requirement = requirement.into_inner();
+            if requirement.at_most.is_some() == requirement.at_least.is_some() {
+                let fault = Combination::OneLimit.into();
+                return Err(ScenarioError::File { line, fault });
+            }
+            requirements.push(requirement);
+        }
         name_all_tests(&mut steps, &tests);
         validate(&tests, &mut steps)?;
         Ok(Scenario {
@@ -288,6 +302,7 @@ impl Scenario {
             text: text.to_owned(),
             tests: tests.into_iter().map(|(_, test)| (test.name().to_owned(), test)).collect(),
             steps: steps.into_iter().map(|(_, step)| step).collect(),
+            requirements,
         })
     }
 }

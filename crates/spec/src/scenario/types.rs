@@ -25,6 +25,27 @@ pub struct Scenario {
     pub tests: BTreeMap<String, Test>,
     /// The steps, in order.
     pub steps: Vec<Step>,
+    /// What its figures must reach where it asks whether a storage is good enough for a purpose. No part of the
+    /// canonical form: it changes nothing of what is done.
+    #[serde(skip)]
+    pub requirements: Vec<Requirement>,
+}
+
+/// A figure that a storage must reach to be good enough for the purpose that a scenario is about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Requirement {
+    /// A test and its figure, as `--fail-if` names them: `append.p99`.
+    pub figure: String,
+    /// The most that the figure may be: `10ms`. Either this or `at_least`.
+    #[serde(default)]
+    pub at_most: Option<String>,
+    /// The least that the figure must be: `1500` operations, or `10MB`, a second.
+    #[serde(default)]
+    pub at_least: Option<String>,
+    /// Who published the limit, and where.
+    pub source: String,
 }
 
 /// A test: block I/O, saves or a trace.
