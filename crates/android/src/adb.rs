@@ -44,9 +44,6 @@ struct Done {
 
 impl Adb {
     /// Finds the program, checks its version and starts its server.
-    ///
-    /// # Errors
-    /// There is no adb program, or it is too old, or its server does not start.
     pub fn find() -> Result<Adb, PhoneError> {
         let program =
             std::env::var_os(VARIABLE).map_or_else(|| PathBuf::from("adb"), PathBuf::from);
@@ -59,9 +56,6 @@ impl Adb {
     }
 
     /// The phones that are connected.
-    ///
-    /// # Errors
-    /// The adb server does not answer.
     pub fn connected(&self) -> Result<Vec<Connected>, PhoneError> {
         let done = self.ask(&["devices", "-l"], QUESTION)?;
         if done.status.success() {

@@ -5,7 +5,6 @@ use std::fmt;
 /// A phone's connection, as `adb devices` names the states.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Connection {
-    /// Ready.
     Ready,
     /// Not accepted on the phone's screen yet.
     Unauthorized,

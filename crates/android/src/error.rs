@@ -15,12 +15,9 @@ pub enum PhoneError {
          else Android's platform-tools), or set ADB to where it is"
     )]
     NoAdb,
-    /// The adb program does not begin.
     #[error("cannot start {}: {source}", program.display())]
     Start {
-        /// The program.
         program: PathBuf,
-        /// The system's reason.
         source: io::Error,
     },
     /// An adb program that lacks what is needed.
@@ -28,23 +25,17 @@ pub enum PhoneError {
         "adb {found} is too old: it is from before 2014; install a newer one (1.0.32 or later)"
     )]
     OldAdb {
-        /// Its version.
         found: String,
     },
-    /// The adb program refused.
     #[error("adb {action}: {reason}")]
     Adb {
         /// The operation: `push`.
         action: String,
-        /// What adb printed.
         reason: String,
     },
-    /// The adb program did not end in time.
     #[error("adb {action}: no answer within {} s; is the phone still connected?", limit.as_secs())]
     Late {
-        /// The operation.
         action: String,
-        /// The time that it had.
         limit: Duration,
     },
     /// No phone is connected.
@@ -53,34 +44,24 @@ pub enum PhoneError {
          and accept this computer there; `adb devices` lists what is connected"
     )]
     NoPhone,
-    /// Several phones, and none was chosen.
     #[error("{} phones are connected: name one ({}), or adb:all for all", .0.len(), choices(.0))]
     Several(Vec<Connected>),
-    /// The chosen phone is not connected.
     #[error("no phone {serial} is connected; {}", there_are(.others))]
     Absent {
-        /// The serial number.
         serial: String,
-        /// The phones that are connected.
         others: Vec<Connected>,
     },
-    /// A phone that is connected and can't be used as it is.
     #[error("the phone {serial} is {connection}: {}", connection.advice())]
     NotReady {
-        /// The serial number.
         serial: String,
-        /// Its state.
         connection: Connection,
     },
-    /// A command on the phone failed.
     #[error("on the phone, {what} failed: {reason}")]
     Command {
         /// The operation, as a noun: `making the folder /data/local/tmp/flashlag`.
         what: String,
-        /// What the command printed.
         reason: String,
     },
-    /// A phone without properties, which is none.
     #[error("the phone does not say what it is: getprop printed nothing ({0})")]
     NoProperties(String),
     /// A processor that there is no program for.
@@ -97,12 +78,9 @@ pub enum PhoneError {
         listed(looked)
     )]
     NoProgram {
-        /// The file's name.
         name: String,
-        /// The folders that were searched.
         looked: Vec<PathBuf>,
     },
-    /// The program does not run on the phone.
     #[error("flashlag does not run on the phone: {0}")]
     DoesNotRun(String),
     /// Another run is under way on the phone.
@@ -111,9 +89,7 @@ pub enum PhoneError {
          with that run's arguments follows it, `flashlag clean {target}` ends it and removes its files"
     )]
     Busy {
-        /// The scenario under way.
         scenario: String,
-        /// The phone as a target.
         target: String,
     },
     /// Another host puts a run on the phone just now.
@@ -122,7 +98,6 @@ pub enum PhoneError {
          its run there): wait until that run has ended, or end it with `flashlag clean adb:{serial}`"
     )]
     Taken {
-        /// The phone's serial number.
         serial: String,
     },
     /// Something in the phone's folder that flashlag did not put there.
@@ -132,11 +107,8 @@ pub enum PhoneError {
         .names.join(", ")
     )]
     Foreign {
-        /// The folder.
         folder: String,
-        /// The names in it.
         names: Vec<String>,
-        /// The phone's serial number.
         serial: String,
     },
     /// Measurements on the phone that a new run would remove.
@@ -145,9 +117,7 @@ pub enum PhoneError {
          continues it, `flashlag clean {target}` removes it"
     )]
     Kept {
-        /// The scenario of the run on the phone.
         scenario: String,
-        /// The phone as a target.
         target: String,
     },
     /// A run to resume that is not the one on the phone.
@@ -156,11 +126,8 @@ pub enum PhoneError {
          settings and seed, or end it with `flashlag clean {target}`"
     )]
     OtherRun {
-        /// The scenario of the run on the phone.
         found: String,
-        /// Its seed.
         seed: u64,
-        /// The phone as a target.
         target: String,
     },
     /// A run by another version of flashlag.
@@ -169,11 +136,8 @@ pub enum PhoneError {
          `flashlag clean {target}`"
     )]
     OtherVersion {
-        /// The version on the phone.
         there: String,
-        /// This version.
         here: String,
-        /// The phone as a target.
         target: String,
     },
     /// The phone went away before a run began.
@@ -189,13 +153,9 @@ pub enum PhoneError {
         forms(*formats)
     )]
     OtherProgram {
-        /// The program on this machine.
         program: PathBuf,
-        /// Its version and commit.
         there: String,
-        /// Version and commit of this end.
         here: String,
-        /// The form of the messages there and here.
         formats: [u32; 2],
     },
     /// A folder on the phone with an order that this version can't read.
@@ -217,23 +177,16 @@ pub enum PhoneError {
          again, the same command with --resume takes its result"
     )]
     Left(String),
-    /// An error that the phone's end reported.
     #[error("on the phone: {0}")]
     Reported(String),
-    /// An answer that is none.
     #[error("the phone's end of flashlag answered `{0}`: is another version there?")]
     Answer(String),
-    /// A run file that can't be read or does not hold.
     #[error("the run from the phone can't be used: {0}")]
     Result(String),
-    /// A file of this machine can't be read or written.
     #[error("cannot {action} {}: {source}", path.display())]
     File {
-        /// The operation.
         action: &'static str,
-        /// The file.
         path: PathBuf,
-        /// The system's reason.
         source: io::Error,
     },
 }

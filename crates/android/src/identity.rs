@@ -56,9 +56,6 @@ pub struct Identity {
 
 impl Identity {
     /// Reads the output of `getprop`.
-    ///
-    /// # Errors
-    /// No properties, or a processor that there is no program for.
     pub fn of(getprop: &str) -> Result<Identity, PhoneError> {
         let properties = properties(getprop);
         if properties.is_empty() {

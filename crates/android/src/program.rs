@@ -8,9 +8,6 @@ pub const PROGRAMS_VARIABLE: &str = "FLASHLAG_PHONE_PROGRAMS";
 
 /// The program for a phone's processor: in the folder of [`PROGRAMS_VARIABLE`], beside this program,
 /// or in `dist/` of the source that this program was built from.
-///
-/// # Errors
-/// The program is in none of these places.
 pub fn program_for(abi: Abi) -> Result<PathBuf, PhoneError> {
     let named = std::env::var_os(PROGRAMS_VARIABLE).map(PathBuf::from);
     let looked = match named {

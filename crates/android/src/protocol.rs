@@ -24,7 +24,6 @@ pub struct PhoneOrder {
     pub resume: bool,
     /// The user's name for the phone.
     pub label: Option<String>,
-    /// The run.
     pub run: RunOrder,
 }
 
@@ -94,7 +93,6 @@ pub enum RunState {
     Dead,
     /// A process makes the run.
     UnderWay,
-    /// The run ended.
     Ended(Outcome),
 }
 
@@ -113,7 +111,6 @@ pub enum Line {
     Step {
         /// 1 for the first.
         number: u64,
-        /// The step.
         step: Progress,
     },
     /// Progress within a phase, which no one asks for again.
@@ -123,7 +120,6 @@ pub enum Line {
     },
     /// The run, which could not be stored on the phone; its end follows.
     Unstored {
-        /// The run.
         #[serde(with = "flashlag_schema::remote::as_text")]
         run: Box<Run>,
     },

@@ -38,7 +38,6 @@ pub struct RunOnPhone {
 /// What was heard of a run.
 #[derive(Debug)]
 pub enum Heard {
-    /// A line.
     Line(Box<Line>),
     /// Nothing, for now.
     Nothing,
@@ -78,9 +77,6 @@ impl RunOnPhone {
     }
 
     /// What the phone says it is.
-    ///
-    /// # Errors
-    /// The phone can't be reached, or there is no program for its processor.
     pub fn identity(&self) -> Result<Identity, PhoneError> {
         Identity::of(&self.shell(&["getprop"], LOOK)?.output)
     }
@@ -220,9 +216,6 @@ impl RunOnPhone {
     }
 
     /// The state of the run in the phone's folder.
-    ///
-    /// # Errors
-    /// The phone can't be reached.
     pub fn state(&self) -> Result<RunState, PhoneError> {
         match self.ask("state", LOOK) {
             Ok(Answer::State(state)) => Ok(state),
@@ -233,9 +226,6 @@ impl RunOnPhone {
     }
 
     /// Whether the phone has a run file that can be continued.
-    ///
-    /// # Errors
-    /// The phone can't be reached.
     pub fn has_run_file(&self) -> Result<bool, PhoneError> {
         self.exists(&self.folder.run())
     }
@@ -261,9 +251,6 @@ impl RunOnPhone {
     }
 
     /// Puts the order into the folder.
-    ///
-    /// # Errors
-    /// The phone can't be reached or has no room.
     pub fn give(&self, order: &PhoneOrder) -> Result<(), PhoneError> {
         let mut line = Vec::new();
         let sent = flashlag_schema::remote::send(&mut line, order);
@@ -272,17 +259,11 @@ impl RunOnPhone {
     }
 
     /// Puts an earlier run into the folder, to be continued.
-    ///
-    /// # Errors
-    /// The phone can't be reached or has no room.
     pub fn bring(&self, earlier: &Run) -> Result<(), PhoneError> {
         self.put(earlier.to_json().as_bytes(), &self.folder.run())
     }
 
     /// Has the phone check that the run can be made, and add up its cost.
-    ///
-    /// # Errors
-    /// The phone can't be reached, or the run can't be made.
     pub fn prepare(&self) -> Result<Prepared, PhoneError> {
         match self.ask("prepare", PREPARE)? {
             Answer::Prepared(prepared) => Ok(*prepared),
@@ -291,9 +272,6 @@ impl RunOnPhone {
     }
 
     /// Begins the run, apart from this machine.
-    ///
-    /// # Errors
-    /// The phone can't be reached, or the run does not begin.
     pub fn start(&self) -> Result<(), PhoneError> {
         match self.ask("start", PREPARE)? {
             Answer::Started => Ok(()),
@@ -307,17 +285,11 @@ impl RunOnPhone {
     }
 
     /// Tells the run to end; its result can then be taken.
-    ///
-    /// # Errors
-    /// The phone can't be reached.
     pub fn stop(&self) -> Result<(), PhoneError> {
         self.ask("stop", LOOK).map(drop)
     }
 
     /// Follows the run from the step after that number.
-    ///
-    /// # Errors
-    /// The adb program does not begin.
     pub fn follow(&self, after: u64) -> Result<Following, PhoneError> {
         let number = after.to_string();
         let words = [&*self.folder.program(), SUBCOMMAND, "follow", self.folder.path(), &number];
@@ -336,9 +308,6 @@ impl RunOnPhone {
     }
 
     /// Takes the run file.
-    ///
-    /// # Errors
-    /// The phone can't be reached, or its file is not a run that verifies.
     pub fn take(&self) -> Result<Run, PhoneError> {
         let folder = tempfile::tempdir();
         let folder = folder.map_err(PhoneError::file("make a folder in", std::env::temp_dir()))?;

@@ -47,28 +47,16 @@ pub trait Transport: Send + Sync {
     fn shell(&self, command: &ShellCommand, limit: Duration) -> Result<ShellAnswer, PhoneError>;
 
     /// Starts a command and follows what it prints.
-    ///
-    /// # Errors
-    /// The adb program does not begin.
     fn follow(&self, command: &ShellCommand) -> Result<Box<dyn PhoneLines>, PhoneError>;
 
     /// Starts a command whose input stays open until the value is dropped, or this process or the cable is
     /// gone.
-    ///
-    /// # Errors
-    /// The adb program does not begin.
     fn hold(&self, command: &ShellCommand) -> Result<Box<dyn Held>, PhoneError>;
 
     /// Copies a file to the phone.
-    ///
-    /// # Errors
-    /// The phone can't be reached or has no room.
     fn push(&self, from: &Path, to: &str) -> Result<(), PhoneError>;
 
     /// Copies a file from the phone.
-    ///
-    /// # Errors
-    /// The phone can't be reached or has no such file.
     fn pull(&self, from: &str, to: &Path) -> Result<(), PhoneError>;
 
     /// Whether the phone can be used now. A phone of the network is connected again where that is

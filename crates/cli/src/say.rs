@@ -53,9 +53,6 @@ pub fn data_by(contents: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Resul
 }
 
 /// Standard output for messages between processes of flashlag, which are no text.
-///
-/// # Errors
-/// A terminal, on which they could do anything.
 #[cfg(feature = "sweep")]
 pub fn pipe() -> Result<io::StdoutLock<'static>> {
     let stdout = io::stdout();

@@ -11,9 +11,6 @@ use signal_hook::flag;
 static RECEIVED: OnceLock<Arc<AtomicUsize>> = OnceLock::new();
 
 /// A flag that is set by the first signal.
-///
-/// # Errors
-/// The handlers can't be installed.
 pub fn stop_flag() -> io::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     let received = RECEIVED.get_or_init(Arc::default);
@@ -36,9 +33,6 @@ pub fn exit_status() -> Option<u8> {
 
 /// Turns the signal of a file that reached its size limit (`ulimit -f`) into an error of the write:
 /// the error names the file, and the program can clean up.
-///
-/// # Errors
-/// The handler can't be installed.
 pub fn long_files_are_errors() -> io::Result<()> {
     flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false))).map(drop)
 }

@@ -20,14 +20,11 @@ pub enum Call {
     Close,
     /// Reads; beyond the end of the file nothing.
     Read {
-        /// Where.
         offset: Bytes,
         /// How much, of any size.
         length: Bytes,
     },
-    /// Writes.
     Write {
-        /// Where.
         offset: Bytes,
         /// How much, of any size.
         length: Bytes,
@@ -57,9 +54,7 @@ pub enum Call {
 pub struct CallRequest {
     /// The thread that makes it: below the device's number of threads, with no call under way.
     pub slot: u32,
-    /// The file.
     pub file: u32,
-    /// The call.
     pub call: Call,
 }
 
@@ -79,9 +74,6 @@ pub trait CallDevice {
 
     /// Appends what has completed, after waiting until at least `at_least` calls have (zero never waits;
     /// more than are under way waits for all).
-    ///
-    /// # Errors
-    /// Where completions can no longer be waited for.
     fn reap(&mut self, at_least: u32, completed: &mut Vec<Completion>) -> Result<(), DeviceError>;
 
     /// Lets time pass until `time` while calls go on. Returns early where a completion is ready.

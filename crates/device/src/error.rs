@@ -9,15 +9,10 @@ use thiserror::Error;
 pub struct DeviceError {
     /// `write`, `fdatasync`, `open`, …
     pub operation: &'static str,
-    /// The path or the device.
     pub subject: String,
-    /// Where in it.
     pub offset: Option<Bytes>,
-    /// The operating system's error number, if any.
     pub errno: Option<i32>,
-    /// What happened, in words.
     pub reason: String,
-    /// What to try next.
     pub advice: String,
 }
 

@@ -16,7 +16,6 @@ pub enum Latency {
         usual: Nanos,
         /// Now and then.
         slow: Nanos,
-        /// How many of a million are slow.
         slow_per_million: u32,
     },
 }

@@ -13,7 +13,6 @@ use crate::request::{Completion, Device, Durability, Geometry, Op, Request};
 /// The service times of a [`RamDevice`] and its number of parallel units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Service {
-    /// A read.
     pub read: Latency,
     /// A write, before any flush.
     pub write: Latency,
@@ -36,9 +35,7 @@ impl Service {
 /// The counts of a [`RamDevice`], to check a caller's account against.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RamCounts {
-    /// Reads.
     pub reads: u64,
-    /// Writes.
     pub writes: u64,
     /// Writes that were followed by a flush.
     pub flushed_writes: u64,

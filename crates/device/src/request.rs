@@ -93,7 +93,6 @@ pub struct Completion {
 /// The shape of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
-    /// Its size.
     pub size: Bytes,
     /// Offsets and lengths are multiples of this.
     pub alignment: Bytes,
@@ -189,9 +188,6 @@ pub trait Device {
 
     /// Appends what has completed, after waiting until at least `at_least` requests have (zero
     /// never waits; more than are in flight waits for all).
-    ///
-    /// # Errors
-    /// Where completions can no longer be waited for.
     fn reap(&mut self, at_least: u32, completed: &mut Vec<Completion>) -> Result<(), DeviceError>;
 
     /// Lets time pass until `time` while requests go on. Returns early where a completion is

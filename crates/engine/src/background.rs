@@ -30,9 +30,6 @@ type Opening = Result<Vec<Downgrade>, DeviceError>;
 impl Background {
     /// Opens `files` and begins; returns when the device is open. It runs until
     /// [`Background::finish`] or its own limits.
-    ///
-    /// # Errors
-    /// A file that can't be opened, or no thread.
     pub fn start(
         files: FileSet,
         options: OpenOptions,
@@ -42,9 +39,6 @@ impl Background {
     }
 
     /// [`Background::start`] that ends before an operation that would exceed `budget`.
-    ///
-    /// # Errors
-    /// As [`Background::start`].
     pub fn start_within(
         files: FileSet,
         options: OpenOptions,

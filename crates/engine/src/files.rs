@@ -103,9 +103,6 @@ impl FileSet {
     }
 
     /// Checks that every file still has its name, so that no deleted file was measured.
-    ///
-    /// # Errors
-    /// The first file that is gone.
     pub fn check_present(&self) -> Result<(), DeviceError> {
         for path in self.paths() {
             rustix::fs::stat(&path).map_err(|errno| gone(&path, errno))?;
@@ -114,18 +111,12 @@ impl FileSet {
     }
 
     /// The identity of the files, to check later that nobody put others in their place.
-    ///
-    /// # Errors
-    /// The first file that is missing.
     pub fn presence(&self) -> Result<Presence, DeviceError> {
         allow_files(self.count() as u64 * 2);
         Presence::of(self.paths())
     }
 
     /// Drops the files from the page cache: their data must be durable already.
-    ///
-    /// # Errors
-    /// A file that can't be opened.
     pub fn evict(&self) -> Result<(), DeviceError> {
         for file in self.open_files(OFlags::RDONLY)? {
             // Only advice: a filesystem that ignores it is no error.
@@ -135,9 +126,6 @@ impl FileSet {
     }
 
     /// Removes the files; one that is gone already is no error.
-    ///
-    /// # Errors
-    /// The first file that could not be removed.
     pub fn remove(&self) -> Result<(), DeviceError> {
         for path in self.paths() {
             let (directory, name) = self.at(&path);

@@ -56,7 +56,6 @@ impl OpenOptions {
 /// An open device, and the options in force.
 #[derive(Debug)]
 pub struct OpenDevice {
-    /// The device.
     pub device: AnyDevice,
     /// What does the I/O: psync, io_uring or null.
     pub engine: EngineKind,

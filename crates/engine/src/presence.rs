@@ -22,9 +22,6 @@ pub struct Presence {
 
 impl Presence {
     /// Opens a descriptor of each path's file.
-    ///
-    /// # Errors
-    /// The first path that leads nowhere or can't be opened.
     pub fn of(paths: impl IntoIterator<Item = PathBuf>) -> Result<Presence, DeviceError> {
         let hold = |path: PathBuf| {
             let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -38,9 +35,6 @@ impl Presence {
     }
 
     /// Checks that each path still leads to its file.
-    ///
-    /// # Errors
-    /// The first path that does not, and what to try.
     pub fn check(&self) -> Result<(), DeviceError> {
         self.held.iter().try_for_each(|(path, held)| check(path, held))
     }

@@ -21,7 +21,6 @@ pub struct Figures {
     pub p999: Option<Nanos>,
     /// The longest.
     pub max: Option<Nanos>,
-    /// The mean.
     pub mean: Option<Nanos>,
     /// Number of values longer than one 60 Hz frame; `None` if the histogram can't be read.
     pub late: Option<u64>,

@@ -55,9 +55,7 @@ pub fn is_fill(plan: &Plan, phase: &Phase) -> bool {
 pub struct SaveKind {
     /// Insert, update or delete.
     pub statement: Statement,
-    /// Journal mode.
     pub journal: JournalMode,
-    /// `synchronous`.
     pub synchronous: Synchronous,
     /// Databases changed by one save.
     pub databases: u32,

@@ -92,9 +92,6 @@ impl Signed for Bytes {
 }
 
 /// The table of these rows.
-///
-/// # Errors
-/// None is known: each column has a value for each row.
 pub(crate) fn table<R>(columns: Vec<Column<R>>, rows: &[R]) -> Result<RecordBatch, ArrowError> {
     let fields = columns.iter().map(|column| {
         let kind = match column.read {

@@ -22,9 +22,6 @@ fn rows<'a>(
 }
 
 /// A row for each test before the first change (`as it is`) and after each change.
-///
-/// # Errors
-/// None is known.
 pub fn forecast(forecast: &Forecast) -> Result<RecordBatch, ArrowError> {
     let before = rows(("as it is", &forecast.filesystem, None), &forecast.before);
     let after = forecast
@@ -41,9 +38,6 @@ pub fn forecast(forecast: &Forecast) -> Result<RecordBatch, ArrowError> {
 }
 
 /// A row for each test at each fill level.
-///
-/// # Errors
-/// None is known.
 pub fn sweep(sweep: &Sweep) -> Result<RecordBatch, ArrowError> {
     let rows = sweep
         .levels

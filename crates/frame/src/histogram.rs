@@ -55,9 +55,6 @@ impl OfPhase for Row<'_> {
 }
 
 /// A row for each bucket with a value, of each phase that has such a histogram.
-///
-/// # Errors
-/// None is known.
 pub fn histograms(run: &Run, of: HistogramOf) -> Result<RecordBatch, ArrowError> {
     let mut rows = Vec::new();
     for phase in &run.phases {

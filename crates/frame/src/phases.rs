@@ -21,9 +21,6 @@ impl OfPhase for Row<'_> {
 }
 
 /// A row for each phase of each run: what was done, and the figures.
-///
-/// # Errors
-/// None is known.
 pub fn phases(runs: &[&Run]) -> Result<RecordBatch, ArrowError> {
     let rows = runs.iter().flat_map(|run| run.phases.iter().map(|phase| Row { run, phase }));
     let rows: Vec<Row<'_>> = rows.collect();

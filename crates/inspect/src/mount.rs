@@ -38,9 +38,6 @@ impl Mount {
 }
 
 /// All mounts, in the order of mounting. Malformed lines are left out.
-///
-/// # Errors
-/// The list can't be read: why, in words.
 pub fn mounts(root: &Root) -> Result<Vec<Mount>, String> {
     let text = root.line("/proc/self/mountinfo")?;
     Ok(text.lines().filter_map(parse).collect())
@@ -48,9 +45,6 @@ pub fn mounts(root: &Root) -> Result<Vec<Mount>, String> {
 
 /// The mount of `directory`: on this machine as the kernel reports it, in a captured tree the last of
 /// those with the longest mount point above it (a later mount covers an earlier).
-///
-/// # Errors
-/// The list can't be read, or no mount holds the directory: why, in words.
 pub fn mount_of(root: &Root, directory: &Path) -> Result<Mount, String> {
     let mut mounts = mounts(root)?;
     let known = root.is_live().then(|| mount_id(directory)).flatten();

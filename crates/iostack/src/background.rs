@@ -52,7 +52,6 @@ pub(crate) struct Pending {
     pub(crate) pid: Pid,
     /// The data is written, and a sync is under way.
     pub(crate) is_written: bool,
-    /// Its file.
     pub(crate) file: FileId,
 }
 

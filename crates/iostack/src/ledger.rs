@@ -20,7 +20,6 @@ pub struct Ledger {
     /// Flushes. A durable write counts as one more on a device without FUA, which flushes after the
     /// write instead.
     pub flushes: u64,
-    /// Bytes discarded.
     pub discarded_bytes: Bytes,
     /// What a kernel counts besides; only where account is kept of what processes wait for.
     pub counted: Counted,

@@ -13,14 +13,12 @@ pub enum FilesystemKind {
     Ext4,
     /// F2FS.
     F2fs,
-    /// Btrfs.
     Btrfs,
 }
 
 /// A modelled mount: a filesystem and the effects of its options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StackSpec {
-    /// The filesystem.
     pub kind: FilesystemKind,
     /// Whether a sync flushes the device (`nobarrier` turns it off).
     pub barrier: bool,
@@ -72,9 +70,6 @@ impl StackSpec {
     }
 
     /// The mount that a target asks for. Options of the device are ignored.
-    ///
-    /// # Errors
-    /// A filesystem or an option that has no meaning in a simulation.
     pub fn of(mount: &MountSpec) -> Result<StackSpec, TargetError> {
         mount.check(Kind::Sim)?;
         let kind = match mount.filesystem {

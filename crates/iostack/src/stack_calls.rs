@@ -329,9 +329,6 @@ impl<D: Device<Clock = VirtualClock>> CallDevice for StackCalls<D> {
 
 impl<D: Device<Clock = VirtualClock>> StackCalls<D> {
     /// Makes a file of a size, every byte of it written once and durable, past the page cache.
-    ///
-    /// # Errors
-    /// No space, and errors of the device.
     pub fn lay_out(&self, file: u32, size: Bytes) -> Result<(), DeviceError> {
         let name = &self.names[file as usize];
         if self.stack.find(name).is_some() {
@@ -351,9 +348,6 @@ impl<D: Device<Clock = VirtualClock>> StackCalls<D> {
     }
 
     /// Removes what is there of the files.
-    ///
-    /// # Errors
-    /// At present never.
     pub fn remove(&self) -> Result<(), DeviceError> {
         let there = self.names.iter().filter(|name| self.stack.find(name).is_some());
         there.into_iter().try_for_each(|name| self.stack.delete(name))

@@ -25,9 +25,6 @@ const SHARE: u32 = 4;
 const ANSWER: &str = "accelerator";
 
 /// QEMU's accelerator. Trying one takes at most a quarter of `patience`, the time for a boot.
-///
-/// # Errors
-/// The guest for the attempt can't be put together.
 pub fn accelerator(
     kernel: &Kernel,
     program: &Path,

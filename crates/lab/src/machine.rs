@@ -45,9 +45,7 @@ pub struct Disk {
 pub struct MachineSpec<'a> {
     /// The kernel's image.
     pub kernel: &'a Path,
-    /// The initramfs.
     pub initramfs: &'a Path,
-    /// Disks.
     pub disks: &'a [Disk],
     /// Folder for the console's file and the port's socket.
     pub folder: &'a Path,
@@ -201,9 +199,6 @@ impl Machine {
     }
 
     /// Sends an order to the guest.
-    ///
-    /// # Errors
-    /// The guest is gone.
     pub fn order(&mut self, order: &Order) -> Result<(), LabError> {
         let sent = remote::send(&mut self.port, order);
         sent.map_err(|error| self.lost(&format!("does not listen any more ({error})")))
@@ -252,9 +247,6 @@ impl Machine {
     }
 
     /// Has the guest unmount and power off.
-    ///
-    /// # Errors
-    /// The guest could not unmount, or did not end in time.
     pub fn power_off(mut self) -> Result<(), LabError> {
         self.order(&Order::PowerOff)?;
         loop {

@@ -12,9 +12,6 @@ pub(crate) const BINDER: &str = "setpriv";
 pub(crate) const BINDING: [&str; 2] = ["--pdeathsig", "KILL"];
 
 /// Puts the running program into the archive as `/init`.
-///
-/// # Errors
-/// The program can't be read, or its libraries can't be found.
 pub fn guest_program(program: &Path, archive: &mut Initramfs) -> Result<(), LabError> {
     add_program(program, Path::new("/init"), archive)
 }
@@ -56,9 +53,6 @@ pub(crate) fn find_program(name: &str, package: &str) -> Result<PathBuf, LabErro
 }
 
 /// Puts a program and the libraries that it needs into the archive.
-///
-/// # Errors
-/// The program can't be read, or its libraries can't be found.
 pub(crate) fn add_program(
     program: &Path,
     at: &Path,

@@ -13,15 +13,11 @@ use crate::layer::Layer;
 /// A filesystem that the lab makes and mounts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Filesystem {
-    /// ext4.
     Ext4,
     /// F2FS.
     F2fs,
-    /// Btrfs.
     Btrfs,
-    /// XFS.
     Xfs,
-    /// NILFS2.
     Nilfs2,
 }
 
@@ -30,7 +26,6 @@ pub enum Filesystem {
 pub struct LabSpec {
     /// The device's profile, by name.
     pub profile: String,
-    /// The filesystem.
     pub filesystem: Filesystem,
     /// Whether a sync flushes the device (`nobarrier` turns it off).
     pub barrier: bool,
@@ -110,9 +105,6 @@ impl LabSpec {
     }
 
     /// The mount that a target asks for.
-    ///
-    /// # Errors
-    /// No filesystem, or a filesystem or an option that the lab does not have.
     pub fn of(device: &DeviceSpec) -> Result<LabSpec, TargetError> {
         let DeviceSpec { profile, mount, .. } = device;
         let mount = mount.as_ref().ok_or_else(|| TargetError::NoFilesystem(profile.clone()))?;

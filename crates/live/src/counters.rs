@@ -15,7 +15,6 @@ use crate::stack::is_stacked;
 /// What one process did since counting began.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
-    /// The name.
     pub name: String,
     /// Calls that write, to whatever.
     pub writes: u64,
@@ -44,9 +43,6 @@ pub struct Counters {
 
 impl Counters {
     /// Begins to count.
-    ///
-    /// # Errors
-    /// The mounts or the disks can't be read, or the path is on no storage.
     pub fn start(scope: &Scope) -> Result<Counters, LiveError> {
         let places = Places::of(scope.path.as_deref())?;
         let disks = places.disks().map(|disks| disks.into_iter().map(device_name).collect());
@@ -139,9 +135,6 @@ impl Counters {
     }
 
     /// What the disks did since counting began.
-    ///
-    /// # Errors
-    /// The counters can't be read any more.
     pub fn disks(&self) -> Result<Disks, LiveError> {
         Ok(self.disks_now()?.since(self.began))
     }

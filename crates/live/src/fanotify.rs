@@ -58,9 +58,6 @@ fn unusable(reason: impl std::fmt::Display) -> LiveError {
 
 impl FileEvents {
     /// Begins to watch.
-    ///
-    /// # Errors
-    /// The kernel has no fanotify, or does not allow to watch whole filesystems.
     pub fn start(scope: &Scope, places: Places) -> Result<FileEvents, LiveError> {
         if scope.reads {
             return Err(unusable("reads are recorded by eBPF alone: leave out --reads"));

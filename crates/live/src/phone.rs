@@ -20,9 +20,6 @@ const BEYOND: Duration = Duration::from_secs(120);
 const QUESTION: Duration = Duration::from_secs(15);
 
 /// Records a phone for a time. The phone ends the recording by itself, also where the cable is pulled.
-///
-/// # Errors
-/// No phone can be used, or its Android refuses.
 pub fn record_phone(choice: &PhoneChoice, time: Nanos) -> Result<Trace, LiveError> {
     let adb = Adb::find()?;
     let phones = chosen(&adb.connected()?, choice)?;

@@ -62,9 +62,6 @@ pub struct Places {
 
 impl Places {
     /// All storage, or the filesystem of a path.
-    ///
-    /// # Errors
-    /// The mounts can't be read, or the path is on no storage.
     pub fn of(path: Option<&Path>) -> Result<Places, LiveError> {
         let root = Root::system();
         let all = mounts(&root).map_err(LiveError::Mounts)?;

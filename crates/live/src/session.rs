@@ -155,9 +155,6 @@ impl Session {
     }
 
     /// Takes what happened since the last call: several times a second.
-    ///
-    /// # Errors
-    /// The source does not answer any more.
     pub fn collect(&mut self) -> Result<(), LiveError> {
         self.source.collect(&mut self.builder)?;
         self.keep();
@@ -183,9 +180,6 @@ impl Session {
     }
 
     /// Ends the recording.
-    ///
-    /// # Errors
-    /// The source does not answer any more.
     pub fn end(mut self) -> Result<(Trace, Cost), LiveError> {
         self.source.end(&mut self.builder)?;
         self.keep();

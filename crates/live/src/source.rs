@@ -38,15 +38,9 @@ pub trait Source {
 
     /// Adds what happened since the last call. To be called several times a second: what is not fetched
     /// is lost after a while.
-    ///
-    /// # Errors
-    /// The source does not answer any more.
     fn collect(&mut self, to: &mut Builder) -> Result<(), LiveError>;
 
     /// Adds the rest, and says what was lost and what the source can't see.
-    ///
-    /// # Errors
-    /// The source does not answer any more.
     fn end(&mut self, to: &mut Builder) -> Result<(), LiveError>;
 
     /// What the watched disks did so far; absent where block requests are recorded themselves.

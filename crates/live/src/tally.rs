@@ -8,7 +8,6 @@ use flashlag_units::{Bytes, Nanos};
 pub struct Tally {
     /// By thread and file, both by index in the trace; without a file, of all files of the process.
     pub writers: HashMap<(u32, Option<u32>), Writer>,
-    /// Of all writers.
     pub all: Writer,
     /// Commits of a filesystem's journal, and checkpoints.
     pub commits: u64,

@@ -20,9 +20,6 @@ pub(crate) struct Lifeline {
 
 impl Lifeline {
     /// Connects to the starting program, before anything else.
-    ///
-    /// # Errors
-    /// It is gone already.
     pub(crate) fn connect(
         path: &std::path::Path,
         device: fn() -> Option<Arc<ServedDevice>>,
@@ -73,9 +70,6 @@ pub(crate) struct Lifetime {
 
 impl Lifetime {
     /// Opens the control socket, then reports that the device is ready.
-    ///
-    /// # Errors
-    /// A socket that can't be used.
     pub(crate) fn begin(
         device: &Arc<ServedDevice>,
         mut line: Option<Lifeline>,

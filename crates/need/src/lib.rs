@@ -54,9 +54,6 @@ pub fn slow(what: &str) -> bool {
 }
 
 /// [`slow`] without the skip, for what several tests set up.
-///
-/// # Errors
-/// The reason of a skip, in a quick run.
 pub fn not_quick(what: &str) -> Result<(), String> {
     if is_set(QUICK) { Err(format!("{what}: not in a quick run")) } else { Ok(()) }
 }

@@ -62,9 +62,6 @@ impl Header {
 }
 
 /// A flash as bytes.
-///
-/// # Errors
-/// None is known.
 pub fn packed(header: &Header, flash: &Flash) -> PyResult<Vec<u8>> {
     let refuse = |error: String| failed(&format!("cannot store the device: {error}"));
     let state = postcard::to_allocvec(flash).map_err(|error| refuse(error.to_string()))?;
@@ -76,9 +73,6 @@ pub fn packed(header: &Header, flash: &Flash) -> PyResult<Vec<u8>> {
 }
 
 /// The flash of a snapshot of this device, and its time in nanoseconds.
-///
-/// # Errors
-/// It is no snapshot, or of another device, or damaged.
 pub fn unpacked(device: &Header, bytes: &[u8]) -> PyResult<(Flash, u64)> {
     let end = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len());
     let header: Header = serde_json::from_slice(&bytes[..end])

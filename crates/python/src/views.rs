@@ -82,7 +82,6 @@ impl Comparison {
 #[pyclass(frozen, module = "flashlag._flashlag")]
 pub struct Explained {
     seen: Seen,
-    /// The run, where there is one.
     run: Option<flashlag_schema::Run>,
 }
 

@@ -24,9 +24,6 @@ pub struct Worked<T> {
 /// Does work on a thread of its own, without the GIL, while the calling thread looks for signals:
 /// Python runs its handlers on the main thread alone. The first handler that raises sets `stop`, and
 /// the work ends by itself.
-///
-/// # Errors
-/// A panic, as an exception.
 pub fn worked<T: Send + 'static>(
     py: Python<'_>,
     stop: &Arc<AtomicBool>,
@@ -61,9 +58,6 @@ pub fn worked<T: Send + 'static>(
 }
 
 /// Does short work, whose panic becomes an exception.
-///
-/// # Errors
-/// A panic.
 pub fn guarded<T>(work: impl FnOnce() -> T) -> PyResult<T> {
     let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
     done.map_err(|panic| panicked(panic.as_ref()))

@@ -56,9 +56,6 @@ impl Recording {
     /// Writes what the device would have held after a power cut at a moment of the recording to
     /// the file `into`, sparse. `base` is what it held when the recording began; nothing where
     /// absent.
-    ///
-    /// # Errors
-    /// A recording without the data, or files that can't be used.
     pub fn crash_image(
         path: &Path,
         moment: Nanos,

@@ -65,9 +65,6 @@ impl Settings {
     }
 
     /// Sets one setting, written as on nbdkit's command line.
-    ///
-    /// # Errors
-    /// An unknown key, or a value that it can't have.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), ServeError> {
         let wrong = |reason: String| ServeError::setting(key, value, reason);
         let typed = |error: ValueError| ServeError::setting(key, value, error);

@@ -62,27 +62,19 @@ pub enum ShareError {
          the run with the flashlag that made it"
     )]
     UnknownField {
-        /// The field's path.
         field: String,
     },
-    /// What is left is no run.
     #[error("what is left is not a run: {0}")]
     NoRun(#[from] RunFileError),
 }
 
 /// A run without what is private in it.
-///
-/// # Errors
-/// A field of free text without a rule.
 pub fn shared(run: &Run) -> Result<Shared, ShareError> {
     shared_with_scrubber(run).map(|(shared, _)| shared)
 }
 
 /// The same, with what takes the run's private values from texts that are made of it and stand in none of its
 /// fields.
-///
-/// # Errors
-/// As [`shared`].
 pub fn shared_with_scrubber(run: &Run) -> Result<(Shared, Scrubber), ShareError> {
     let original = match &run.shared {
         Some(shared) => shared.original_sha256.clone(),

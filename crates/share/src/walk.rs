@@ -39,9 +39,6 @@ impl<'s> Walk<'s> {
     }
 
     /// Changes `value`, which is the field `field`, and everything below.
-    ///
-    /// # Errors
-    /// A text without a rule.
     pub fn through(&mut self, value: &mut Value, field: &str) -> Result<(), ShareError> {
         match value {
             Value::Object(members) => {

@@ -36,7 +36,6 @@ pub struct Options {
 pub struct SiteFile {
     /// Its path within the site: `device/nexus-5.html`.
     pub path: String,
-    /// Its contents.
     pub contents: Vec<u8>,
 }
 

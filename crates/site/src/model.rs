@@ -12,9 +12,7 @@ use crate::words::{self, slug};
 /// A site before it is drawn.
 #[derive(Debug)]
 pub struct Site<'a> {
-    /// All entries.
     pub(crate) entries: &'a [Entry],
-    /// Devices, by name.
     pub(crate) devices: Vec<Device>,
     /// Rows of the table, the best verdict first.
     pub(crate) rows: Vec<Row>,

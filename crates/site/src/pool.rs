@@ -60,7 +60,6 @@ impl TestKey {
 /// A test of several runs.
 #[derive(Clone, Debug)]
 pub struct Pool {
-    /// The test.
     pub key: TestKey,
     /// Each run's phases: index of the entry and of the phase in it.
     pub members: Vec<(usize, usize)>,

@@ -21,12 +21,9 @@ pub enum WriteSiteError {
         .0.display()
     )]
     Foreign(PathBuf),
-    /// A file or folder.
     #[error("cannot write {}: {error}", path.display())]
     Io {
-        /// The file.
         path: PathBuf,
-        /// The system's reason.
         error: io::Error,
     },
 }
@@ -34,9 +31,7 @@ pub enum WriteSiteError {
 /// What was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Written {
-    /// Number of files.
     pub files: usize,
-    /// Bytes in all.
     pub bytes: u64,
     /// Files of an earlier site that were removed.
     pub removed: usize,
@@ -44,9 +39,6 @@ pub struct Written {
 
 /// Writes the site of these entries. The folder must be new, empty, or hold a site: then its files are
 /// replaced one by one, and those that are no longer part of it are removed, nothing else.
-///
-/// # Errors
-/// The folder holds something else, or can't be written to.
 pub fn write_site(
     folder: &Path,
     entries: &[Entry],

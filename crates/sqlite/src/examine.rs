@@ -18,9 +18,6 @@ pub struct Examination {
 
 /// Opens the first database of a job in `directory` as a program would after a crash, which rolls
 /// unfinished transactions back or forward, and checks it.
-///
-/// # Errors
-/// If it does not exist, or SQLite does not accept it as a database.
 pub fn examine(directory: &Path) -> Result<Examination, SqliteError> {
     let path = directory.join(file_name(0));
     let failed = |what, error: &rusqlite::Error| SqliteError::wrong(what, &path, error.to_string());

@@ -79,7 +79,6 @@ pub struct SavesOutcome {
     pub thought: Nanos,
     /// Saves that made a lasting file larger than ever before.
     pub grew: Histogram,
-    /// All other saves.
     pub in_place: Histogram,
     /// Content of the rows that saves inserted, updated or deleted.
     pub app_bytes: Bytes,

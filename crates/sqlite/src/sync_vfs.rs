@@ -32,9 +32,6 @@ fn built_with() -> SyncCall {
 }
 
 /// The VFS by which SQLite makes files durable by this call; `None` is SQLite's own.
-///
-/// # Errors
-/// If SQLite refuses it.
 pub(crate) fn for_call(call: SyncCall) -> Result<Option<&'static str>, String> {
     if call == built_with() {
         return Ok(None);

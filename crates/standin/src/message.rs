@@ -75,9 +75,6 @@ impl Message {
     }
 
     /// The next message. `version` is asked when it has come: both sides may have agreed meanwhile.
-    ///
-    /// # Errors
-    /// At the end of the connection, and for bytes that are no message.
     pub fn read(from: &mut impl Read, version: impl Fn() -> u32) -> Result<Message> {
         let mut header = [0; 24];
         from.read_exact(&mut header)?;

@@ -62,9 +62,6 @@ impl Phone {
     }
 
     /// Sets a text of the model from now on: a battery that gets warm.
-    ///
-    /// # Errors
-    /// If it can't be written.
     pub fn set_text(&self, path: &str, text: impl AsRef<[u8]>) -> Result<()> {
         let own = self.home.path().join("root/.phone");
         let file = own.join(format!("{path}.txt"));
@@ -118,9 +115,6 @@ impl Phone {
 
     /// Ends all connections and all processes, and starts anew with the files as they are.
     /// [`Phone::root`] is another one then.
-    ///
-    /// # Errors
-    /// What can't be mounted again.
     pub fn reboot(&self) -> Result<()> {
         let refused = self.daemon.cable.set_refuses(true);
         self.cut();
@@ -152,9 +146,6 @@ impl Phone {
     }
 
     /// Accepts connections again, at the same address.
-    ///
-    /// # Errors
-    /// If another program has taken the port.
     pub fn accept(&self) -> Result<()> {
         self.daemon.cable.set_refuses(false);
         let mut listening = self.listening();

@@ -26,9 +26,6 @@ pub struct AdbServer {
 
 impl AdbServer {
     /// Starts a server with a home folder of its own, and so with keys of its own.
-    ///
-    /// # Errors
-    /// Without adb, or if it does not start.
     pub fn start() -> Result<AdbServer> {
         let adb = flashlag_need::find("adb").ok_or_else(|| Error::other("there is no adb"))?;
         let home = tempfile::Builder::new().prefix("flashlag-adb").tempdir()?;
@@ -94,17 +91,11 @@ impl AdbServer {
     }
 
     /// Runs a command on a phone.
-    ///
-    /// # Errors
-    /// As [`AdbServer::run`].
     pub fn shell(&self, serial: &str, command: &str) -> Result<Output> {
         self.run(&["-s", serial, "shell", command])
     }
 
     /// Connects to a phone; its serial number for `adb -s`.
-    ///
-    /// # Errors
-    /// What adb says if it does not become a device.
     pub fn connect(&self, phone: &Phone) -> Result<String> {
         let serial = phone.address().to_string();
         let until = Instant::now() + Duration::from_secs(20);

@@ -22,7 +22,6 @@ pub struct Request {
     pub packets: bool,
     /// A terminal as input and output.
     pub terminal: bool,
-    /// The value of `TERM`.
     pub term: Option<String>,
     /// Empty for a shell that reads commands.
     pub command: String,

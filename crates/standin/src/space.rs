@@ -40,9 +40,6 @@ const MASK: &str = "\\xff\\xff\\xff\\xff\\xff\\xff\\xff\\x00\\xff\\xff\\xff\\xff
 
 impl Runner {
     /// `qemu-aarch64-static`, `qemu-arm-static`, or another program with such a name.
-    ///
-    /// # Errors
-    /// For a program that is not there, and for another machine.
     pub fn of(name: &str) -> Result<Runner> {
         let path = find(name).ok_or_else(|| Error::other(format!("there is no {name}")))?;
         let (machine, class, number) = if name.contains("aarch64") {
@@ -75,9 +72,6 @@ pub struct Space {
 
 impl Space {
     /// Mounts everything and starts the phone's first process.
-    ///
-    /// # Errors
-    /// What could not be mounted.
     pub fn start(plan: &Plan) -> Result<Space> {
         let nsenter = program("nsenter")?;
         let users = if plan.runners.is_empty() { None } else { Some(Users::start()?) };

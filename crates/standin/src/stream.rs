@@ -106,9 +106,6 @@ pub struct Output {
 }
 
 /// A new stream, which the client is informed of: where its messages go, what comes, what goes.
-///
-/// # Errors
-/// Without a connection.
 pub fn open(link: &Arc<Link>, ours: u32, theirs: u32) -> Result<(Inlet, Input, Output)> {
     let link = Arc::clone(link);
     let ends = Arc::new(Ends { link, ours, theirs, closed: AtomicBool::new(false) });

@@ -23,7 +23,6 @@ pub struct Stall {
 pub struct Stalls {
     /// Waits longer than this are stalls.
     pub over: Nanos,
-    /// Number of stalls.
     pub seen: u64,
     /// The longest, in order of time.
     pub listed: Vec<Stall>,

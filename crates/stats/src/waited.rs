@@ -17,7 +17,6 @@ pub enum Wait {
     Checkpoint,
     /// The filesystem's own cleaning of segments.
     Cleaning,
-    /// A discard.
     Discard,
     /// Requests of others that came before.
     OtherIo,
@@ -29,7 +28,6 @@ pub enum Wait {
     WriteCacheFull,
     /// The device or its link waking up.
     WakeUp,
-    /// Throttling.
     Throttling,
     /// Work that the device does after a number of writes, as writing its map out.
     DevicePeriod,

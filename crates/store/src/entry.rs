@@ -20,7 +20,6 @@ pub struct Entry {
 /// A test of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
-    /// Its row.
     pub row: PhaseRow,
     /// The latencies as users see them: from the intended start where there was a schedule.
     pub histogram: StoredHistogram,

@@ -8,9 +8,6 @@ const DEEPEST: usize = 32;
 
 /// All files below `folder` that end in `.json`, sorted by path. Hidden files and folders are left
 /// out, and links are not followed.
-///
-/// # Errors
-/// A folder can't be listed.
 pub fn run_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     walk(folder, 0, &mut found)?;

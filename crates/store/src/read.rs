@@ -24,9 +24,6 @@ pub const MOST_BYTES: u64 = 256 << 20;
 
 /// Reads every run file below a folder, on all CPUs, and finds copies. A file that is no run of this
 /// version is an entry too, with the reason.
-///
-/// # Errors
-/// The folder can't be listed.
 pub fn read_folder(folder: &Path) -> io::Result<Vec<Entry>> {
     let mut entries = read_files(folder, &run_files(folder)?);
     find_copies(&mut entries);

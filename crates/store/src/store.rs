@@ -49,9 +49,6 @@ impl Store {
 
     /// Adds run files. What can't be added is refused with its reason, and the others are added all
     /// the same.
-    ///
-    /// # Errors
-    /// The store can't be written to.
     pub fn add(&mut self, paths: &[PathBuf]) -> Result<Vec<Added>, StoreError> {
         match self {
             Store::Folder(store) => store.add(paths),
@@ -61,9 +58,6 @@ impl Store {
     }
 
     /// The result of a statement that reads the tables `runs` and `phases`.
-    ///
-    /// # Errors
-    /// The statement is wrong, or would write.
     pub fn query(&mut self, sql: &str) -> Result<Table, StoreError> {
         match self {
             Store::Folder(store) => store.index.query(sql),

@@ -142,9 +142,6 @@ impl Chunks {
 }
 
 /// Measures a chunk's points. Needs nothing but its bytes; gives the same bytes on any machine.
-///
-/// # Errors
-/// Bytes that are no chunk, or a chunk of another version of flashlag.
 pub fn measure(chunk: &[u8]) -> Result<Vec<u8>, SweepError> {
     match measure_until(chunk, &Arc::new(AtomicBool::new(false)))? {
         Ok(results) => Ok(results),

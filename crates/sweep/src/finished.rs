@@ -7,9 +7,7 @@ use std::path::PathBuf;
 pub struct Finished {
     /// The table.
     pub output: PathBuf,
-    /// Points.
     pub points: u64,
-    /// Rows.
     pub rows: u64,
     /// Rows of what failed.
     pub failed: u64,

@@ -173,9 +173,6 @@ impl Journal {
     }
 
     /// Keeps a chunk's results; `false` where they were there before.
-    ///
-    /// # Errors
-    /// The journal can't be written.
     pub fn add(&mut self, index: u64, bytes: &[u8]) -> Result<bool, SweepError> {
         let count = self.frames.len() as u64;
         let place = usize::try_from(index).ok().filter(|place| *place < self.frames.len());
@@ -202,9 +199,6 @@ impl Journal {
     }
 
     /// The results of a chunk; `None` until it is measured.
-    ///
-    /// # Errors
-    /// The journal can't be read.
     pub fn results(&mut self, index: u64) -> Result<Option<Results>, SweepError> {
         let frame = usize::try_from(index).ok().and_then(|index| *self.frames.get(index)?);
         let Some((begin, length)) = frame else { return Ok(None) };
@@ -216,9 +210,6 @@ impl Journal {
     }
 
     /// Removes the journal: its sweep is finished.
-    ///
-    /// # Errors
-    /// It can't be removed.
     pub fn remove(self) -> Result<(), SweepError> {
         std::fs::remove_file(&self.path).map_err(|source| failure("remove", &self.path, source))
     }

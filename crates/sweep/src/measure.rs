@@ -59,9 +59,6 @@ impl<'a> Bench<'a> {
     }
 
     /// Measures a point, and tells before what its fill leaves. What fails is a row that says why.
-    ///
-    /// # Errors
-    /// The simulation was stopped.
     pub fn measure(
         &mut self,
         point: &Point,

@@ -24,9 +24,6 @@ pub(crate) fn seal<T: Serialize>(value: &T) -> Result<Vec<u8>, String> {
 }
 
 /// The value of sealed bytes.
-///
-/// # Errors
-/// What is wrong with them.
 pub(crate) fn open<T: DeserializeOwned>(sealed: &[u8]) -> Result<T, String> {
     let (sum, bytes) = sealed.split_at_checked(CHECKSUM).ok_or("it is too short")?;
     if sum != checksum(bytes) {

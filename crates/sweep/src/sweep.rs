@@ -101,9 +101,6 @@ impl Sweep {
     }
 
     /// A chunk's points, for [`measure`](crate::measure) on any machine.
-    ///
-    /// # Errors
-    /// No such chunk.
     pub fn chunk(&self, index: u64) -> Result<Vec<u8>, SweepError> {
         self.chunks.bytes(index)
     }

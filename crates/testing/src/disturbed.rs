@@ -45,7 +45,6 @@ pub enum Change {
     Negative(i64),
     /// A number with a fraction.
     Float(f64),
-    /// `null`.
     Null,
     /// An empty array.
     Empty,

@@ -83,20 +83,14 @@ pub fn write_trace<W: Write>(to: W, trace: &Trace) -> io::Result<W> {
 /// Why a stored trace can't be read.
 #[derive(Debug, thiserror::Error)]
 pub enum StoredError {
-    /// The file can't be read.
     #[error("reading fails at line {line}: {error}")]
     Read {
-        /// From 1.
         line: u64,
-        /// The system's reason.
         error: io::Error,
     },
-    /// A line is no line of a trace.
     #[error("line {line} is no line of a stored trace: {reason}")]
     Line {
-        /// From 1.
         line: u64,
-        /// What is wrong.
         reason: String,
     },
     /// Another version.
@@ -104,7 +98,6 @@ pub enum StoredError {
         "this is {found}, and this flashlag reads {TRACE_SCHEMA}: use the flashlag that wrote the file"
     )]
     Version {
-        /// The version in the file.
         found: String,
     },
 }

@@ -20,9 +20,6 @@ const GROUPS: [&str; 4] = ["/acct", "/dev/cg2_bpf", "/sys/fs/cgroup", "/dev/memc
 
 /// Starts this program again as the process of a run, apart from the shell and the cable, and waits
 /// until it answers.
-///
-/// # Errors
-/// The process can't be started, or ended at once.
 pub fn start_apart(folder: &Folder) -> Result<(), PhoneError> {
     let log = File::create(folder.log()).map_err(PhoneError::file("make", folder.log()))?;
     let errors = log.try_clone().map_err(PhoneError::file("open", folder.log()))?;

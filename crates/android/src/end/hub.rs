@@ -51,9 +51,6 @@ impl Shared {
 
 impl Hub {
     /// Opens the socket of that name. `stop` is raised when someone asks for the end of the run.
-    ///
-    /// # Errors
-    /// The name is taken, or sockets are not allowed.
     pub fn open(token: &str, stop: Arc<AtomicBool>) -> Result<Hub, PhoneError> {
         let refuse = || PhoneError::file("open the socket", token);
         let listener = UnixListener::bind_addr(&address(token).map_err(refuse())?);

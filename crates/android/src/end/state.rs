@@ -20,9 +20,6 @@ impl Drop for Lock {
 
 impl Lock {
     /// Takes the lock; `None` if another process holds it.
-    ///
-    /// # Errors
-    /// The lock's file can't be made.
     pub fn take(folder: &Folder) -> Result<Option<Lock>, PhoneError> {
         let path = folder.lock();
         let opened = File::options().create(true).truncate(false).write(true).open(&path);
@@ -36,9 +33,6 @@ impl Lock {
 }
 
 /// The order in a folder.
-///
-/// # Errors
-/// There is none, or it can't be read.
 pub fn order(folder: &Folder) -> Result<PhoneOrder, PhoneError> {
     let path = folder.order();
     let text = std::fs::read_to_string(&path).map_err(PhoneError::file("read", &path))?;
@@ -46,9 +40,6 @@ pub fn order(folder: &Folder) -> Result<PhoneOrder, PhoneError> {
 }
 
 /// The state of the folder's run.
-///
-/// # Errors
-/// The lock can't be looked at.
 pub fn state(folder: &Folder) -> Result<RunState, PhoneError> {
     let free = Lock::take(folder)?.is_some();
     Ok(match (free, outcome(folder)) {
@@ -65,9 +56,6 @@ pub fn outcome(folder: &Folder) -> Option<Outcome> {
 }
 
 /// Stores how the run ended.
-///
-/// # Errors
-/// The file can't be written.
 pub fn store_outcome(folder: &Folder, outcome: &Outcome) -> Result<(), PhoneError> {
     let path = folder.outcome();
     let text = serde_json::to_vec(outcome)

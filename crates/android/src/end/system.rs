@@ -61,9 +61,6 @@ pub fn keep_awake(folder: &Folder, screen_on: bool, ask: Ask<'_>) -> Result<(), 
 
 /// Puts the settings back that [`keep_awake`] changed, if it did, and lets the screen go off if it
 /// was off.
-///
-/// # Errors
-/// A setting can't be put back.
 pub fn let_sleep(folder: &Folder, ask: Ask<'_>) -> Result<(), PhoneError> {
     let path = folder.awake();
     let Ok(text) = std::fs::read_to_string(&path) else { return Ok(()) };

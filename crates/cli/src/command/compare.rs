@@ -53,9 +53,6 @@ pub fn compare(args: &CompareArgs, terminal: &Terminal) -> Result<Exit> {
 }
 
 /// The judgement that was asked for, by `--fail-if-slower` or as JUnit XML.
-///
-/// # Errors
-/// Nothing can be decided: that is never a pass.
 fn gate(args: &CompareArgs, comparison: &Comparison) -> Result<Option<Gate>> {
     if args.fail_if_slower.is_none() && args.junit.is_none() {
         return Ok(None);
@@ -64,9 +61,6 @@ fn gate(args: &CompareArgs, comparison: &Comparison) -> Result<Option<Gate>> {
 }
 
 /// The destination of something made from runs, which is never one of the runs.
-///
-/// # Errors
-/// The destination exists, with what to do instead.
 pub fn place_of(
     path: &Path,
     kind: OutputKind,

@@ -191,7 +191,6 @@ pub struct JobOutcome {
 pub struct Sides {
     /// Its reads.
     pub read: PhaseRecord,
-    /// Its writes.
     pub write: PhaseRecord,
 }
 

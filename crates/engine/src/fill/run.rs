@@ -70,7 +70,6 @@ pub struct FillOutcome {
     pub after: FreeSpace,
     /// Notes for the reader: a budget ended the fill, there was nothing to fill.
     pub notes: Vec<String>,
-    /// Its files.
     pub files: FileSet,
 }
 

@@ -36,9 +36,6 @@ impl FreeSpace {
 }
 
 /// The room on the filesystem that holds `path`.
-///
-/// # Errors
-/// Where the path does not exist or can't be reached.
 pub fn free_space(path: &Path) -> Result<FreeSpace, DeviceError> {
     let stat = rustix::fs::statvfs(path)
         .map_err(|errno| DeviceError::os("statvfs", path.display().to_string(), None, errno))?;

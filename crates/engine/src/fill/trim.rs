@@ -13,13 +13,9 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("trim {}: {reason} ({advice})", path.display())]
 pub struct TrimError {
-    /// A directory of the filesystem.
     pub path: PathBuf,
-    /// The operating system's error number.
     pub errno: i32,
-    /// What happened, in words.
     pub reason: String,
-    /// What to try next.
     pub advice: String,
 }
 

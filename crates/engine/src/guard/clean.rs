@@ -18,7 +18,6 @@ use super::sweep::{Cleanup, Removal, allocated, remove_temporaries_in};
 /// A directory of ours whose run is dead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leftover {
-    /// Its path.
     pub path: PathBuf,
     /// Its manifest; `None` where its run died before there was one (there is no data then).
     pub manifest: Option<Manifest>,
@@ -70,9 +69,6 @@ pub fn clean(parent: &Path) -> Result<Vec<Cleanup>, GuardError> {
 
 /// As [`clean`], and also the leftovers of runs on other machines, for a user who knows that they
 /// are dead.
-///
-/// # Errors
-/// As [`clean`].
 pub fn clean_of_all_machines(parent: &Path) -> Result<Vec<Cleanup>, GuardError> {
     clean_unvisited(parent, true, &mut BTreeSet::new())
 }

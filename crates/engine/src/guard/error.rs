@@ -10,13 +10,9 @@ use thiserror::Error;
 pub struct GuardError {
     /// `create directory`, `remove`, `lock`, …
     pub operation: &'static str,
-    /// The path.
     pub path: PathBuf,
-    /// The operating system's error number, where there is one.
     pub errno: Option<i32>,
-    /// What happened, in words.
     pub reason: String,
-    /// What to try next.
     pub advice: String,
 }
 

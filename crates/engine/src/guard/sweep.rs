@@ -25,7 +25,6 @@ const NOT_OURS: &str = "not made by flashlag: left alone";
 /// The clean-up of one directory of ours: files removed and files left.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cleanup {
-    /// The directory.
     pub directory: PathBuf,
     /// Files that were removed, and the bytes that they took on the storage.
     pub removed: flashlag_spec::Cleanup,
@@ -38,7 +37,6 @@ pub struct Cleanup {
 /// A file or directory that was not removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remainder {
-    /// Its path.
     pub path: PathBuf,
     /// Why it stayed, and what to try.
     pub reason: String,
@@ -79,7 +77,6 @@ pub(crate) struct Removal<'a> {
     pub parent: &'a OwnedFd,
     /// The directory, open.
     pub directory: &'a OwnedFd,
-    /// Its name there.
     pub name: &'a str,
     /// Its path, for messages.
     pub path: &'a Path,

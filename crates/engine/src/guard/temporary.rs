@@ -57,9 +57,6 @@ pub struct Publisher {
 
 impl Publisher {
     /// Opens the directory. Symbolic links on the way there are the user's choice.
-    ///
-    /// # Errors
-    /// Where it is no directory, or can't be entered.
     pub fn open(path: &Path) -> Result<Publisher, GuardError> {
         let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -74,9 +71,6 @@ impl Publisher {
     }
 
     /// Which directory it is: device and inode.
-    ///
-    /// # Errors
-    /// Where the kernel does not say.
     pub fn identity(&self) -> Result<(u64, u64), Errno> {
         fstat(&self.directory).map(|stat| (stat.st_dev, stat.st_ino))
     }
@@ -87,9 +81,6 @@ impl Publisher {
     }
 
     /// What has that name in the directory; a symbolic link is not followed.
-    ///
-    /// # Errors
-    /// Where it can't be looked at.
     pub fn look(&self, name: &OsStr) -> Result<Option<Stat>, Errno> {
         match statat(&self.directory, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(found) => Ok(Some(found)),
@@ -99,9 +90,6 @@ impl Publisher {
     }
 
     /// Opens a regular file of the directory for reading, and no symbolic link, device or pipe.
-    ///
-    /// # Errors
-    /// No such file, or one that can't be read.
     pub fn read(&self, name: &OsStr) -> Result<File, Errno> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = openat(&self.directory, name, flags, Mode::empty())?;
@@ -109,9 +97,6 @@ impl Publisher {
     }
 
     /// Whether files can be made here: asked before anything is measured.
-    ///
-    /// # Errors
-    /// Where they can't.
     pub fn probe(&self) -> Result<(), Errno> {
         let made = self.create()?;
         self.discard(&made);
@@ -134,9 +119,6 @@ impl Publisher {
 
     /// As [`Publisher::publish`], of contents that are written piece by piece, and again where a
     /// clean-up was faster: what is larger than memory should be is never whole in it.
-    ///
-    /// # Errors
-    /// As [`Publisher::publish`].
     pub fn publish_written(
         &self,
         name: &OsStr,

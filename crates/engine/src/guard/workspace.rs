@@ -47,9 +47,6 @@ impl Workspace {
 
     /// As [`Workspace::create`], for a run that [`Workspace::resume`] can find again by what it is
     /// called here: its scenario's hash and seed, say.
-    ///
-    /// # Errors
-    /// As [`Workspace::create`].
     pub fn create_for(parent: &Path, run: &str) -> Result<Workspace, GuardError> {
         Workspace::create_named(parent, Some(run.to_owned()))
     }
@@ -162,9 +159,6 @@ impl Workspace {
 
     /// A subdirectory, open: what is made and removed in it by this stays in it, wherever its path
     /// leads meanwhile.
-    ///
-    /// # Errors
-    /// Where it is not there.
     pub fn open(&self, name: &str) -> Result<Arc<OwnedFd>, GuardError> {
         let opened = open_below(&self.directory, name);
         let opened =
@@ -186,9 +180,6 @@ impl Workspace {
 
     /// Whether the path of the directory still leads to it, and those of its subdirectories to
     /// directories.
-    ///
-    /// # Errors
-    /// What is gone, and what to try.
     pub fn check_present(&self) -> Result<(), DeviceError> {
         presence::check(&self.path, &self.directory)?;
         for name in &self.manifest.subdirectories {
@@ -233,9 +224,6 @@ impl Workspace {
     }
 
     /// Removes every file of ours from a subdirectory, but not the subdirectory.
-    ///
-    /// # Errors
-    /// Where it can't be opened. What could not be removed is in the result.
     pub fn clear(&mut self, name: &str) -> Result<Cleanup, GuardError> {
         let path = self.path.join(name);
         let mut cleaned = Cleanup { directory: path.clone(), ..Cleanup::default() };

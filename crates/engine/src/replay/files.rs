@@ -50,9 +50,6 @@ impl ReplayFiles {
 
     /// Writes every file that was there before the trace at its size, every byte once, makes all durable
     /// and drops the data from the page cache. Returns the bytes written: fewer if `stop` was raised.
-    ///
-    /// # Errors
-    /// As the operating system says.
     pub fn lay_out(&self, payload: &Payload, stop: &AtomicBool) -> Result<Bytes, DeviceError> {
         let mut buffer = vec![0; PIECE as usize];
         let mut written = Bytes::ZERO;

@@ -69,9 +69,7 @@ pub struct ReplayWatch<'a, M> {
 /// One kind of operations of a replay.
 #[derive(Clone, Debug)]
 pub struct ReplayPart {
-    /// The kind.
     pub kind: ReplayKind,
-    /// What was recorded.
     pub recorded: PhaseRecord,
     /// What the same operations took where the trace was made; empty where it does not say.
     pub traced: Histogram,
@@ -86,9 +84,7 @@ pub struct ReplayOutcome {
     pub elapsed: Nanos,
     /// Where the time of the threads went, without their waits for the schedule; `None` without a meter.
     pub time: Option<WaitSplit>,
-    /// Bytes written.
     pub written: Bytes,
-    /// Bytes read.
     pub read: Bytes,
     /// Operations that were not begun.
     pub left: u64,

@@ -31,9 +31,6 @@ pub(super) struct Transfer {
 
 impl Ring {
     /// A ring of `depth` entries.
-    ///
-    /// # Errors
-    /// Why there is none, in words.
     pub(super) fn new(depth: u32, files: &[RawFd], memory: &SlotMemory) -> Result<Ring, String> {
         let ring = build(depth).map_err(|error| refusal(&error))?;
         ring.submitter()

@@ -64,8 +64,5 @@ pub(crate) trait Dies {
     fn power_cut(&mut self, at: Nanos);
 
     /// Whether the dies can still be written to.
-    ///
-    /// # Errors
-    /// If they are worn out.
     fn check_wear(&self) -> Result<(), FlashError>;
 }

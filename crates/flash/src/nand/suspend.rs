@@ -32,7 +32,6 @@ const MOST_UNDER_WAY: usize = 1 << 12;
 /// What keeps a die busy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Busy {
-    /// A number of programs.
     Programs(u32),
     Erase,
 }

@@ -26,9 +26,6 @@ pub fn is_android(root: &Root) -> bool {
 
 /// The output of a program of Android, such as `dumpsys battery`. A captured tree keeps that of
 /// `dumpsys battery` as `/dumpsys/battery.txt`.
-///
-/// # Errors
-/// There is no such program, the program fails or takes too long, in words.
 pub fn program(root: &Root, name: &str, arguments: &[&str]) -> Result<String, String> {
     let said = || format!("{name} {}", arguments.join(" "));
     if !root.is_live() {

@@ -22,9 +22,6 @@ struct Fiemap {
 const FIEMAP: Opcode = opcode::read_write::<Fiemap>(b'f', 11);
 
 /// The number of pieces that a file lies in.
-///
-/// # Errors
-/// The filesystem has no FIEMAP.
 pub(super) fn extents(file: &File) -> Result<u32, String> {
     let mut asked = Fiemap { length: u64::MAX, ..Fiemap::default() };
     // SAFETY: FS_IOC_FIEMAP reads and writes one `struct fiemap`, two 64-bit and four 32-bit words,

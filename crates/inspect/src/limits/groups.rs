@@ -36,9 +36,6 @@ impl Hierarchy {
 }
 
 /// The hierarchies with controllers of I/O, CPUs or memory.
-///
-/// # Errors
-/// The process's groups can't be read: why, in words.
 pub(super) fn hierarchies(root: &Root) -> Result<Vec<Hierarchy>, String> {
     let text = root.text("/proc/self/cgroup")?;
     let mounts = mounts(root)?;

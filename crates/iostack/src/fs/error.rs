@@ -11,17 +11,12 @@ pub(crate) enum LayoutError {
         .size.0 >> 20
     )]
     TooSmall {
-        /// The filesystem's name.
         filesystem: &'static str,
-        /// The smallest device.
         least: Bytes,
-        /// The device's size.
         size: Bytes,
     },
-    /// A device with more segments than can be counted.
     #[error("the device is too large")]
     TooLarge,
-    /// No free run of blocks for ext4's root directory or journal.
     #[error("ext4 finds no room for its journal")]
     NoJournal,
 }

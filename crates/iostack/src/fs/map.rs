@@ -30,7 +30,6 @@ impl Block {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BlockRun {
     pub(super) first: Block,
-    /// The number of blocks.
     pub(super) count: u64,
 }
 

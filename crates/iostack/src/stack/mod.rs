@@ -88,9 +88,6 @@ impl<D> Stack<D> {
 
 impl<D: Device<Clock = VirtualClock>> Stack<D> {
     /// Makes a filesystem on a device and mounts it.
-    ///
-    /// # Errors
-    /// If the device is too small.
     pub fn mount(device: D, spec: StackSpec, model: &StackModel) -> Result<Stack<D>, DeviceError> {
         let clock = device.clock().clone();
         let fs = made(&spec, device.geometry().size)?;
@@ -167,9 +164,6 @@ impl<D: Device<Clock = VirtualClock>> Stack<D> {
     }
 
     /// Deletes a file.
-    ///
-    /// # Errors
-    /// If no file has this name.
     pub fn delete(&self, name: &str) -> Result<(), DeviceError> {
         self.0.borrow_mut().delete(name)
     }
@@ -180,26 +174,17 @@ impl<D: Device<Clock = VirtualClock>> Stack<D> {
     }
 
     /// Sets the size of a file: truncates it, or extends it with a hole.
-    ///
-    /// # Errors
-    /// At present never.
     pub fn truncate(&self, file: FileId, size: Bytes) -> Result<(), DeviceError> {
         self.0.borrow_mut().truncate(file, size.0)
     }
 
     /// Reads into a buffer through the page cache; returns the number of bytes read, which is less
     /// at the end of the file.
-    ///
-    /// # Errors
-    /// Errors of the device.
     pub fn read(&self, file: FileId, at: Bytes, into: &mut [u8]) -> Result<usize, DeviceError> {
         self.0.borrow_mut().read_data(file, at.0, into)
     }
 
     /// Writes through the page cache.
-    ///
-    /// # Errors
-    /// No space, and errors of the device.
     pub fn write(&self, file: FileId, at: Bytes, from: &[u8]) -> Result<(), DeviceError> {
         self.0.borrow_mut().write_data(file, at.0, from)
     }
@@ -216,9 +201,6 @@ impl<D: Device<Clock = VirtualClock>> Stack<D> {
 
     /// Writes ranges of a file, offset and content of each, as one atomic write that is durable
     /// when it ends.
-    ///
-    /// # Errors
-    /// No space, and errors of the device.
     pub fn write_atomically(
         &self,
         file: FileId,
@@ -228,9 +210,6 @@ impl<D: Device<Clock = VirtualClock>> Stack<D> {
     }
 
     /// Writes a range without content: only its place is modelled.
-    ///
-    /// # Errors
-    /// No space, and errors of the device.
     pub fn write_nothing(
         &self,
         file: FileId,
@@ -242,25 +221,16 @@ impl<D: Device<Clock = VirtualClock>> Stack<D> {
     }
 
     /// Makes a file durable; `data_only` is fdatasync.
-    ///
-    /// # Errors
-    /// Errors of the device, also of earlier writes in the background.
     pub fn sync(&self, file: FileId, data_only: bool) -> Result<(), DeviceError> {
         self.0.borrow_mut().sync_call(Some(file), data_only)
     }
 
     /// Makes the directory durable.
-    ///
-    /// # Errors
-    /// As [`Stack::sync`].
     pub fn sync_directory(&self) -> Result<(), DeviceError> {
         self.0.borrow_mut().sync_call(None, false)
     }
 
     /// Discards all free space, as fstrim does; returns the number of bytes.
-    ///
-    /// # Errors
-    /// Errors of the device.
     pub fn trim(&self) -> Result<Bytes, DeviceError> {
         self.0.borrow_mut().trim()
     }
@@ -281,18 +251,12 @@ impl<D: Device<Clock = VirtualClock>> Stack<D> {
     }
 
     /// Starts a background job in place of the previous one.
-    ///
-    /// # Errors
-    /// No space, and errors of the device.
     pub fn start_background(&self, job: BackgroundJob) -> Result<(), DeviceError> {
         self.0.borrow_mut().start_background(job, None)
     }
 
     /// Starts a background job whose requests begin at the times `due` (from now on), or as soon
     /// after them as one of its `depth` slots is free. The job ends with the schedule.
-    ///
-    /// # Errors
-    /// No space, and errors of the device.
     pub fn start_background_paced(
         &self,
         job: BackgroundJob,
@@ -339,9 +303,6 @@ fn not_made(spec: &StackSpec, error: &LayoutError) -> DeviceError {
 }
 
 /// Room for files on an empty filesystem on a device of `capacity` bytes.
-///
-/// # Errors
-/// If the device is too small.
 pub fn room(spec: &StackSpec, capacity: Bytes) -> Result<Bytes, DeviceError> {
     fs::room(spec, capacity).map_err(|error| not_made(spec, &error))
 }

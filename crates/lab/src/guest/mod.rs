@@ -20,9 +20,6 @@ pub fn is_guest() -> bool {
 }
 
 /// Mounts what every program expects, loads modules, and opens the port.
-///
-/// # Errors
-/// Without a port, an error goes to the console.
 pub fn start() -> Result<(Setup, Link, Orders), LabError> {
     mounts::system()?;
     let text = std::fs::read_to_string(SETUP).map_err(LabError::file("read", SETUP))?;
@@ -32,9 +29,6 @@ pub fn start() -> Result<(Setup, Link, Orders), LabError> {
 }
 
 /// Loads the modules and mounts the filesystems.
-///
-/// # Errors
-/// The module or the mount that failed, and why.
 pub fn set_up(setup: &Setup) -> Result<(), LabError> {
     for module in &setup.modules {
         load(module)?;
@@ -79,25 +73,16 @@ fn types_in(text: &str) -> String {
 }
 
 /// Unmounts every filesystem of the setup.
-///
-/// # Errors
-/// The module or the mount that failed, and why.
 pub fn unmount(setup: &Setup) -> Result<(), LabError> {
     setup.mounts.iter().rev().try_for_each(mounts::unmount)
 }
 
 /// Mounts one more filesystem.
-///
-/// # Errors
-/// The mount that failed, and why.
 pub fn mount_one(mount: &Mount) -> Result<(), LabError> {
     mounts::mount(mount)
 }
 
 /// Unmounts one filesystem.
-///
-/// # Errors
-/// The mount that failed, and why.
 pub fn unmount_one(mount: &Mount) -> Result<(), LabError> {
     mounts::unmount(mount)
 }

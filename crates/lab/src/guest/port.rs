@@ -38,7 +38,6 @@ pub struct Orders {
 pub enum NextOrder {
     /// A run of a scenario.
     Run(Box<RunOrder>),
-    /// Saves.
     Save(SaveOrder),
     /// A check of what a power cut left.
     Check(Mount, String),

@@ -29,7 +29,6 @@ pub enum BlockKind {
     Data,
     /// The filesystem's log.
     Journal,
-    /// Other metadata.
     Metadata,
 }
 
@@ -52,9 +51,6 @@ enum Form {
 impl Layout {
     /// The layout of a filesystem in a new image. `None` if its kinds can't be distinguished: NILFS2
     /// writes all kinds into one log.
-    ///
-    /// # Errors
-    /// The image, or the output of a program about the image, can't be read.
     pub fn read(spec: &LabSpec, image: &Path) -> Result<Option<Layout>, LabError> {
         let opaque = spec.encrypt.is_some();
         let form = match spec.filesystem {

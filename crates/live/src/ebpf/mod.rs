@@ -95,9 +95,6 @@ fn unusable(reason: impl std::fmt::Display) -> LiveError {
 
 impl Programs {
     /// Loads and attaches the programs.
-    ///
-    /// # Errors
-    /// The kernel refuses them, or lacks what they need.
     pub fn start(scope: &Scope, places: Places) -> Result<Programs, LiveError> {
         let arguments = calls::ARGUMENTS
             .ok_or_else(|| unusable("the registers of this processor are not known"))?;

@@ -22,9 +22,7 @@ pub enum Call {
     Read,
     /// write, writev, pwrite64, pwritev, pwritev2; of io_uring too.
     Write,
-    /// fsync.
     Fsync,
-    /// fdatasync.
     Fdatasync,
     /// sync_file_range: pages are written, nothing is made durable.
     SyncRange,
@@ -106,7 +104,6 @@ pub enum Record {
 pub struct CallRecord {
     /// What was done.
     pub call: Call,
-    /// When the call began.
     pub began: u64,
     /// How long the call took.
     pub took: u64,
@@ -114,7 +111,6 @@ pub struct CallRecord {
     pub tid: u32,
     /// Its process.
     pub pid: u32,
-    /// The file.
     pub file: FileId,
     /// Where in the file; absent where that is not known.
     pub offset: Option<u64>,
@@ -179,7 +175,6 @@ pub struct BlockRecord {
     pub queued: Option<u64>,
     /// Where, in 512 bytes.
     pub sector: u64,
-    /// How many bytes.
     pub bytes: u32,
     /// The whole disk, as in [`FileId::device`].
     pub device: u32,
@@ -205,9 +200,7 @@ pub enum Work {
 /// A checkpoint or a cleaning of F2FS that has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkRecord {
-    /// Which.
     pub work: Work,
-    /// When the work began.
     pub began: u64,
     /// How long the work took.
     pub took: u64,

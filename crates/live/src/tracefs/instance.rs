@@ -85,9 +85,6 @@ pub struct Instance {
 
 impl Instance {
     /// Makes an instance that records nothing yet.
-    ///
-    /// # Errors
-    /// tracefs is not mounted, or may not be used.
     pub fn new(may_mount: bool, own: u32) -> Result<Instance, LiveError> {
         let mounted = Mounted::find(may_mount)?;
         let all = mounted.place.join("instances");
@@ -120,9 +117,6 @@ impl Instance {
     }
 
     /// Writes a setting.
-    ///
-    /// # Errors
-    /// The kernel refuses the setting.
     pub fn set(&self, file: &str, value: &str) -> Result<(), LiveError> {
         let path = self.folder.join(file);
         fs::write(&path, value)
@@ -135,9 +129,6 @@ impl Instance {
     }
 
     /// Records a tracepoint, of events that `filter` is true of.
-    ///
-    /// # Errors
-    /// The kernel does not have the tracepoint, or refuses the filter.
     pub fn enable(&self, tracepoint: &str, filter: Option<&str>) -> Result<(), LiveError> {
         if let Some(filter) = filter {
             self.set(&format!("events/{tracepoint}/filter"), filter)?;
@@ -146,9 +137,6 @@ impl Instance {
     }
 
     /// The next piece of text; empty if nothing has happened since.
-    ///
-    /// # Errors
-    /// The text can't be read any more.
     pub fn read(&mut self) -> io::Result<&[u8]> {
         self.text.clear();
         let Some(pipe) = &mut self.pipe else { return Ok(&[]) };

@@ -25,7 +25,6 @@ const LEAP: f64 = 2.0;
 /// The figures of a device by test, averaged over seeds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figures {
-    /// By test.
     pub tests: Vec<TestFigures>,
     /// The days of use, of the seed that was furthest from steady; `None` without any.
     pub lived: Option<DaysOfUse>,
@@ -57,7 +56,6 @@ pub struct TestFigures {
     pub seeds: Option<SeedSpread>,
     /// Operations a second.
     pub per_second: f64,
-    /// Bytes a second.
     pub bytes_per_second: f64,
     /// Flushes for each operation.
     pub flushes: Option<f64>,
@@ -126,9 +124,6 @@ struct Measured {
 }
 
 /// Simulates situations with all seeds, side by side. Returns the figures of each.
-///
-/// # Errors
-/// A situation can't be simulated: the first by their order.
 pub(super) fn measure(
     situations: &[Named],
     simulator: &dyn Simulator,

@@ -63,7 +63,6 @@ pub struct Forecast {
     pub steps: Vec<Stage>,
     /// Warnings: the doubts about the run that its profile was fitted to, and a large misfit.
     pub warnings: Vec<String>,
-    /// The assumptions.
     pub assumptions: Vec<String>,
 }
 
@@ -74,7 +73,6 @@ pub struct Stage {
     pub change: String,
     /// Filesystem and options after it.
     pub filesystem: String,
-    /// The figures after it.
     pub after: Figures,
     /// Its share of the total change of a durable write's median, by logarithms: shares may be negative
     /// and sum up to 1. `None` if the total does not change.
@@ -97,9 +95,6 @@ impl Forecast {
 }
 
 /// The device of a simulated run.
-///
-/// # Errors
-/// A measured run has no device model: it must be fitted first.
 pub fn situation_of(run: &Run, run_name: &str, force: bool) -> Result<Situation, PredictError> {
     let refuse = |reason| PredictError::Run { run: run_name.to_owned(), reason };
     if run.target.profile.is_some() {
@@ -113,9 +108,6 @@ pub fn situation_of(run: &Run, run_name: &str, force: bool) -> Result<Situation,
 }
 
 /// Simulates a device before and after each change, side by side.
-///
-/// # Errors
-/// A changed device is invalid, or can't be simulated.
 pub fn predict(
     start: &Situation,
     changes: &[Change],

@@ -35,7 +35,6 @@ pub enum Change {
     Untrimmed(bool),
     /// Blocks that have this share of their rated cycles behind them.
     Worn(f64),
-    /// Any parameter.
     Parameter(String, String),
 }
 
@@ -45,9 +44,6 @@ const FULLEST: f64 = 0.97;
 const OLDEST: Nanos = Nanos::from_secs(10 * 365 * 86_400);
 
 /// Parses `fs=f2fs,journal=wal,full=90%`: one step each, in order.
-///
-/// # Errors
-/// An invalid change, with what is allowed.
 pub fn parse(text: &str) -> Result<Vec<Change>, PredictError> {
     let refuse = |change: &str, reason| PredictError::Change { change: change.to_owned(), reason };
     if text.trim().is_empty() {

@@ -38,9 +38,6 @@ pub(super) const SETTLE: &str = "settle";
 
 /// The scenario that makes a device as full and as old as the plan says, and measures it. `room` is what
 /// its filesystem has for files.
-///
-/// # Errors
-/// The device is too small for the tests.
 pub(super) fn scenario(situation: &Situation, room: Bytes) -> Result<Scenario, SimulationError> {
     let plan = &situation.plan;
     let span = SPAN.min(room.0 / 20) / MIB * MIB;

@@ -35,11 +35,9 @@ impl Range {
 /// How far the figures of one test are apart from seed to seed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SeedSpread {
-    /// Number of seeds.
     pub seeds: usize,
     /// Operations a second.
     pub per_second: Range,
-    /// Bytes a second.
     pub bytes_per_second: Range,
 }
 

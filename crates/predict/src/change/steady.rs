@@ -22,7 +22,6 @@ const UNSTEADY: f64 = 0.1;
 /// The simulated days of use, and the extrapolated ones.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DaysOfUse {
-    /// Number of simulated days.
     pub simulated: u64,
     /// Number of requested days.
     pub asked: u64,
@@ -55,7 +54,6 @@ impl DaysOfUse {
 /// The writes over all that is stored before the tests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settling {
-    /// Bytes that were written.
     pub written: Bytes,
     /// The relative change of the time of writes, or of the bytes the flash programmed, from the last
     /// window but one to the last, whichever changed more; `None` if there were too few rounds.
@@ -89,9 +87,6 @@ const UNNOTICED: f64 = 0.001;
 
 /// Simulates a plan's use until it no longer changes, then the tests on blocks that have the wear of
 /// the days that were left out. With `causes`, the tests without that wear are simulated besides.
-///
-/// # Errors
-/// As the simulator's.
 pub(super) fn live(
     situation: &Situation,
     scenario: &Scenario,

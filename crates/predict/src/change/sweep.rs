@@ -18,7 +18,6 @@ pub struct Sweep {
     pub warnings: Vec<String>,
     /// Extrapolations beyond published measurements.
     pub beyond: Vec<String>,
-    /// The assumptions.
     pub assumptions: Vec<String>,
 }
 
@@ -27,7 +26,6 @@ pub struct Sweep {
 pub struct Level {
     /// The share of the filesystem's room that is in use.
     pub full: f64,
-    /// The figures at this level.
     pub figures: Figures,
 }
 
@@ -58,9 +56,6 @@ pub fn parse_levels(text: &str) -> Result<Vec<f64>, PredictError> {
 }
 
 /// Simulates a device at each of these levels, side by side.
-///
-/// # Errors
-/// A level can't be simulated.
 pub fn sweep(
     start: &Situation,
     levels: &[f64],

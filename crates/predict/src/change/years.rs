@@ -23,7 +23,6 @@ pub struct Years {
 /// The figures of a device with a cause, and with all before it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CauseFigures {
-    /// The cause.
     pub cause: Cause,
     /// The figures, or why there are none.
     pub figures: Result<Figures, Absence>,
@@ -63,9 +62,6 @@ pub(super) struct Chain {
 
 /// Adds the situations that tell the causes of an aged one apart. One that is among `situations`
 /// already is used again.
-///
-/// # Errors
-/// The device is invalid.
 pub(super) fn chain(aged: usize, situations: &mut Vec<Named>) -> Result<Chain, ModelError> {
     let (situation, name) = situations[aged].clone();
     let mut index_of = |plan: Plan, what: &str| {

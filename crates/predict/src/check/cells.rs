@@ -10,7 +10,6 @@ use crate::FigureError;
 /// The simulated figure of a published row, over all seeds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SimulatedFigure {
-    /// The mean.
     pub mean: f64,
     /// The lowest of all seeds.
     pub low: f64,
@@ -31,13 +30,11 @@ pub struct Cell {
     pub place: Option<(State, u32)>,
     /// The test that corresponds to its workload.
     pub test: String,
-    /// The simulated figure.
     pub simulated: Result<SimulatedFigure, FigureError>,
     /// The error in percent of the published value; in points if that is a change in percent.
     pub error: Option<f64>,
     /// The bound on its error.
     pub bar: Bar,
-    /// The verdict.
     pub verdict: Verdict,
     /// Parameters that were fitted to this row.
     pub fitted: Vec<String>,

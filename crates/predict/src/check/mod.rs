@@ -55,7 +55,6 @@ pub struct CheckReport {
     pub cells: Vec<Cell>,
     /// Pairs of rows of one column in the reverse order.
     pub inversions: Vec<Inversion>,
-    /// The fitted parameters.
     pub fitted: Vec<FittedParameter>,
     /// The numbers of fitted parameters and rows.
     pub overfitting: Overfitting,
@@ -96,9 +95,6 @@ pub(crate) struct Pair {
 
 /// Simulates the protocols of a profile and compares the rows. `scenario_text` returns the text of a
 /// built-in scenario or protocol by its name.
-///
-/// # Errors
-/// As [`check_each`].
 pub fn check(
     profile: &Profile,
     published: &[Published],

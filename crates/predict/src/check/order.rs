@@ -15,7 +15,6 @@ pub struct Inversion {
     pub higher: String,
     /// The condition whose published value is lower.
     pub lower: String,
-    /// Their published values.
     pub published: (f64, f64),
     /// Their simulated means.
     pub simulated: (f64, f64),

@@ -22,7 +22,6 @@ pub struct FittedParameter {
     pub bound: Option<&'static str>,
     /// Whether it lies outside its range.
     pub outside: bool,
-    /// The rows it was fitted to.
     pub rows: Vec<String>,
     /// The source of its range.
     pub source: String,

@@ -32,7 +32,6 @@ pub struct Move {
 pub(super) struct Moved {
     key: String,
     value: String,
-    /// The profile with that value.
     pub profile: Result<Profile, PredictError>,
 }
 

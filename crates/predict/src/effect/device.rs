@@ -24,9 +24,6 @@ pub struct Device {
 
 /// The device that a run was simulated on; else the profile that is named; else the nearest of the
 /// built-in ones.
-///
-/// # Errors
-/// None stands for the device, and why: a sentence without a full stop.
 pub fn device_of(
     (run, run_name): (&Run, &str),
     found: &[Finding],

@@ -133,9 +133,6 @@ pub(super) fn axes(profile: &Profile, held: &[(String, String)]) -> Vec<Axis> {
 }
 
 /// Adds every parameter to `held` that the options do not allow to move.
-///
-/// # Errors
-/// The options name an unknown parameter, or one without a range.
 pub(super) fn hold_others(
     profile: &Profile,
     options: &FitOptions,

@@ -43,7 +43,6 @@ pub struct Figure {
     pub state: State,
     /// The run in that state.
     pub run: u32,
-    /// The test.
     pub test: String,
     /// `p50`, `p99`, `rate`, or a band of ranks whose mean it is: `p90 to p98`.
     pub what: &'static str,
@@ -57,7 +56,6 @@ pub struct Figure {
 /// A figure in the measured run and in the fitted simulation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Residual {
-    /// The figure.
     pub figure: Figure,
     /// Simulated over measured, before the fit.
     pub before: f64,

@@ -32,9 +32,6 @@ pub(super) fn scenario_of(run: &Run) -> Result<Scenario, RunInputError> {
 }
 
 /// Filesystem and options of a run as a simulation has them, and a note on what is not modelled.
-///
-/// # Errors
-/// A simulated run with a filesystem that this version does not model.
 pub(crate) fn mount_of(run: &Run) -> Result<(MountSpec, Option<String>), RunInputError> {
     if let Some(profile) = &run.target.profile {
         let mount = MountSpec::parse(Kind::Sim, &profile.filesystem).map_err(ModelError::from)?;

@@ -103,9 +103,6 @@ impl Objective for OfRows<'_> {
 
 /// Seeks the values, within their ranges, that come nearest to the published rows of a profile's
 /// checks. Every given row is fitted to: leave some out, to see whether they are forecast.
-///
-/// # Errors
-/// As [`crate::check::check`].
 pub fn tune(
     profile: &Profile,
     published: &[Published],

@@ -36,9 +36,6 @@ pub(super) trait Objective: Sync {
     /// Maximum number of simulations at once.
     fn threads(&self) -> usize;
     /// The residuals: logarithms of simulated over wanted.
-    ///
-    /// # Errors
-    /// The profile can't be simulated.
     fn residuals(&self, profile: &Profile) -> Found;
     /// The residuals of new storage alone, the others 0, and how many of these simulations cost as much
     /// as a full one. `None` if they cost no less.
@@ -96,7 +93,6 @@ pub(super) struct SearchResult {
     pub coarse: Vec<Axis>,
     /// The switches, whose values have no order: all were tried.
     pub switches: Vec<&'static str>,
-    /// Its residuals.
     pub residuals: Vec<f64>,
     /// The test of each residual.
     pub labels: Vec<String>,

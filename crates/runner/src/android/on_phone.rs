@@ -31,9 +31,6 @@ const TICK: Duration = Duration::from_secs(1);
 
 /// Answers one question of the machine that the phone is connected to, or makes the run. `say` prints a
 /// line.
-///
-/// # Errors
-/// The lines can't be printed: the cable is gone.
 pub fn be_on_the_phone(
     question: &str,
     folder: &str,

@@ -31,15 +31,12 @@ const DIRECTORY: &str = "saves";
 /// A series of power cuts to try.
 #[derive(Clone, Debug)]
 pub struct CutsRequest {
-    /// The target.
     pub target: LabTarget,
     /// The journal mode of the saves.
     pub journal: JournalMode,
     /// How a commit is made durable.
     pub synchronous: Synchronous,
-    /// Number of saves.
     pub saves: u64,
-    /// Number of cuts.
     pub cuts: usize,
     /// The seed of moments and contents.
     pub seed: u64,
@@ -48,9 +45,6 @@ pub struct CutsRequest {
 }
 
 /// Tries a series of power cuts.
-///
-/// # Errors
-/// Something that the lab needs is missing, or the guest fails.
 pub fn cut_in_lab(request: &CutsRequest, observer: &mut dyn Observer) -> Result<Cuts, RunError> {
     let refuse = |error: LabError| request.target.failed(error);
     let without = |what: &'static str| Err(refuse(LabError::CutsWithout(what)));

@@ -18,9 +18,6 @@ const LONGEST: u64 = 1 << 30;
 const GENERATOR: &str = r#"<meta name="generator" content="flashlag">"#;
 
 /// Refuses what must not be replaced.
-///
-/// # Errors
-/// What has the name, and what to do instead.
 pub(super) fn check(
     at: &Publisher,
     path: &Path,

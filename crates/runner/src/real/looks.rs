@@ -42,9 +42,6 @@ impl Kept {
 
 impl LooksThread {
     /// Starts it.
-    ///
-    /// # Errors
-    /// No thread can be had.
     pub fn start(probe: &Probe) -> io::Result<LooksThread> {
         let watch = CounterWatch::open(probe);
         let looks = Looks::lacking(watch.missing().to_vec());

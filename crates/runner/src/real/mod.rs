@@ -83,7 +83,6 @@ pub(crate) struct Directory<'a> {
     /// The device's traffic by other programs, read before the run began.
     baseline: (Counters, Counters),
     background: Option<Background>,
-    /// The files of a replay.
     replay: Option<ReplayFiles>,
     databases: Option<Presence>,
     witness: Option<RefCell<Box<dyn Witness + 'a>>>,

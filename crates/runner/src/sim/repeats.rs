@@ -16,9 +16,6 @@ pub type Follow<'a> = &'a mut dyn FnMut(&Run, usize, usize) -> After;
 
 /// Simulates a scenario whose stretches end where `follow` says so. Returns the run, which is not
 /// stored, and the number of simulated parts of each stretch.
-///
-/// # Errors
-/// As [`crate::run`].
 pub fn simulate_repeats(
     request: &Request,
     stretches: &[Stretch],

@@ -186,9 +186,6 @@ impl<W: World> Work<W> {
 
     /// Stores the run, brought up to date; nothing where only the whole run is wanted, as by
     /// forecasts and fits.
-    ///
-    /// # Errors
-    /// Where the run file can't be written.
     fn save(&mut self) -> Result<(), RunError> {
         let Some(output) = self.request.output.clone() else { return Ok(()) };
         self.refresh();

@@ -25,9 +25,6 @@ pub struct Control {
 
 impl Control {
     /// Connects to a device's control socket.
-    ///
-    /// # Errors
-    /// No server listens there.
     pub fn connect(path: &Path) -> Result<Control, ServeError> {
         let refuse = |error: io::Error| ServeError::file("connect to", path, &error, ADVICE);
         check_owner(path).map_err(refuse)?;
@@ -37,9 +34,6 @@ impl Control {
     }
 
     /// Sends a command and waits for the answer.
-    ///
-    /// # Errors
-    /// The device refuses or does not answer.
     pub fn ask(&mut self, command: &Command) -> Result<Answer, ServeError> {
         match self.exchange(command) {
             Ok(Reply::Ok(answer)) => Ok(answer),
@@ -63,9 +57,6 @@ impl Control {
     }
 
     /// The device's statistics.
-    ///
-    /// # Errors
-    /// As [`Control::ask`].
     pub fn stat(&mut self) -> Result<DeviceStats, ServeError> {
         match self.ask(&Command::Stat)? {
             Answer::Stats(stats) => Ok(*stats),
@@ -74,9 +65,6 @@ impl Control {
     }
 
     /// Sets a fault.
-    ///
-    /// # Errors
-    /// As [`Control::ask`].
     pub fn fault(&mut self, fault: Fault) -> Result<(), ServeError> {
         self.ask(&Command::Fault(fault)).map(drop)
     }

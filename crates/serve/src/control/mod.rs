@@ -20,7 +20,6 @@ pub enum Command {
     Stat,
     /// Cut the power.
     Cut {
-        /// The moment of the cut.
         #[serde(default)]
         moment: CutMoment,
         /// Whether the power stays off until [`Command::On`]; else it returns at once.
@@ -96,7 +95,6 @@ pub enum CutMoment {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub struct Fault {
-    /// The kind of fault.
     pub kind: FaultKind,
     /// The requests that it strikes.
     #[serde(default)]
@@ -153,14 +151,12 @@ pub enum FaultKind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FaultOp {
-    /// All.
     #[default]
     Any,
     /// Reads.
     Read,
     /// Writes, and requests to write zeros.
     Write,
-    /// Flushes.
     Flush,
     /// Discards.
     Discard,

@@ -24,9 +24,6 @@ pub struct ControlServer {
 impl ControlServer {
     /// Creates the socket, which must not exist yet, and answers from now on. `quit` is called when a
     /// client asks the server to end.
-    ///
-    /// # Errors
-    /// The socket can't be created.
     pub fn start(
         path: &Path,
         answer: impl Fn(&Command) -> Result<Answer, CommandError> + Send + Sync + 'static,

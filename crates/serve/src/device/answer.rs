@@ -21,9 +21,6 @@ use flashlag_spec::target::TimeScale;
 
 impl ServedDevice {
     /// Runs a command of the control socket.
-    ///
-    /// # Errors
-    /// The reason why the command can't be run.
     pub fn tell(&self, command: &Command) -> Result<Answer, CommandError> {
         let mut core = self.core();
         let now = core.now();

@@ -64,9 +64,6 @@ impl ServedDevice {
     }
 
     /// Reads at an offset.
-    ///
-    /// # Errors
-    /// A range beyond the device, a fault that was set, or no power.
     pub fn read(&self, offset: u64, into: &mut [u8]) -> Result<(), Refusal> {
         self.perform(offset, Work::Read(into), false)
     }
@@ -80,26 +77,17 @@ impl ServedDevice {
     }
 
     /// Makes every write durable that returned before.
-    ///
-    /// # Errors
-    /// As [`ServedDevice::read`].
     pub fn flush(&self) -> Result<(), Refusal> {
         self.perform(0, Work::Flush, false)
     }
 
     /// Discards a range. Mapping units wholly in it read as zeros then, if the device supports
     /// discards.
-    ///
-    /// # Errors
-    /// As [`ServedDevice::write`].
     pub fn trim(&self, offset: u64, length: u64, fua: bool) -> Result<(), Refusal> {
         self.perform(offset, Work::Discard(length), fua)
     }
 
     /// Makes a range read as zeros: by a discard if allowed and supported, else by writing them.
-    ///
-    /// # Errors
-    /// As [`ServedDevice::write`].
     pub fn zero(&self, offset: u64, length: u64, may_trim: bool, fua: bool) -> Result<(), Refusal> {
         self.counts.zero();
         let unit = self.core().discard_unit().filter(|_| may_trim);
@@ -126,9 +114,6 @@ impl ServedDevice {
     }
 
     /// The next range from `offset` up to `end` that may hold data; takes no device time.
-    ///
-    /// # Errors
-    /// A store that can't be read.
     pub fn next_held(&self, offset: u64, end: u64) -> Result<Option<(u64, u64)>, Refusal> {
         Ok(self.data.next_held(offset, end)?)
     }

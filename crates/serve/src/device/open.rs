@@ -95,9 +95,6 @@ impl ServedDevice {
     }
 
     /// Stores the device and refuses requests from then on.
-    ///
-    /// # Errors
-    /// A file that can't be written.
     pub fn close(&self) -> Result<(), ServeError> {
         let mut core = self.core();
         self.shut(&mut core)

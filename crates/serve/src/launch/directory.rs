@@ -31,9 +31,6 @@ pub struct OwnDirectory {
 
 impl OwnDirectory {
     /// A directory for sockets, where the system keeps those of a session.
-    ///
-    /// # Errors
-    /// There is no room, or no right to write there.
     pub fn for_sockets() -> Result<OwnDirectory, ServeError> {
         let parent = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
         let parent = parent.filter(|path| path.is_dir()).unwrap_or_else(std::env::temp_dir);
@@ -41,9 +38,6 @@ impl OwnDirectory {
     }
 
     /// A directory for the files of a lab, in the folder for temporary files.
-    ///
-    /// # Errors
-    /// There is no room, or no right to write there.
     pub fn for_lab() -> Result<OwnDirectory, ServeError> {
         OwnDirectory::create(&std::env::temp_dir(), NAMES[1])
     }

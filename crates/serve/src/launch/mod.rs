@@ -185,9 +185,6 @@ impl Running {
     }
 
     /// A connection to its control socket.
-    ///
-    /// # Errors
-    /// The server is gone.
     pub fn control(&self) -> Result<Control, ServeError> {
         Control::connect(&self.control)
     }
@@ -215,9 +212,6 @@ impl Running {
     }
 
     /// Waits at most this long for the server's end; whether it ended.
-    ///
-    /// # Errors
-    /// The process can't be watched.
     pub fn ended_within(&mut self, time: Duration) -> Result<bool, ServeError> {
         let watched = self.watch(time);
         watched.map_err(|error| self.ended(&format!("can't be watched: {error}")))

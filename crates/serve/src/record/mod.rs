@@ -15,15 +15,11 @@ pub(crate) use writer::Recorder;
 /// The kind of a recorded event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordKind {
-    /// A read.
     Read,
-    /// A write.
     Write,
     /// A write of zeros.
     Zeros,
-    /// A flush.
     Flush,
-    /// A discard.
     Discard,
     /// A power cut.
     Cut,
@@ -38,11 +34,8 @@ pub struct Record {
     pub at: Nanos,
     /// Completion, in the device's time.
     pub ended: Nanos,
-    /// Its offset.
     pub offset: Bytes,
-    /// Its length.
     pub length: Bytes,
-    /// Its kind.
     pub kind: RecordKind,
     /// Force unit access.
     pub fua: bool,

@@ -24,7 +24,6 @@ pub struct Head {
     pub schema: String,
     /// The device's profile.
     pub profile: String,
-    /// Its size.
     pub size_bytes: Bytes,
     /// The device's seed.
     pub seed: u64,
@@ -50,9 +49,6 @@ pub struct Recording {
 
 impl Recording {
     /// Opens a recording.
-    ///
-    /// # Errors
-    /// A file that is no recording, or that can't be read.
     pub fn open(path: &Path) -> Result<Recording, ServeError> {
         let refuse = |error: io::Error| ServeError::file("read", path, &error, ADVICE);
         let file = File::open(path).map_err(refuse)?;
@@ -87,9 +83,6 @@ impl Recording {
     }
 
     /// The next request with its data, if recorded; `None` at the end.
-    ///
-    /// # Errors
-    /// A file that is damaged.
     pub fn next_request(&mut self) -> Result<Option<(Record, Vec<u8>)>, ServeError> {
         let refuse = |error: io::Error| ServeError::file("read", &self.path, &error, ADVICE);
         let size = self.head.size_bytes;

@@ -50,9 +50,6 @@ pub struct Relaying {
 
 impl Relay {
     /// Takes the address; clients wait until the relay is begun.
-    ///
-    /// # Errors
-    /// It is in use, or not ours to use.
     pub fn bind(listen: &Listen) -> Result<Relay, ServeError> {
         let bound = match listen {
             Listen::Unix(path) => UnixListener::bind(path).map(OwnedFd::from),
@@ -66,9 +63,6 @@ impl Relay {
     }
 
     /// Passes on from now on what clients send to the server at a socket.
-    ///
-    /// # Errors
-    /// The system has no room for another thread.
     pub fn begin(self, server: &Path) -> io::Result<Relaying> {
         let listener = Arc::new(self.listener);
         let ends = Arc::new(AtomicBool::new(false));

@@ -11,9 +11,6 @@ use crate::error::ServeError;
 use crate::settings::Settings;
 
 /// Refuses settings that contradict what a store holds, or that would write over it.
-///
-/// # Errors
-/// What is there, by name, and what to do.
 pub(crate) fn check_store(
     settings: &Settings,
     profile: &str,

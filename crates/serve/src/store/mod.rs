@@ -117,9 +117,6 @@ impl DataFile {
 
 impl Store {
     /// The flash stored beside a data file; `None` if none is stored yet.
-    ///
-    /// # Errors
-    /// Files that are damaged, or of another device.
     pub(crate) fn restore(
         data: &Path,
         profile: &str,
@@ -150,9 +147,6 @@ impl Store {
     }
 
     /// Stores a flash for the first time.
-    ///
-    /// # Errors
-    /// Files that can't be written.
     pub(crate) fn begin(
         data: &Path,
         profile: &str,

@@ -48,7 +48,6 @@ pub enum ChangePointKind {
 /// A change point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChangePoint {
-    /// Kind of the change.
     pub kind: ChangePointKind,
     /// Time since the start of the phase: the end of the last interval of the old level, or the
     /// first of the periodic stalls.

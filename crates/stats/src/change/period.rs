@@ -11,9 +11,7 @@ use crate::stall::Stall;
 pub struct Period {
     /// Start of the first, from the start of the phase.
     pub first: Nanos,
-    /// The period.
     pub length: Nanos,
-    /// Number of stalls.
     pub stalls: u64,
 }
 

@@ -35,7 +35,6 @@ pub struct PhaseRow {
     pub span_bytes: u64,
     /// Operations in flight in each thread.
     pub queue_depth: u32,
-    /// Threads.
     pub threads: u32,
     /// How each operation was made durable.
     pub durable: &'static str,
@@ -53,9 +52,7 @@ pub struct PhaseRow {
     pub bytes_per_sec: f64,
     /// Number of operations, percentiles, longest, mean and late ones.
     pub figures: Figures,
-    /// Number of stalls.
     pub stalls: u64,
-    /// Bytes at the block device.
     pub block_device_bytes: Option<u64>,
     /// Flushes at the block device.
     pub flushes: Option<u64>,

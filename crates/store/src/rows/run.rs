@@ -42,23 +42,16 @@ pub struct RunFacts {
     pub kind: Option<String>,
     /// Model that the device reports.
     pub model: Option<String>,
-    /// Its firmware.
     pub firmware: Option<String>,
-    /// Its size.
     pub size_bytes: Option<u64>,
     /// The machine around it.
     pub machine: Option<String>,
-    /// The system.
     pub system: Option<String>,
-    /// The kernel.
     pub kernel: Option<String>,
-    /// The kind of target.
     pub target: TargetKind,
     /// The profile of a virtual device.
     pub profile: Option<String>,
-    /// The filesystem.
     pub filesystem: Option<String>,
-    /// Its options.
     pub mount_options: Option<String>,
     /// The mount option by which a sync flushes no device.
     pub no_flush: Option<String>,
@@ -70,9 +63,7 @@ pub struct RunFacts {
     pub age: Option<String>,
     /// The scenario's name.
     pub scenario: String,
-    /// Its hash.
     pub scenario_hash: String,
-    /// The seed.
     pub seed: u64,
     /// When it began.
     pub started: Option<String>,

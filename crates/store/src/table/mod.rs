@@ -5,11 +5,9 @@
 pub enum Kind {
     /// A whole number of 64 bits.
     Integer,
-    /// A number.
     Real,
     /// `true` or `false`.
     Boolean,
-    /// Text.
     Text,
 }
 
@@ -20,11 +18,9 @@ pub enum Value {
     Null,
     /// A whole number.
     Integer(i64),
-    /// A number.
     Real(f64),
     /// `true` or `false`.
     Boolean(bool),
-    /// Text.
     Text(String),
 }
 
@@ -40,7 +36,6 @@ pub struct Column {
 /// A table in memory.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    /// Its columns.
     pub columns: Vec<Column>,
     /// Its rows, each with a value for each column.
     pub rows: Vec<Vec<Value>>,

@@ -31,16 +31,12 @@ pub enum WriteError {
         "this flashlag was built without Parquet: build it with `--features parquet`, or use CSV"
     )]
     NoParquet,
-    /// The library's reason.
     #[error("the Parquet file cannot be made: {0}")]
     Parquet(String),
 }
 
 impl TableFormat {
     /// The table in this form; text fits `width` columns.
-    ///
-    /// # Errors
-    /// The program was built without the form.
     pub fn write(self, table: &Table, width: usize) -> Result<Vec<u8>, WriteError> {
         match self {
             TableFormat::Text => Ok(text::text(table, width).into_bytes()),

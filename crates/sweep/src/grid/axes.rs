@@ -64,9 +64,7 @@ pub(super) enum Seeds {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SeedRange {
-    /// The first.
     pub from: u64,
-    /// Their number.
     pub count: u64,
 }
 

@@ -41,9 +41,6 @@ pub(crate) struct Texts {
 
 impl Grid {
     /// Reads a grid's file.
-    ///
-    /// # Errors
-    /// A file that can't be read, or what is wrong in it.
     pub fn read(path: &Path) -> Result<Grid, SweepError> {
         let text = std::fs::read_to_string(path)
             .map_err(|source| SweepError::Read { path: path.to_owned(), source })?;

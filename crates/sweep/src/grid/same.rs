@@ -29,9 +29,6 @@ impl<'a> Same<'a> {
     }
 
     /// Refuses a list of points in which one comes twice.
-    ///
-    /// # Errors
-    /// The key, and both spellings.
     pub fn check(&self, list: &Box, place: &str) -> Result<(), GridError> {
         let twice = |key: &str, means: Vec<Spelled>, of: &str| {
             let found = means.iter().enumerate().find_map(|(index, (spelled, meaning))| {

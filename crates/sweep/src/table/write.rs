@@ -45,9 +45,6 @@ impl Kept {
 }
 
 /// Writes the table of a grid whose chunks `next` gives. The file appears whole, or not at all.
-///
-/// # Errors
-/// A chunk that can't be read, or a file that can't be written.
 pub(crate) fn write(
     chunks: &Chunks,
     output: &Path,

@@ -36,9 +36,6 @@ pub enum Said {
 }
 
 /// Sends a message.
-///
-/// # Errors
-/// The pipe's other end is gone.
 pub fn send<T: Serialize>(pipe: &mut impl Write, message: &T) -> io::Result<()> {
     let sealed = sealed::seal(message).map_err(io::Error::other)?;
     let length = u32::try_from(sealed.len()).map_err(io::Error::other)?;
@@ -48,9 +45,6 @@ pub fn send<T: Serialize>(pipe: &mut impl Write, message: &T) -> io::Result<()> 
 }
 
 /// The next message; `None` where the other end is gone.
-///
-/// # Errors
-/// Half a message, or a damaged one.
 pub fn receive<T: DeserializeOwned>(pipe: &mut impl Read) -> io::Result<Option<T>> {
     let mut length = [0; 4];
     match pipe.read_exact(&mut length) {

@@ -34,7 +34,6 @@ const TRIES: u32 = 3;
 #[derive(Clone, Debug)]
 pub struct Workers {
     program: Program,
-    /// Their number.
     count: usize,
     tries: u32,
 }

@@ -20,7 +20,6 @@ const LONGEST: usize = 200;
 /// How a worker process is started.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// The program.
     pub path: PathBuf,
     /// The arguments that make a worker of it.
     pub arguments: Vec<OsString>,
@@ -56,9 +55,6 @@ pub struct Process {
 
 impl Process {
     /// Starts a process in its place.
-    ///
-    /// # Errors
-    /// It can't be started.
     pub fn start(program: &Program, place: &Place) -> io::Result<Process> {
         // A file, since nobody reads a pipe before the end.
         let errors = tempfile::tempfile().ok();
@@ -77,9 +73,6 @@ impl Process {
     }
 
     /// Gives the process a task.
-    ///
-    /// # Errors
-    /// It has ended.
     pub fn send(&mut self, task: &Task) -> io::Result<()> {
         send(&mut self.tasks, task)
     }

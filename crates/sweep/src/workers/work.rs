@@ -8,9 +8,6 @@ use crate::error::SweepError;
 
 /// Measures the chunks that arrive at `input` until it ends, and says at `output` what they gave: what a
 /// process of [`Workers`](super::Workers) does.
-///
-/// # Errors
-/// A pipe whose other end is gone.
 pub fn be_a_worker(input: &mut impl Read, output: &mut impl Write) -> Result<(), SweepError> {
     ends_with_its_sweep();
     let gone = |source| SweepError::Worker { reason: format!("the sweep is gone: {source}") };

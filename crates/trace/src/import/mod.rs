@@ -39,7 +39,6 @@ use text::HEAD;
 pub struct Imported {
     /// The format of the file.
     pub format: InputFormat,
-    /// The trace.
     pub trace: Trace,
     /// Lines or records that are an event or a part of one. With those that are skipped or damaged, and empty lines
     /// and comments, they are all that the file has; 0 of a stored trace, which is not counted.

@@ -26,7 +26,6 @@ pub const MOST_THREADS: u32 = 64;
 /// A trace that can't be replayed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ReplayError {
-    /// Nothing to do.
     #[error("the trace has no {0}: there is nothing to replay")]
     Nothing(&'static str),
     /// Too much to do.
@@ -38,9 +37,6 @@ pub enum ReplayError {
 
 /// The operations of a trace as a scenario's `[[replay]]` asks for them. `sha256` is that of the trace's
 /// file.
-///
-/// # Errors
-/// A trace without an operation of the layer, or with too many.
 pub fn replay_stream(
     trace: &Trace,
     sha256: &str,

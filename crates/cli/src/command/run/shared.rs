@@ -45,9 +45,6 @@ pub(super) fn filling(args: &RunArgs) -> Option<RunArgs> {
 
 /// The arguments of the two runs of `quick --set both=true`: on the phone's own storage and on the
 /// shared storage.
-///
-/// # Errors
-/// The target is no phone, or names a directory.
 pub(super) fn both(args: &RunArgs) -> Result<Option<[RunArgs; 2]>> {
     let asked = |(key, value): &(String, String)| key == BOTH && value == "true";
     if args.scenario != QUICK || !args.set.iter().any(asked) {

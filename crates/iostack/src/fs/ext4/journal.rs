@@ -22,7 +22,6 @@ const TAGS: u64 = (BLOCK - 16) / 8;
 
 #[derive(Debug)]
 pub(super) struct Journal {
-    /// The blocks of the ring.
     ring: BlockRun,
     /// Position in the ring at which the next block is logged.
     head: u64,

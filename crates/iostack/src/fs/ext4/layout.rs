@@ -24,7 +24,6 @@ pub(super) struct Layout {
     descriptors: u64,
     /// First block of the root directory.
     pub(super) directory: Block,
-    /// Blocks of the journal.
     pub(super) journal: BlockRun,
 }
 

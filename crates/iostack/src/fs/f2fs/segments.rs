@@ -44,7 +44,6 @@ pub(super) enum Owner {
 pub(super) enum Log {
     /// Names of directories, databases, and files with few dirty pages.
     HotData,
-    /// Other data.
     WarmData,
     /// Pictures, music and films, and data moved by cleaning.
     ColdData,
@@ -82,7 +81,6 @@ pub(super) struct Segments {
     owners: Vec<(u32, u32)>,
     valid: Vec<u16>,
     open: [Option<LogPosition>; LOGS],
-    /// The log that filled each segment last.
     filled_by: Vec<Log>,
     /// When a block of each segment was last written or freed.
     modified: Vec<Nanos>,

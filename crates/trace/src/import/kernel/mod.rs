@@ -59,7 +59,6 @@ pub(super) enum Point<'a> {
     CleanBegin { device: String },
     /// `f2fs_gc_end`
     CleanEnd { device: String },
-    /// `block_*`
     Block { step: Step, device: String, rwbs: &'a str, sector: u64, sectors: u64 },
     /// `block_bio_remap`: the device above sends its requests on to another.
     Remap { above: String },

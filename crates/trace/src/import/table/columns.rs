@@ -42,7 +42,6 @@ pub(super) enum Column {
     Device,
     /// The kernel's number of the device: major × 2²⁰ + minor.
     DeviceNumber,
-    /// The name of the process.
     Process,
     /// The number of the process or the thread.
     Pid,
@@ -73,10 +72,8 @@ pub enum ColumnsError {
          device, dev_t, process, pid, `-` for any other, and op=read or op=write for all rows"
     )]
     Item(String),
-    /// The unit is missing, or not one of those that there are.
     #[error("`{item}` needs a unit: {}", units(item))]
     Unit {
-        /// The item.
         item: String,
     },
     /// The kinds of operations can't be read.
@@ -84,10 +81,8 @@ pub enum ColumnsError {
         "`{0}` is no list of codes: write op:0=read/1=write (kinds are read, write, flush, discard)"
     )]
     Codes(String),
-    /// Two columns hold the same.
     #[error("`{0}` is named twice")]
     Twice(&'static str),
-    /// A column is missing, without which there is no request.
     #[error("{0}")]
     Missing(&'static str),
 }

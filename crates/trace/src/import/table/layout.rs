@@ -40,22 +40,15 @@ pub enum TableError {
          --columns 'time:s,op,offset:bytes,size:bytes,latency:us'"
     )]
     Unknown {
-        /// The first line.
         first: String,
-        /// How many columns it has.
         columns: String,
     },
-    /// The columns that the user names are not those of the file.
     #[error("--columns names {named} columns, and the file's first line has {found}: `{first}`")]
     Other {
-        /// The columns that were named.
         named: usize,
-        /// The columns of the first line.
         found: usize,
-        /// The first line.
         first: String,
     },
-    /// The table has no requests in it.
     #[error("{0}")]
     NoRequests(&'static str),
 }

@@ -6,7 +6,6 @@ pub(super) enum Separator {
     Comma,
     Semicolon,
     Tab,
-    /// Any number of spaces.
     Spaces,
 }
 
