@@ -16,17 +16,12 @@ pub enum PhoneError {
     )]
     NoAdb,
     #[error("cannot start {}: {source}", program.display())]
-    Start {
-        program: PathBuf,
-        source: io::Error,
-    },
+    Start { program: PathBuf, source: io::Error },
     /// An adb program that lacks what is needed.
     #[error(
         "adb {found} is too old: it is from before 2014; install a newer one (1.0.32 or later)"
     )]
-    OldAdb {
-        found: String,
-    },
+    OldAdb { found: String },
     #[error("adb {action}: {reason}")]
     Adb {
         /// The operation: `push`.
@@ -34,10 +29,7 @@ pub enum PhoneError {
         reason: String,
     },
     #[error("adb {action}: no answer within {} s; is the phone still connected?", limit.as_secs())]
-    Late {
-        action: String,
-        limit: Duration,
-    },
+    Late { action: String, limit: Duration },
     /// No phone is connected.
     #[error(
         "no phone is connected: plug it in, unlock it, switch on USB debugging in its developer options, \
@@ -47,15 +39,9 @@ pub enum PhoneError {
     #[error("{} phones are connected: name one ({}), or adb:all for all", .0.len(), choices(.0))]
     Several(Vec<Connected>),
     #[error("no phone {serial} is connected; {}", there_are(.others))]
-    Absent {
-        serial: String,
-        others: Vec<Connected>,
-    },
+    Absent { serial: String, others: Vec<Connected> },
     #[error("the phone {serial} is {connection}: {}", connection.advice())]
-    NotReady {
-        serial: String,
-        connection: Connection,
-    },
+    NotReady { serial: String, connection: Connection },
     #[error("on the phone, {what} failed: {reason}")]
     Command {
         /// The operation, as a noun: `making the folder /data/local/tmp/flashlag`.
@@ -77,10 +63,7 @@ pub enum PhoneError {
          folder",
         listed(looked)
     )]
-    NoProgram {
-        name: String,
-        looked: Vec<PathBuf>,
-    },
+    NoProgram { name: String, looked: Vec<PathBuf> },
     #[error("flashlag does not run on the phone: {0}")]
     DoesNotRun(String),
     /// Another run is under way on the phone.
@@ -88,58 +71,38 @@ pub enum PhoneError {
         "flashlag is measuring that phone already (scenario {scenario}): `flashlag run … --resume -o FILE` \
          with that run's arguments follows it, `flashlag clean {target}` ends it and removes its files"
     )]
-    Busy {
-        scenario: String,
-        target: String,
-    },
+    Busy { scenario: String, target: String },
     /// Another host puts a run on the phone just now.
     #[error(
         "flashlag is measuring that phone already (another flashlag, here or on another computer, is putting \
          its run there): wait until that run has ended, or end it with `flashlag clean adb:{serial}`"
     )]
-    Taken {
-        serial: String,
-    },
+    Taken { serial: String },
     /// Something in the phone's folder that flashlag did not put there.
     #[error(
         "on the phone, {folder} has what is not flashlag's ({}), which is left alone: move it away, or \
          remove it with `adb -s {serial} shell rm -r {folder}`, then give the command again",
         .names.join(", ")
     )]
-    Foreign {
-        folder: String,
-        names: Vec<String>,
-        serial: String,
-    },
+    Foreign { folder: String, names: Vec<String>, serial: String },
     /// Measurements on the phone that a new run would remove.
     #[error(
         "the phone has a run (scenario {scenario}) that was not taken: its command with --resume takes or \
          continues it, `flashlag clean {target}` removes it"
     )]
-    Kept {
-        scenario: String,
-        target: String,
-    },
+    Kept { scenario: String, target: String },
     /// A run to resume that is not the one on the phone.
     #[error(
         "cannot resume: the phone has another run (scenario {found}, seed {seed}): give the same scenario, \
          settings and seed, or end it with `flashlag clean {target}`"
     )]
-    OtherRun {
-        found: String,
-        seed: u64,
-        target: String,
-    },
+    OtherRun { found: String, seed: u64, target: String },
     /// A run by another version of flashlag.
     #[error(
         "the run on the phone is of {there}, this is {here}: go on with that version, or end it with \
          `flashlag clean {target}`"
     )]
-    OtherVersion {
-        there: String,
-        here: String,
-        target: String,
-    },
+    OtherVersion { there: String, here: String, target: String },
     /// The phone went away before a run began.
     #[error(
         "{0} (nothing was measured yet: once the phone is connected again, run the command again)"
@@ -152,12 +115,7 @@ pub enum PhoneError {
         program.display(),
         forms(*formats)
     )]
-    OtherProgram {
-        program: PathBuf,
-        there: String,
-        here: String,
-        formats: [u32; 2],
-    },
+    OtherProgram { program: PathBuf, there: String, here: String, formats: [u32; 2] },
     /// A folder on the phone with an order that this version can't read.
     #[error(
         "the phone has a run of {0}, which this version can't read: go on with that version, or end the \
@@ -184,11 +142,7 @@ pub enum PhoneError {
     #[error("the run from the phone can't be used: {0}")]
     Result(String),
     #[error("cannot {action} {}: {source}", path.display())]
-    File {
-        action: &'static str,
-        path: PathBuf,
-        source: io::Error,
-    },
+    File { action: &'static str, path: PathBuf, source: io::Error },
 }
 
 impl PhoneError {

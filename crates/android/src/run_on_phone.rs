@@ -242,7 +242,7 @@ impl RunOnPhone {
         self.must("making the program executable", &["chmod", "755", &there])?;
         match self.ask("hello", LOOK) {
             Ok(Answer::Hello { program: there, format }) => {
-                version::same(program, (&there, format), here)
+                version::same(program, &there, format, here)
             }
             Ok(other) => Err(PhoneError::Answer(format!("{other:?}"))),
             Err(PhoneError::Answer(text)) => Err(PhoneError::DoesNotRun(text)),

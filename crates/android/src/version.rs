@@ -11,11 +11,7 @@ use crate::protocol::FORMAT;
 ///
 /// # Errors
 /// [`PhoneError::OtherProgram`] if not.
-pub(crate) fn same(
-    program: &Path,
-    (there, format): (&str, u32),
-    here: &str,
-) -> Result<(), PhoneError> {
+pub(crate) fn same(program: &Path, there: &str, format: u32, here: &str) -> Result<(), PhoneError> {
     if format == FORMAT && is_same(there, here) {
         return Ok(());
     }
@@ -55,7 +51,7 @@ mod tests {
     const HERE: &str = "flashlag 0.1.0 (94e4be19d868)";
 
     fn refused(there: &str, format: u32) -> Option<String> {
-        let checked = same(Path::new("dist/flashlag-aarch64"), (there, format), HERE);
+        let checked = same(Path::new("dist/flashlag-aarch64"), there, format, HERE);
         checked.err().map(|error| error.to_string())
     }
 

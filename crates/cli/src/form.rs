@@ -117,7 +117,8 @@ impl Form {
     /// A comparison in this format; a gate's judgement is part of a Markdown page.
     pub fn comparison(
         self,
-        (runs, paths): (&[Run], &[PathBuf]),
+        runs: &[Run],
+        paths: &[PathBuf],
         comparison: &Comparison,
         gate: Option<&Gate>,
         terminal: &Terminal,

@@ -17,45 +17,21 @@ use crate::limits::ASK_ABOVE;
 #[derive(Debug, Error)]
 pub enum CommandError {
     #[error("cannot read {}", path.display())]
-    Read {
-        path: PathBuf,
-        source: io::Error,
-    },
+    Read { path: PathBuf, source: io::Error },
     #[error("cannot read {}", path.display())]
-    Text {
-        path: PathBuf,
-        source: flashlag_export::fio::TextError,
-    },
+    Text { path: PathBuf, source: flashlag_export::fio::TextError },
     #[error("{} is fio's, but cannot be imported", path.display())]
-    Fio {
-        path: PathBuf,
-        source: flashlag_export::fio::FioFileError,
-    },
+    Fio { path: PathBuf, source: flashlag_export::fio::FioFileError },
     #[error("{} is neither a run file nor fio's json+ output", path.display())]
-    NoRun {
-        path: PathBuf,
-        source: RunFileError,
-    },
+    NoRun { path: PathBuf, source: RunFileError },
     #[error("{} is no run file", path.display())]
-    NoRunFile {
-        path: PathBuf,
-        source: RunFileError,
-    },
+    NoRunFile { path: PathBuf, source: RunFileError },
     #[error("{} cannot be verified", path.display())]
-    Verify {
-        path: PathBuf,
-        source: RunFileError,
-    },
+    Verify { path: PathBuf, source: RunFileError },
     #[error("cannot read the scenario {name}")]
-    ScenarioFile {
-        name: String,
-        source: io::Error,
-    },
+    ScenarioFile { name: String, source: io::Error },
     #[error("scenario {name}")]
-    Scenario {
-        name: String,
-        source: Box<ScenarioError>,
-    },
+    Scenario { name: String, source: Box<ScenarioError> },
     #[error("cannot resume")]
     Resume(#[source] Box<CommandError>),
     #[error("these runs can't be compared")]
@@ -67,15 +43,9 @@ pub enum CommandError {
     #[error(transparent)]
     Model(#[from] ModelError),
     #[error("the directory {} can't be looked at", path.display())]
-    Directory {
-        path: PathBuf,
-        source: io::Error,
-    },
+    Directory { path: PathBuf, source: io::Error },
     #[error("{option}")]
-    Filesystem {
-        option: &'static str,
-        source: TargetError,
-    },
+    Filesystem { option: &'static str, source: TargetError },
     #[error("not run: it writes more than {ASK_ABOVE}; add --yes to agree, or --budget to cap it")]
     Consent,
     /// Words without a meaning: what is wrong with them, and what there is.

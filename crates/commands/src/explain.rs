@@ -69,7 +69,8 @@ impl Subject {
 /// The findings with the effects that a run leaves to forecasts: on `profile`, or on the nearest built-in
 /// one. Forecasts take 15 s at most.
 pub fn effects(
-    (run, name): (&Run, &str),
+    run: &Run,
+    name: &str,
     found: Vec<Finding>,
     profile: Option<&str>,
     stop: &Arc<AtomicBool>,

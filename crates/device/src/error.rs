@@ -40,7 +40,7 @@ impl DeviceError {
         }
     }
 
-    /// A slot was used that is not free.
+    /// The error for using a slot that is not free.
     pub fn busy(operation: &'static str, subject: &str, slot: u32) -> DeviceError {
         DeviceError {
             operation,
@@ -63,15 +63,15 @@ impl DeviceError {
     }
 }
 
-/// Advice on an error, which names the limit of the shell (`ulimit`) that is its cause. `offset` is where in the
-/// file it happened.
+/// Advice on an error; names the shell limit (`ulimit`) that caused it, if one did. `offset` is the
+/// position in the file.
 pub fn advice_within_limits(errno: Errno, offset: Option<Bytes>) -> String {
     limited(errno, offset, |resource| getrlimit(resource).current)
 }
 
 fn limited(errno: Errno, offset: Option<Bytes>, limit: impl Fn(Resource) -> Option<u64>) -> String {
     let named = match errno {
-        // Up to the limit a write is short; it fails where it would begin at the limit or beyond.
+        // A write that reaches the limit is short; one that starts at the limit or beyond fails.
         Errno::FBIG => limit(Resource::Fsize)
             .filter(|limit| offset.is_none_or(|offset| offset.0 >= *limit))
             .map(|limit| {

@@ -122,7 +122,7 @@ fn statements(context: &Context<'_>) -> Option<Candidate> {
         action: FindingAction::GroupFlushes,
         risk: FindingRisk::MoreLostAtOnce,
     };
-    weigh_shares(context.run, one, (many, kind.statements), suspicion)
+    weigh_shares(context.run, one, many, kind.statements, suspicion)
 }
 
 /// Saves of a kind in the stage that is explained, one after the other and alone.
@@ -172,14 +172,15 @@ pub fn counted(phase: &Phase) -> Counted {
 
 /// A cause if the first side waits longer beyond chance, else ruled out.
 fn weigh(run: &Run, now: &Phase, fixed: &Phase, suspicion: Suspicion) -> Option<Candidate> {
-    weigh_shares(run, now, (fixed, 1), suspicion)
+    weigh_shares(run, now, fixed, 1, suspicion)
 }
 
 /// The same where each operation of the second side does the work of several of the first.
 fn weigh_shares(
     run: &Run,
     now: &Phase,
-    (fixed, work): (&Phase, u32),
+    fixed: &Phase,
+    work: u32,
     suspicion: Suspicion,
 ) -> Option<Candidate> {
     if !is_trusted(run, now) || !is_trusted(run, fixed) {

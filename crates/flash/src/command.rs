@@ -62,21 +62,13 @@ pub enum FlashError {
     #[error(
         "the flash is worn out after {cycles} program/erase cycles a block: it can only be read"
     )]
-    WornOut {
-        cycles: u64,
-    },
+    WornOut { cycles: u64 },
     /// An age that the device does not reach.
     #[error(
         "worn out by then: {days} days of {daily} a day are {cycles} program/erase cycles a block, and this flash has {rated}: \
          name at most {last_days} days, as state=aged:{last_days}d"
     )]
-    TooOld {
-        days: u64,
-        daily: Bytes,
-        cycles: u64,
-        rated: u64,
-        last_days: u64,
-    },
+    TooOld { days: u64, daily: Bytes, cycles: u64, rated: u64, last_days: u64 },
     #[error("the device was written to: only a new one can be given a past")]
     NotNew,
     /// No past can be computed for this kind of map.

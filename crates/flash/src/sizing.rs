@@ -15,24 +15,13 @@ const STEP: Bytes = Bytes::from_mib(1);
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SizeError {
     #[error("profile {profile}: {source}")]
-    Profile {
-        profile: String,
-        source: ProfileError,
-    },
+    Profile { profile: String, source: ProfileError },
     #[error("size={}: no multiple of 512 bytes", .0.0)]
     Sectors(Bytes),
     #[error("profile {profile}: {} MiB are too small: its blocks need {least_mib} MiB at least", size.0 / STEP.0)]
-    TooSmall {
-        profile: String,
-        size: Bytes,
-        least_mib: u64,
-    },
+    TooSmall { profile: String, size: Bytes, least_mib: u64 },
     #[error("profile {profile}: no device of {size}{}", because(source.as_ref()))]
-    Impossible {
-        profile: String,
-        size: Bytes,
-        source: Option<FlashError>,
-    },
+    Impossible { profile: String, size: Bytes, source: Option<FlashError> },
 }
 
 fn because(error: Option<&FlashError>) -> String {

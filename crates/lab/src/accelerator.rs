@@ -29,7 +29,8 @@ pub fn accelerator(
     kernel: &Kernel,
     program: &Path,
     folder: &Path,
-    (patience, stop): (Duration, &AtomicBool),
+    patience: Duration,
+    stop: &AtomicBool,
 ) -> Result<&'static str, LabError> {
     if File::options().read(true).write(true).open("/dev/kvm").is_err() {
         return Ok(TRANSLATED);
@@ -42,7 +43,7 @@ pub fn accelerator(
         return Ok(answer);
     }
     let patience = PATIENCE.min(patience / SHARE);
-    let answer = if boots(kernel, program, folder, (patience, stop))? { LENT } else { TRANSLATED };
+    let answer = if boots(kernel, program, folder, patience, stop)? { LENT } else { TRANSLATED };
     // A failure within a shorter limit is no answer. A folder that can't be written keeps none.
     if answer == LENT || patience == PATIENCE {
         let _ = std::fs::write(&kept, format!("{answer} {question}\n"));
@@ -61,7 +62,8 @@ fn boots(
     kernel: &Kernel,
     program: &Path,
     folder: &Path,
-    (patience, stop): (Duration, &AtomicBool),
+    patience: Duration,
+    stop: &AtomicBool,
 ) -> Result<bool, LabError> {
     let mut archive = Initramfs::create(&folder.join("try"))?;
     guest_program(program, &mut archive)?;

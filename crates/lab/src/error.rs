@@ -20,52 +20,24 @@ pub enum LabError {
     #[error(
         "the lab needs {program}, which is not on this machine (on Debian: apt install {package})"
     )]
-    Missing {
-        program: String,
-        package: String,
-    },
+    Missing { program: String, package: String },
     #[error("there is no kernel for the lab in {}: scripts/lab-packages fetches one (Debian's, into that folder only), or set FLASHLAG_LAB to a folder with vmlinux and lib/modules/VERSION", folder.display())]
-    NoKernel {
-        folder: PathBuf,
-    },
+    NoKernel { folder: PathBuf },
     /// The kernel has no such module.
     #[error(
         "the kernel {version} has no {what} (no module {module}): take another kernel (FLASHLAG_LAB_SERIES with scripts/lab-packages)"
     )]
-    NoModule {
-        version: String,
-        what: String,
-        module: String,
-    },
+    NoModule { version: String, what: String, module: String },
     #[error("cannot {action} {}: {source}", path.display())]
-    File {
-        action: &'static str,
-        path: PathBuf,
-        source: io::Error,
-    },
+    File { action: &'static str, path: PathBuf, source: io::Error },
     #[error("{program} failed: {reason}")]
-    Program {
-        program: String,
-        reason: String,
-    },
+    Program { program: String, reason: String },
     #[error("the guest {what}; the console's last lines:\n{console}")]
-    Guest {
-        what: String,
-        console: String,
-    },
+    Guest { what: String, console: String },
     #[error("cannot mount {device} as {kind} at {} ({options}): {source}", at.display())]
-    Mount {
-        device: String,
-        kind: String,
-        at: PathBuf,
-        options: String,
-        source: io::Error,
-    },
+    Mount { device: String, kind: String, at: PathBuf, options: String, source: io::Error },
     #[error("cannot unmount {}: {source}", at.display())]
-    Unmount {
-        at: PathBuf,
-        source: io::Error,
-    },
+    Unmount { at: PathBuf, source: io::Error },
     /// A filesystem that the host's own kernel is not used for.
     #[error(
         "the host's kernel is for ext4, btrfs and xfs: leave out `host`, and a guest mounts {0}"
@@ -97,9 +69,7 @@ pub enum LabError {
     Folder(Cause),
     /// A recording of the device's requests that lacks some of them.
     #[error("the recording is not whole ({answer}): make fewer saves")]
-    Recording {
-        answer: String,
-    },
+    Recording { answer: String },
     #[error("the virtual device listens on {0}, not on a socket")]
     NoSocket(String),
     /// A guest without the device that crash images are loaded into.
@@ -119,10 +89,7 @@ pub enum LabError {
     #[error("in the guest: {0}")]
     Reported(String),
     #[error("the guest reported {report} while it {activity}")]
-    OutOfTurn {
-        report: String,
-        activity: &'static str,
-    },
+    OutOfTurn { report: String, activity: &'static str },
     #[error("stopped")]
     Stopped,
 }

@@ -116,9 +116,7 @@ pub enum Report {
         run: Box<Run>,
     },
     /// Saves were acknowledged.
-    Acknowledged {
-        saves: u64,
-    },
+    Acknowledged { saves: u64 },
     /// All saves are done, and everything is unmounted.
     Saved,
     /// The state of the database after a power cut.

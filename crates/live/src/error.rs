@@ -8,29 +8,15 @@ pub enum LiveError {
     #[error("the mounts of this machine can't be read: {0}")]
     Mounts(String),
     #[error("{path} can't be looked at: {source}")]
-    NoPath {
-        path: PathBuf,
-        source: std::io::Error,
-    },
+    NoPath { path: PathBuf, source: std::io::Error },
     #[error("{path} is on {kind}, which is memory or the kernel's own: name a path on a disk")]
-    NotStorage {
-        path: PathBuf,
-        kind: String,
-    },
+    NotStorage { path: PathBuf, kind: String },
     #[error("{source_name} can't be used: {reason}")]
-    Unusable {
-        source_name: &'static str,
-        reason: String,
-    },
+    Unusable { source_name: &'static str, reason: String },
     #[error("{reasons}")]
-    None {
-        reasons: String,
-    },
+    None { reasons: String },
     #[error(transparent)]
     Phone(#[from] PhoneError),
     #[error("{source_name} failed while recording: {reason}")]
-    Failed {
-        source_name: &'static str,
-        reason: String,
-    },
+    Failed { source_name: &'static str, reason: String },
 }

@@ -17,10 +17,7 @@ pub enum ModelError {
     #[error(transparent)]
     Mount(#[from] TargetError),
     #[error("{profile} has no parameter `{key}`; `flashlag profiles --keys` lists all")]
-    UnknownParameter {
-        profile: String,
-        key: String,
-    },
+    UnknownParameter { profile: String, key: String },
     #[error(transparent)]
     Profile(#[from] ProfileError),
 }
@@ -32,21 +29,15 @@ pub enum SimulationError {
     Stopped,
     /// An error of the [`crate::Simulator`].
     #[error("{reason}")]
-    Refused {
-        reason: String,
-    },
+    Refused { reason: String },
     #[error(transparent)]
     Model(#[from] ModelError),
     #[error("{capacity} are too little to measure anything on: choose a device of 20 MiB or more")]
-    TooSmall {
-        capacity: Bytes,
-    },
+    TooSmall { capacity: Bytes },
     #[error("the forecast's scenario: {0}")]
     Scenario(#[from] ScenarioError),
     #[error("{filesystem} has no room left for writes over what is stored: take a lower full=")]
-    Full {
-        filesystem: String,
-    },
+    Full { filesystem: String },
     #[error("the run has no durable writes")]
     NoDurableWrites,
 }
@@ -68,32 +59,18 @@ impl From<ProfileError> for SimulationError {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FigureError {
     #[error("no state stands for `{condition}`")]
-    NoState {
-        condition: String,
-    },
+    NoState { condition: String },
     #[error("{label} was skipped: {reason}")]
-    Skipped {
-        label: String,
-        reason: String,
-    },
+    Skipped { label: String, reason: String },
     #[error("the run failed: {error}")]
-    RunFailed {
-        error: String,
-    },
+    RunFailed { error: String },
     #[error("the run has no {label}")]
-    NoTest {
-        label: String,
-    },
+    NoTest { label: String },
     /// The percentile rests on too few values.
     #[error("{label} has too few operations for a {percentile}")]
-    TooFew {
-        label: String,
-        percentile: &'static str,
-    },
+    TooFew { label: String, percentile: &'static str },
     #[error("`{metric}` is not a metric of a run")]
-    UnknownMetric {
-        metric: String,
-    },
+    UnknownMetric { metric: String },
     #[error("no seed was run")]
     NoSeed,
 }
@@ -106,19 +83,13 @@ pub enum RunInputError {
         "its scenario `{name}` cannot be read again ({source}); a run imported from another tool \
          has none, so measure with `flashlag run lifecycle`"
     )]
-    Scenario {
-        name: String,
-        source: Box<ScenarioError>,
-    },
+    Scenario { name: String, source: Box<ScenarioError> },
     /// The capacity of the storage is far from that of the profile's device.
     #[error(
         "its storage of {measured} is no size that {profile} can stand for; give another profile \
          with --from"
     )]
-    Capacity {
-        measured: Bytes,
-        profile: String,
-    },
+    Capacity { measured: Bytes, profile: String },
     /// No phase is long enough to be fitted to.
     #[error(
         "it has no finished phase of ten operations or more; make one with `flashlag run lifecycle`"
@@ -134,9 +105,7 @@ pub enum RunInputError {
         "this run was measured, so it has no device model to forecast with. Make one: `flashlag \
          fit {run} -o PROFILE.toml`, then `flashlag predict PROFILE.toml`"
     )]
-    Measured {
-        run: String,
-    },
+    Measured { run: String },
     /// The run's profile, or the starting one, makes no device of the run's size.
     #[error(transparent)]
     Model(#[from] ModelError),
@@ -157,20 +126,12 @@ pub enum ChangeError {
     #[error("no KEY=VALUE; allowed are {ALLOWED}")]
     NoValue,
     #[error("no such change; allowed are {ALLOWED}{near}")]
-    UnknownKey {
-        near: String,
-    },
+    UnknownKey { near: String },
     /// A value of a switch that is neither `on` nor `off`.
     #[error("{key} is on or off")]
-    NotOnOrOff {
-        key: String,
-    },
+    NotOnOrOff { key: String },
     #[error("{key} is one of {allowed}{near}")]
-    UnknownValue {
-        key: &'static str,
-        allowed: String,
-        near: String,
-    },
+    UnknownValue { key: &'static str, allowed: String, near: String },
     #[error("the used share of the rated cycles is from 0% to 100%: worn=90%")]
     NoWear,
     #[error("from 0% to {most}%: the filesystem needs the rest for itself")]
@@ -190,9 +151,7 @@ pub enum ChangeError {
     #[error("a sweep goes from a lower level to a higher one")]
     NotRising,
     #[error("{profile} has no parameter of that name with a range")]
-    NoRange {
-        profile: String,
-    },
+    NoRange { profile: String },
     #[error(transparent)]
     Model(#[from] ModelError),
 }
@@ -201,14 +160,9 @@ pub enum ChangeError {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ProtocolError {
     #[error("no scenario `{name}`: it must be a built-in one or lie in profiles/protocols")]
-    UnknownScenario {
-        name: String,
-    },
+    UnknownScenario { name: String },
     #[error("scenario {name}: {reason}")]
-    Scenario {
-        name: String,
-        reason: Box<ScenarioError>,
-    },
+    Scenario { name: String, reason: Box<ScenarioError> },
     /// An invalid `leave`.
     #[error("leave: {0}")]
     Leave(ParseUnitError),
@@ -222,35 +176,17 @@ pub enum ProtocolError {
 pub enum PredictError {
     /// A profile without a `[[check]]`.
     #[error("{profile} has no [[check]]: no published row is compared with it")]
-    NoCheck {
-        profile: String,
-    },
+    NoCheck { profile: String },
     #[error("{profile}, check of {device}: {reason}")]
-    Protocol {
-        profile: String,
-        device: String,
-        reason: ProtocolError,
-    },
+    Protocol { profile: String, device: String, reason: ProtocolError },
     #[error("simulating {what}: {reason}")]
-    Simulation {
-        what: String,
-        reason: SimulationError,
-    },
+    Simulation { what: String, reason: SimulationError },
     #[error("{run} is not to be relied on: {}; --force uses it nevertheless, and every result says so", doubts.join("; "))]
-    Untrusted {
-        run: String,
-        doubts: Vec<String>,
-    },
+    Untrusted { run: String, doubts: Vec<String> },
     #[error("{run}: {reason}")]
-    Run {
-        run: String,
-        reason: RunInputError,
-    },
+    Run { run: String, reason: RunInputError },
     #[error(transparent)]
     Model(#[from] ModelError),
     #[error("`{change}`: {reason}")]
-    Change {
-        change: String,
-        reason: ChangeError,
-    },
+    Change { change: String, reason: ChangeError },
 }

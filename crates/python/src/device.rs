@@ -50,8 +50,10 @@ impl Device {
 
     fn header(&self, state: &State) -> Header {
         Header::new(
-            (&self.profile, &self.set),
-            (state.flash.capacity().0, self.seed),
+            &self.profile,
+            &self.set,
+            state.flash.capacity().0,
+            self.seed,
             self.ledger,
             state.now.0,
         )

@@ -32,8 +32,10 @@ pub struct Header {
 impl Header {
     /// The header of a device, without the sum of its state.
     pub fn new(
-        (profile, set): (&str, &[(String, String)]),
-        (size_bytes, seed): (u64, u64),
+        profile: &str,
+        set: &[(String, String)],
+        size_bytes: u64,
+        seed: u64,
         ledger: bool,
         now_ns: u64,
     ) -> Header {

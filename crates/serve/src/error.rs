@@ -9,18 +9,11 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum ServeError {
     #[error("{key}={value}: {reason}")]
-    Setting {
-        key: String,
-        value: String,
-        reason: String,
-    },
+    Setting { key: String, value: String, reason: String },
     #[error(transparent)]
     Size(#[from] flashlag_flash::SizeError),
     #[error("profile {name}: {reason}")]
-    Profile {
-        name: String,
-        reason: String,
-    },
+    Profile { name: String, reason: String },
     #[error("cannot {operation} {}: {reason} ({advice})", path.display())]
     File {
         /// `open`, `listen on`, …
@@ -82,14 +75,9 @@ pub enum CommandError {
         "cannot record in {}: something is there already: give the name of a new file",
         path.display()
     )]
-    RecordExists {
-        path: PathBuf,
-    },
+    RecordExists { path: PathBuf },
     #[error("cannot record in {}: {source}", path.display())]
-    Record {
-        path: PathBuf,
-        source: io::Error,
-    },
+    Record { path: PathBuf, source: io::Error },
     #[error("nothing is being recorded")]
     NotRecording,
     #[error("cannot complete the recording: {0}")]
@@ -97,9 +85,7 @@ pub enum CommandError {
     #[error("a share of {0} is not between 0 and 1")]
     Share(f64),
     #[error("{most} faults are set: repair the device first")]
-    Faults {
-        most: usize,
-    },
+    Faults { most: usize },
     #[error(transparent)]
     Value(#[from] ValueError),
     /// A file that can't be loaded, or a state that can't be stored.
@@ -107,7 +93,7 @@ pub enum CommandError {
     Serve(#[from] ServeError),
 }
 
-/// A text without characters that steer a terminal: they are replaced.
+/// A text whose control characters are replaced: they could act on a terminal.
 pub(crate) fn plain(text: &str) -> String {
     const BENDS: [std::ops::RangeInclusive<char>; 4] = [
         '\u{200b}'..='\u{200f}',

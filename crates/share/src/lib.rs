@@ -61,9 +61,7 @@ pub enum ShareError {
         "the run has text in {field}, and this flashlag has no rule for whether that is private: share \
          the run with the flashlag that made it"
     )]
-    UnknownField {
-        field: String,
-    },
+    UnknownField { field: String },
     #[error("what is left is not a run: {0}")]
     NoRun(#[from] RunFileError),
 }

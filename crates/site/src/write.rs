@@ -22,10 +22,7 @@ pub enum WriteSiteError {
     )]
     Foreign(PathBuf),
     #[error("cannot write {}: {error}", path.display())]
-    Io {
-        path: PathBuf,
-        error: io::Error,
-    },
+    Io { path: PathBuf, error: io::Error },
 }
 
 /// What was written.

@@ -26,23 +26,13 @@ pub struct Histogram {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum HistogramError {
     #[error("{indices} bucket indices for {counts} counts")]
-    Lengths {
-        indices: usize,
-        counts: usize,
-    },
+    Lengths { indices: usize, counts: usize },
     #[error("bucket index {index} is out of order or above {last}")]
-    Index {
-        index: u32,
-        last: u32,
-    },
+    Index { index: u32, last: u32 },
     #[error("the counts overflow")]
     Overflow,
     #[error("smallest {min}, largest {max} and sum {sum} are not those of values in these buckets")]
-    Exact {
-        min: u64,
-        max: u64,
-        sum: u64,
-    },
+    Exact { min: u64, max: u64, sum: u64 },
 }
 
 impl Default for Histogram {

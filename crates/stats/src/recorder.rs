@@ -272,7 +272,7 @@ impl Recorder {
         if let Some(live) = &self.config.live {
             let on_schedule = self.response.count() > 0;
             let felt = if on_schedule { &self.response } else { &self.total };
-            live.publish((&self.total, felt), exact.1, ends, self.total_bytes, self.filled);
+            live.publish(&self.total, felt, exact.1, ends, self.total_bytes, self.filled);
         }
         self.current.clear();
         self.current_waited = None;

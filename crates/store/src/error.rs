@@ -10,23 +10,13 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum StoreError {
     #[error("cannot {operation} {}: {error}", path.display())]
-    Io {
-        operation: &'static str,
-        path: PathBuf,
-        error: io::Error,
-    },
+    Io { operation: &'static str, path: PathBuf, error: io::Error },
     #[error("the index {} cannot be used: {error}. {}", path.display(), advice(error))]
-    Sqlite {
-        path: PathBuf,
-        error: rusqlite::Error,
-    },
+    Sqlite { path: PathBuf, error: rusqlite::Error },
     #[error("the query cannot be done: {0}. Its tables are runs and phases; see docs/store.md")]
     Query(String),
     #[error("PostgreSQL cannot {operation}: {reason}")]
-    Postgres {
-        operation: &'static str,
-        reason: String,
-    },
+    Postgres { operation: &'static str, reason: String },
     /// A store in PostgreSQL for a program that was built without.
     #[error(
         "this flashlag was built without PostgreSQL: build it with `--features postgres`, or use a \

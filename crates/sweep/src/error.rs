@@ -29,29 +29,18 @@ pub enum GridError {
         "points {first} and {second} have some in common, which would be in the table twice: leave them \
          out of one of the two"
     )]
-    Overlap {
-        first: usize,
-        second: usize,
-    },
+    Overlap { first: usize, second: usize },
     #[error("the grid has more than {most} points: give fewer values, or several grids")]
-    TooMany {
-        most: u64,
-    },
+    TooMany { most: u64 },
 }
 
 /// Why a sweep can't begin, go on or end.
 #[derive(Debug, Error)]
 pub enum SweepError {
     #[error("cannot read {}: {source}", path.display())]
-    Read {
-        path: PathBuf,
-        source: io::Error,
-    },
+    Read { path: PathBuf, source: io::Error },
     #[error("{}: {source}", path.display())]
-    Grid {
-        path: PathBuf,
-        source: GridError,
-    },
+    Grid { path: PathBuf, source: GridError },
     #[error(transparent)]
     Output(#[from] RunError),
     #[error("cannot {operation} {}: {source}", path.display())]
@@ -65,19 +54,13 @@ pub enum SweepError {
     #[error(
         "{} is no journal of a sweep: move it away, or give another output", path.display()
     )]
-    NoJournal {
-        path: PathBuf,
-    },
+    NoJournal { path: PathBuf },
     /// A journal of another grid.
     #[error(
         "{} is of another grid ({had} points; this one has {has}): give another output for the changed \
          grid, or begin anew with --force, which drops the measured points", path.display()
     )]
-    OtherGrid {
-        path: PathBuf,
-        had: u64,
-        has: u64,
-    },
+    OtherGrid { path: PathBuf, had: u64, has: u64 },
     /// A journal, a chunk or results of another flashlag.
     #[error(
         "{what} is of flashlag {theirs}, this is {ours}: figures of two versions don't belong in one \
@@ -93,13 +76,9 @@ pub enum SweepError {
     #[error(
         "another sweep writes {}: wait for it, or give another output", path.display()
     )]
-    InUse {
-        path: PathBuf,
-    },
+    InUse { path: PathBuf },
     #[error("a worker process can't measure: {reason}")]
-    Worker {
-        reason: String,
-    },
+    Worker { reason: String },
     #[error("{what} arrived damaged: {reason}; send it again")]
     Damaged {
         /// What it should be: `a chunk`.
@@ -107,56 +86,32 @@ pub enum SweepError {
         reason: String,
     },
     #[error("results of another sweep (grid {theirs:.12}, this one is {ours:.12})")]
-    OtherSweep {
-        theirs: String,
-        ours: String,
-    },
+    OtherSweep { theirs: String, ours: String },
     #[error("chunk {index} does not exist: the sweep has {count}, counted from 0")]
-    NoChunk {
-        index: u64,
-        count: u64,
-    },
+    NoChunk { index: u64, count: u64 },
     /// A table that was to be written before all points are measured.
     #[error(
         "{missing} of {points} points are not measured yet: the same command goes on with them"
     )]
-    Unfinished {
-        missing: u64,
-        points: u64,
-    },
+    Unfinished { missing: u64, points: u64 },
     /// Results that can't be kept, as on a full disk.
     #[error(
         "{source}; {done} of {points} points are measured and kept: once that is mended, the same \
          command goes on with the others"
     )]
-    NotKept {
-        source: Box<SweepError>,
-        done: u64,
-        points: u64,
-    },
+    NotKept { source: Box<SweepError>, done: u64, points: u64 },
     /// A table that can't be written, as on a full disk.
     #[error(
         "{source}; all {points} points are measured and kept in {}: once that is mended, the same \
          command writes the table", journal.display()
     )]
-    NoTable {
-        source: Box<SweepError>,
-        points: u64,
-        journal: PathBuf,
-    },
+    NoTable { source: Box<SweepError>, points: u64, journal: PathBuf },
     /// A sweep that was stopped.
     #[error(
         "stopped; {done} of {points} points are measured and kept in {}: the same command goes on \
          with the others", journal.display()
     )]
-    Stopped {
-        done: u64,
-        points: u64,
-        journal: PathBuf,
-    },
+    Stopped { done: u64, points: u64, journal: PathBuf },
     #[error("cannot write {}: {reason}", path.display())]
-    Table {
-        path: PathBuf,
-        reason: String,
-    },
+    Table { path: PathBuf, reason: String },
 }

@@ -84,22 +84,14 @@ pub fn write_trace<W: Write>(to: W, trace: &Trace) -> io::Result<W> {
 #[derive(Debug, thiserror::Error)]
 pub enum StoredError {
     #[error("reading fails at line {line}: {error}")]
-    Read {
-        line: u64,
-        error: io::Error,
-    },
+    Read { line: u64, error: io::Error },
     #[error("line {line} is no line of a stored trace: {reason}")]
-    Line {
-        line: u64,
-        reason: String,
-    },
+    Line { line: u64, reason: String },
     /// Another version.
     #[error(
         "this is {found}, and this flashlag reads {TRACE_SCHEMA}: use the flashlag that wrote the file"
     )]
-    Version {
-        found: String,
-    },
+    Version { found: String },
 }
 
 /// Reads a stored trace. Of one that was cut off, the whole lines are taken, and the trace says so.

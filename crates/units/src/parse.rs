@@ -7,19 +7,11 @@ pub(crate) type Suffix = (&'static str, u64);
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ParseUnitError {
     #[error("`{text}` is not {expected}")]
-    Malformed {
-        text: String,
-        expected: &'static str,
-    },
+    Malformed { text: String, expected: &'static str },
     #[error("`{text}` has no unit: write {expected}")]
-    NoUnit {
-        text: String,
-        expected: &'static str,
-    },
+    NoUnit { text: String, expected: &'static str },
     #[error("`{text}` is too large")]
-    TooLarge {
-        text: String,
-    },
+    TooLarge { text: String },
 }
 
 /// Parses `12.5MB` exactly, without floating point: digits, an optional fraction, a suffix.

@@ -91,13 +91,14 @@ pub fn let_sleep(folder: &Folder, ask: Ask<'_>) -> Result<(), PhoneError> {
 /// This version of Android has no such command, does not allow it, or does not say that the trim
 /// ended; in words.
 pub fn trim_by_system(mount_point: &str, sdk: Option<u32>, ask: Ask<'_>) -> Result<u64, String> {
-    trim_within(LONGEST_TRIM, LOOK, (mount_point, sdk), ask)
+    trim_within(LONGEST_TRIM, LOOK, mount_point, sdk, ask)
 }
 
 fn trim_within(
     longest: Duration,
     look: Duration,
-    (mount_point, sdk): (&str, Option<u32>),
+    mount_point: &str,
+    sdk: Option<u32>,
     ask: Ask<'_>,
 ) -> Result<u64, String> {
     let words: &[&str] = match sdk {
@@ -229,7 +230,7 @@ mod tests {
             Ok(if *times.borrow() < 3 { OLD.to_owned() } else { format!("{OLD}{after}") })
         };
         let short = Duration::from_millis(30);
-        let result = trim_within(short, Duration::from_millis(1), ("/data", Some(sdk)), &ask);
+        let result = trim_within(short, Duration::from_millis(1), "/data", Some(sdk), &ask);
         let expected = if sdk >= 28 { "idle-maint run" } else { "fstrim" };
         assert!(asked.borrow().iter().all(|words| words == expected));
         result

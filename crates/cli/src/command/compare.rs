@@ -31,8 +31,7 @@ pub fn compare(args: &CompareArgs, terminal: &Terminal) -> Result<Exit> {
         .transpose()?;
     let (runs, comparison) = sides.compared()?;
     let gate = gate(args, &comparison)?;
-    let written =
-        |form: Form| form.comparison((&runs, &paths), &comparison, gate.as_ref(), terminal);
+    let written = |form: Form| form.comparison(&runs, &paths, &comparison, gate.as_ref(), terminal);
     if let Some(place) = &page_place {
         place.write(written(Form::Html)?.as_bytes())?;
     }

@@ -88,9 +88,10 @@ fn what_lacks_documentation_is_found_with_its_line() {
         found(text).iter().map(|line| line.split(':').nth(1).unwrap_or("").to_owned()).collect()
     };
     assert_eq!(lines("/// Does it.\npub fn f() {}\npub fn g() {}"), ["3"]);
-    assert_eq!(lines("pub struct S;\npub enum E {}\npub trait T {}\npub type A = u8;"), [
-        "1", "2", "3", "4"
-    ]);
+    assert_eq!(
+        lines("pub struct S;\npub enum E {}\npub trait T {}\npub type A = u8;"),
+        ["1", "2", "3", "4"]
+    );
     assert_eq!(lines("impl S {\n    pub fn f() {}\n    fn g() {}\n}"), ["2"]);
     assert_eq!(lines("/// A trait.\npub trait T {\n    fn f();\n}"), ["3"]);
     assert!(found("fn f() {}\npub(crate) fn g() {}\nstruct S;\ntrait T { fn f(); }").is_empty());

@@ -415,7 +415,7 @@ impl<'a, D: Device, M: WaitMeter> Phase<'a, D, M> {
             self.recording.set_waited(reads, waited);
         }
         let stalled = self.recording.record(reads, times);
-        let window = reading.and_then(|from| self.window(times, from, (sampled, stalled)));
+        let window = reading.and_then(|from| self.window(times, from, sampled, stalled));
         let latency = times.ended.since(times.started);
         // A stall is one whether or not the scheduler says what it waited for.
         if stalled {
@@ -435,7 +435,8 @@ impl<'a, D: Device, M: WaitMeter> Phase<'a, D, M> {
         &mut self,
         times: OpTimes,
         from: WaitReading,
-        (sampled, stalled): (bool, bool),
+        sampled: bool,
+        stalled: bool,
     ) -> Option<WaitWindow> {
         let latest = self.sampler.last().filter(|last| last.at >= times.ended);
         let to = match latest {

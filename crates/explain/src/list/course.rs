@@ -77,11 +77,11 @@ fn slower(phase: &Phase, at: Nanos) -> Option<Effect> {
     let split = phase.intervals.partition_point(|interval| interval.t_ns <= at);
     let (before, after) = phase.intervals.split_at_checked(split)?;
     let (fixed, now) = (Waits::of(before).mean()?, Waits::of(after).mean()?);
-    (fixed > 0.0 && now > fixed).then(|| course(phase, counted(phase), (fixed, now)))
+    (fixed > 0.0 && now > fixed).then(|| course(phase, counted(phase), fixed, now))
 }
 
 /// The effect of a mean wait that went from one number of seconds to another.
-fn course(phase: &Phase, per: Counted, (fixed, now): (f64, f64)) -> Effect {
+fn course(phase: &Phase, per: Counted, fixed: f64, now: f64) -> Effect {
     Effect {
         basis: EffectBasis::Course { phase: phase.label() },
         per,
@@ -212,7 +212,7 @@ fn cliff(index: usize, phase: &Phase) -> Option<Finding> {
     if fixed <= 0.0 || now < CLIFF * fixed {
         return None;
     }
-    let effect = course(phase, Counted::Writes, (fixed, now));
+    let effect = course(phase, Counted::Writes, fixed, now);
     let value = format!("{} on the last tenth, {} before", seconds(now), seconds(fixed));
     Some(finding(
         FindingId::SmallSpare,

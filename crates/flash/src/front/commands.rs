@@ -134,7 +134,7 @@ impl Front {
             trace.begin(at);
         }
         let timing = self.carry_out(store, at, command)?;
-        self.account(store, (at, before), command, timing);
+        self.account(store, at, before, command, timing);
         Ok(timing)
     }
 
@@ -161,7 +161,8 @@ impl Front {
     fn account<S: Store>(
         &mut self,
         store: &mut S,
-        (at, before): (Nanos, Nanos),
+        at: Nanos,
+        before: Nanos,
         command: Command,
         timing: Timing,
     ) {

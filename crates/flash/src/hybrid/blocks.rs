@@ -89,7 +89,8 @@ impl DataBlocks {
         medium: &mut M,
         at: Nanos,
         logical: Logical,
-        (block, from): (Block, Slot),
+        block: Block,
+        from: Slot,
         latest: impl Fn(&DataBlocks, Unit) -> Place,
     ) -> Nanos {
         let Shape { units, program, .. } = self.shape;

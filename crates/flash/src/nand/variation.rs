@@ -56,7 +56,9 @@ impl Variation {
     pub(super) fn read(
         &mut self,
         wear: &Wear,
-        (die, row, page): (Die, Block, Page),
+        die: Die,
+        row: Block,
+        page: Page,
         new: Nanos,
     ) -> Nanos {
         let mut time = if self.whole_retries { new } else { wear.read_time(row, die, new) };
@@ -76,7 +78,7 @@ impl Variation {
 
     /// Time to program a unit that starts on a page.
     #[cold]
-    pub(super) fn program(&self, (die, row, page): (Die, Block, Page), time: Nanos) -> Nanos {
+    pub(super) fn program(&self, die: Die, row: Block, page: Page, time: Nanos) -> Nanos {
         // Not the number of the page's read.
         self.program.of(time, self.place(die, row, page.0 | 1 << 31))
     }

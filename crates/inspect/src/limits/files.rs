@@ -145,7 +145,7 @@ pub(super) fn second_cpu(root: &Root, group: &Path, seen: &mut Seen) {
     let period = words.next().unwrap_or("100000");
     match quota.map(|quota| (quota.parse(), period.parse())) {
         None => {}
-        Some((Ok(quota), Ok(period))) => cpu(root, group, &file, (quota, period), seen),
+        Some((Ok(quota), Ok(period))) => cpu(root, group, &file, quota, period, seen),
         Some(_) => seen.odd(&file),
     }
 }
@@ -157,12 +157,12 @@ pub(super) fn first_cpu(root: &Root, group: &Path, seen: &mut Seen) {
     let period = root.number(group.join("cpu.cfs_period_us")).unwrap_or(100_000);
     match text.parse::<i64>() {
         Ok(quota) if quota <= 0 => {}
-        Ok(quota) => cpu(root, group, &file, (quota.unsigned_abs(), period), seen),
+        Ok(quota) => cpu(root, group, &file, quota.unsigned_abs(), period, seen),
         Err(_) => seen.odd(&file),
     }
 }
 
-fn cpu(root: &Root, group: &Path, file: &Path, (quota, period): (u64, u64), seen: &mut Seen) {
+fn cpu(root: &Root, group: &Path, file: &Path, quota: u64, period: u64, seen: &mut Seen) {
     let value = quota.saturating_mul(1000) / period.max(1);
     let stat = root.line(group.join("cpu.stat"));
     let field = |name: &str| {

@@ -29,7 +29,7 @@ use crate::pid::Pid;
 use crate::scheduler::Scheduler;
 use crate::spec::StackSpec;
 
-/// A filesystem mounted on a device. Clones are the same stack.
+/// A filesystem mounted on a device. Clones share one stack.
 pub struct Stack<D>(pub(crate) Rc<RefCell<Inner<D>>>, VirtualClock);
 
 impl<D> Clone for Stack<D> {
@@ -61,24 +61,24 @@ pub(crate) struct Inner<D> {
     call_bytes: Bytes,
     /// The last commit or checkpoint, which the next sync waits for.
     commit: Option<Pid>,
-    /// What the last atomic write left to be written, which the next sync waits for.
+    /// What the last atomic write left in flight; the next sync waits for it.
     unwaited: Option<Pid>,
-    /// Work of the filesystem's own thread that is under way.
+    /// Work of the filesystem's own thread in flight.
     thread: Option<Pid>,
-    /// End of the last work of the threads that wait until nothing else happens.
+    /// End of the last work of the idle threads.
     rested: Nanos,
     background: Option<RunningJob>,
     next_writeback: Nanos,
     /// An error of a background write, which the next sync reports.
     late_error: Option<DeviceError>,
-    /// What the caller has waited for in its calls, if anyone asks.
+    /// What the caller has waited for in its calls, if waits are accounted.
     pub(crate) waited: Option<Waited>,
-    /// Samples of the traffic, if anyone asks.
+    /// Samples of the traffic, if it is sampled.
     sampling: Option<Box<sampling::Sampling>>,
 }
 
 impl<D> Stack<D> {
-    /// Says that nobody writes a file any more.
+    /// Reports that the last writer of a file has closed it.
     pub(crate) fn close(&self, file: FileId) {
         if let Ok(mut inner) = self.0.try_borrow_mut() {
             inner.fs.close(file);
@@ -117,7 +117,7 @@ impl<D: Device<Clock = VirtualClock>> Stack<D> {
         Ok(Stack(Rc::new(RefCell::new(inner)), clock))
     }
 
-    /// The same stack, what chance does on its CPUs drawn from a seed (0 by default).
+    /// The same stack; the variation of its CPU times is drawn from a seed (default 0).
     #[must_use]
     pub fn seeded(self, seed: u64) -> Stack<D> {
         let inner = &mut *self.0.borrow_mut();
@@ -126,7 +126,7 @@ impl<D: Device<Clock = VirtualClock>> Stack<D> {
         self.clone()
     }
 
-    /// Keeps account from now on of what calls wait for.
+    /// Accounts from now on for what calls wait for.
     pub fn keep_waits(&self) {
         let inner = &mut *self.0.borrow_mut();
         inner.scheduler.keep_accounts();
@@ -134,13 +134,13 @@ impl<D: Device<Clock = VirtualClock>> Stack<D> {
     }
 
     /// What the caller's calls have waited for in all, its own work included, since
-    /// [`Stack::keep_waits`] was called; `None` if it was not. The difference around a call adds up
-    /// to the time of the call.
+    /// [`Stack::keep_waits`]; `None` if that was never called. The difference around a call adds up
+    /// to the call's time.
     pub fn waited(&self) -> Option<Waited> {
         self.0.borrow().waited
     }
 
-    /// Lets the caller do work on its CPU that takes this long at full speed.
+    /// Lets the caller work on its CPU, for `work` at full speed.
     pub fn compute(&self, work: Nanos) {
         self.0.borrow_mut().compute(work);
     }
@@ -178,8 +178,8 @@ impl<D: Device<Clock = VirtualClock>> Stack<D> {
         self.0.borrow_mut().truncate(file, size.0)
     }
 
-    /// Reads into a buffer through the page cache; returns the number of bytes read, which is less
-    /// at the end of the file.
+    /// Reads into a buffer through the page cache; returns the number of bytes read, fewer at the
+    /// end of the file.
     pub fn read(&self, file: FileId, at: Bytes, into: &mut [u8]) -> Result<usize, DeviceError> {
         self.0.borrow_mut().read_data(file, at.0, into)
     }
@@ -194,13 +194,13 @@ impl<D: Device<Clock = VirtualClock>> Stack<D> {
         self.0.borrow().spec.atomic
     }
 
-    /// Whether the filesystem has atomic writes, asked for or not.
+    /// Whether the filesystem supports atomic writes, used or not.
     pub fn can_be_atomic(&self) -> bool {
         self.0.borrow().spec.kind == crate::spec::FilesystemKind::F2fs
     }
 
-    /// Writes ranges of a file, offset and content of each, as one atomic write that is durable
-    /// when it ends.
+    /// Writes ranges of a file (offset and content) as one atomic write that is durable when the
+    /// call returns.
     pub fn write_atomically(
         &self,
         file: FileId,
@@ -245,7 +245,7 @@ impl<D: Device<Clock = VirtualClock>> Stack<D> {
         self.0.borrow().fs.total()
     }
 
-    /// Lets time pass, during which the kernel's threads and background jobs go on.
+    /// Advances time; the kernel's threads and background jobs keep running.
     pub fn pass_until(&self, time: Nanos) {
         self.0.borrow_mut().pass_until(time);
     }
@@ -255,8 +255,9 @@ impl<D: Device<Clock = VirtualClock>> Stack<D> {
         self.0.borrow_mut().start_background(job, None)
     }
 
-    /// Starts a background job whose requests begin at the times `due` (from now on), or as soon
-    /// after them as one of its `depth` slots is free. The job ends with the schedule.
+    /// Starts a background job with a schedule: its requests begin at the times `due` (from now
+    /// on), or as soon after them as one of its `depth` slots is free. The job ends with the
+    /// schedule.
     pub fn start_background_paced(
         &self,
         job: BackgroundJob,
@@ -265,7 +266,7 @@ impl<D: Device<Clock = VirtualClock>> Stack<D> {
         self.0.borrow_mut().start_background(job, Some(DueTimes(Box::new(due))))
     }
 
-    /// Ends the background job, waits for its requests and returns its result.
+    /// Ends the background job, waits for its requests and returns its totals.
     pub fn end_background(&self) -> Option<BackgroundTotal> {
         self.0.borrow_mut().end_background()
     }

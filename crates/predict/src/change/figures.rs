@@ -137,7 +137,7 @@ pub(super) fn measure(
     let jobs: Vec<(&Named, u64)> =
         situations.iter().flat_map(|one| seeds.iter().map(move |&seed| (one, seed))).collect();
     let measured = parallel::try_map(simulator.threads(), &jobs, |((situation, what), seed)| {
-        with_seed(situation, (*seed, options.causes), simulator)
+        with_seed(situation, *seed, options.causes, simulator)
             .map_err(|reason| PredictError::Simulation { what: what.clone(), reason })
     })?;
     Ok(measured.chunks(seeds.len().max(1)).map(figures).collect())
@@ -145,13 +145,14 @@ pub(super) fn measure(
 
 fn with_seed(
     situation: &Situation,
-    (seed, causes): (u64, bool),
+    seed: u64,
+    causes: bool,
     simulator: &dyn Simulator,
 ) -> Result<Measured, SimulationError> {
     let room = simulator.room(&situation.profile, &situation.mount)?;
     let scenario = scenario(situation, room)?;
     let (run, used) = if situation.plan.settles() {
-        steady::live(situation, &scenario, (seed, causes), simulator)?
+        steady::live(situation, &scenario, seed, causes, simulator)?
     } else {
         let simulation = Simulation {
             profile: &situation.profile,

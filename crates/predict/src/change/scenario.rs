@@ -61,7 +61,7 @@ pub(super) fn scenario(situation: &Situation, room: Bytes) -> Result<Scenario, S
         let _ = write!(text, "\n[[step]]\nfill = \"{OLD}\"\n\n[[step]]\ndelete = true\n");
     }
     if plan.age > Nanos::ZERO {
-        use_tests(&mut text, plan, (span, stored));
+        use_tests(&mut text, plan, span, stored);
         days(&mut text, plan);
     }
     if plan.settles() {
@@ -78,13 +78,13 @@ pub(super) fn scenario(situation: &Situation, room: Bytes) -> Result<Scenario, S
         names.push("save");
     }
     let file = FILE.min(span);
-    let of_file = file_tests(&mut text, plan.settles(), (WRITE_FILE, READ_FILE), &[spanned(file)]);
+    let of_file = file_tests(&mut text, plan.settles(), WRITE_FILE, READ_FILE, &[spanned(file)]);
     // Nothing was written over a new file yet: that is read before the tests write.
     let at = if plan.settles() { names.len() } else { 0 };
     names.splice(at..at, of_file);
     if plan.days() > 0 && room.0.saturating_sub(stored) >= 4 * file {
         let grown = [spanned(file), "grown = true".to_owned()];
-        names.extend(file_tests(&mut text, true, (WRITE_GROWN, READ_GROWN), &grown));
+        names.extend(file_tests(&mut text, true, WRITE_GROWN, READ_GROWN, &grown));
     }
     let names: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
     let _ = write!(text, "\n[[step]]\nmeasure = [{}]\nstate = \"{state}\"\n", names.join(", "));
@@ -134,7 +134,8 @@ fn tests(text: &mut String, situation: &Situation, span: u64) {
 fn file_tests(
     text: &mut String,
     is_used: bool,
-    (write, read): (&'static str, &'static str),
+    write: &'static str,
+    read: &'static str,
     of: &[String],
 ) -> Vec<&'static str> {
     let mut names = Vec::new();
@@ -155,7 +156,7 @@ fn old_files(text: &mut String) {
 }
 
 /// The writes of a day of use.
-fn use_tests(text: &mut String, plan: &Plan, (span, stored): (u64, u64)) {
+fn use_tests(text: &mut String, plan: &Plan, span: u64, stored: u64) {
     let fifth = plan.daily.0 / 5;
     let half = |bytes: u64| sized((bytes / 2).max(4096));
     io(text, "day_random", "write", "random", "4KiB", &[spanned(stored), half(fifth)]);

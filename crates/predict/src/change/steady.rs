@@ -90,7 +90,8 @@ const UNNOTICED: f64 = 0.001;
 pub(super) fn live(
     situation: &Situation,
     scenario: &Scenario,
-    (seed, causes): (u64, bool),
+    seed: u64,
+    causes: bool,
     simulator: &dyn Simulator,
 ) -> Result<(Run, Use), SimulationError> {
     let profile = &situation.profile;

@@ -25,7 +25,8 @@ pub struct Device {
 /// The device that a run was simulated on; else the profile that is named; else the nearest of the
 /// built-in ones.
 pub fn device_of(
-    (run, run_name): (&Run, &str),
+    run: &Run,
+    run_name: &str,
     found: &[Finding],
     named: Option<&Profile>,
     profiles: &[Profile],

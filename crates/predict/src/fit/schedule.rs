@@ -53,7 +53,7 @@ impl Search<'_> {
         solve::refresh(self, &base, &fine, &active, &best, &mut jacobian);
         structure::improve(self, &free, &mut base, &mut best, &mut jacobian, true, usize::MAX);
         let collecting = Free { active: &unseen, ..free };
-        self.refine((&collecting, &free), &mut base, &mut best, reserve);
+        self.refine(&collecting, &free, &mut base, &mut best, reserve);
         if let Some(last) = self.look(&base, &mut fine, &best) {
             jacobian = last;
         }
@@ -109,7 +109,8 @@ impl Search<'_> {
     /// Alternates small changes of the policy and least squares as long as that helps.
     fn refine(
         &mut self,
-        (collecting, free): (&Free<'_>, &Free<'_>),
+        collecting: &Free<'_>,
+        free: &Free<'_>,
         base: &mut Profile,
         best: &mut Point,
         reserve: usize,

@@ -43,10 +43,7 @@ pub enum ResumeFault {
         "the file holds scenario {scenario} with seed {seed}, not this one: give the same \
          SCENARIO, --set and --seed, or another -o"
     )]
-    OtherScenario {
-        scenario: String,
-        seed: u64,
-    },
+    OtherScenario { scenario: String, seed: u64 },
     /// A run with tests that fio did.
     #[error(
         "the file holds tests that fio did, which no trust check can judge: begin a new run with \
@@ -84,20 +81,11 @@ pub enum OutputFault {
     #[error("{}", without_number(*.0))]
     System(Errno),
     #[error("{}", irregular(*.found, .leads_to.as_ref()))]
-    Irregular {
-        found: FileType,
-        leads_to: Option<PathBuf>,
-        path: PathBuf,
-        kind: OutputKind,
-    },
+    Irregular { found: FileType, leads_to: Option<PathBuf>, path: PathBuf, kind: OutputKind },
     #[error("it holds a finished run of {scenario}")]
-    FinishedRun {
-        scenario: String,
-    },
+    FinishedRun { scenario: String },
     #[error("it holds an unfinished run of {scenario}")]
-    UnfinishedRun {
-        scenario: String,
-    },
+    UnfinishedRun { scenario: String },
     #[error("it holds a run")]
     Run,
     #[error("it is there and is no run file")]

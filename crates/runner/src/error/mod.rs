@@ -18,65 +18,36 @@ pub use faults::{DirectoryFault, OutputFault, OutputKind, ResumeFault};
 #[derive(Debug, Error)]
 pub enum RunError {
     #[error("cannot measure {}: {fault} ({})", path.display(), fault.advice())]
-    Directory {
-        path: PathBuf,
-        fault: DirectoryFault,
-    },
+    Directory { path: PathBuf, fault: DirectoryFault },
     #[error("cannot write {}: {fault} ({})", path.display(), fault.advice())]
-    Output {
-        path: PathBuf,
-        fault: OutputFault,
-    },
+    Output { path: PathBuf, fault: OutputFault },
     /// There is not enough room for the test itself.
     #[error(
         "not enough free space in {} for the test's own files: they need {needed}, {free} is free \
          and {leave} is to be left untouched",
         path.display()
     )]
-    Room {
-        path: PathBuf,
-        needed: Bytes,
-        free: Bytes,
-        leave: Bytes,
-        fits: Option<Fits>,
-    },
+    Room { path: PathBuf, needed: Bytes, free: Bytes, leave: Bytes, fits: Option<Fits> },
     /// A budget below the size of the files under test.
     #[error(
         "the files under test take {needed}, more than --budget {budget} (raise it, or make them \
          smaller: --set span=20MB)"
     )]
-    Budget {
-        needed: Bytes,
-        budget: Bytes,
-    },
+    Budget { needed: Bytes, budget: Bytes },
     /// A scenario that replays a trace, and none is given.
     #[error(
         "{test} of scenario {scenario} replays a trace: give one, with --set trace=FILE (what \
          `flashlag trace` recorded, or any file that `flashlag trace --from` reads)"
     )]
-    NoTrace {
-        scenario: String,
-        test: String,
-    },
+    NoTrace { scenario: String, test: String },
     #[error("cannot replay {}: {reason}", path.display())]
-    Trace {
-        path: PathBuf,
-        reason: String,
-    },
+    Trace { path: PathBuf, reason: String },
     #[error("target `{text}`: {source}")]
-    Target {
-        text: String,
-        source: TargetError,
-    },
+    Target { text: String, source: TargetError },
     #[error("target `{text}`: a forecast simulates: give sim:PROFILE")]
-    NotSimulated {
-        text: String,
-    },
+    NotSimulated { text: String },
     #[error("{option} is for real storage; leave it out for {target}")]
-    Option {
-        option: String,
-        target: String,
-    },
+    Option { option: String, target: String },
     /// `--resume` of another scenario, target or seed.
     #[error("cannot resume: {0}")]
     Resume(#[from] ResumeFault),
@@ -85,15 +56,9 @@ pub enum RunError {
     #[error(transparent)]
     Device(#[from] DeviceError),
     #[error("profile {name}: {source}")]
-    Profile {
-        name: String,
-        source: ProfileError,
-    },
+    Profile { name: String, source: ProfileError },
     #[error("cannot simulate {target}: {source}")]
-    Simulation {
-        target: String,
-        source: Box<VirtualError>,
-    },
+    Simulation { target: String, source: Box<VirtualError> },
     #[error("cannot run on {target}: {source}")]
     Phone {
         /// The target as the user named it, or with the phone's serial number.
@@ -103,10 +68,7 @@ pub enum RunError {
     #[error("{0}")]
     OnPhone(String),
     #[error("cannot run on {target}: {source}")]
-    Lab {
-        target: String,
-        source: Box<VirtualError>,
-    },
+    Lab { target: String, source: Box<VirtualError> },
 }
 
 impl RunError {

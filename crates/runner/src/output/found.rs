@@ -22,7 +22,8 @@ pub(super) fn check(
     at: &Publisher,
     path: &Path,
     name: &OsStr,
-    (kind, force): (OutputKind, bool),
+    kind: OutputKind,
+    force: bool,
     found: Option<&Stat>,
 ) -> Result<(), RunError> {
     let Some(found) = found else { return Ok(()) };

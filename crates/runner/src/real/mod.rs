@@ -384,7 +384,8 @@ impl World for Directory<'_> {
 
     fn ledger(
         &self,
-        (before, after): (&EdgeCounters, &EdgeCounters),
+        before: &EdgeCounters,
+        after: &EdgeCounters,
         direction: Direction,
         app: Bytes,
     ) -> Ledger {

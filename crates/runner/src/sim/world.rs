@@ -320,7 +320,8 @@ impl World for Simulation {
 
     fn ledger(
         &self,
-        (before, after): (&LayerCounters, &LayerCounters),
+        before: &LayerCounters,
+        after: &LayerCounters,
         direction: Direction,
         app: Bytes,
     ) -> Ledger {

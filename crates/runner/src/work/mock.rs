@@ -346,7 +346,8 @@ impl World for MockWorld {
 
     fn ledger(
         &self,
-        (before, after): (&(Bytes, usize), &(Bytes, usize)),
+        before: &(Bytes, usize),
+        after: &(Bytes, usize),
         direction: Direction,
         app: Bytes,
     ) -> Ledger {

@@ -10,7 +10,7 @@ use flashlag_units::printable_line;
 use super::{Answer, Command, Fault, Reply};
 use crate::error::ServeError;
 
-/// The longest wait for an answer: only storing gigabytes takes long.
+/// The longest wait for an answer. Only storing gigabytes takes long.
 const PATIENCE: Duration = Duration::from_secs(120);
 /// The longest answer.
 const LONGEST: u64 = 16 << 20;
@@ -82,12 +82,12 @@ fn check_owner(socket: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether a device of that user is one to talk to: this user's own, or root's.
+/// Whether a device of that user is trusted: the user's own, or root's.
 fn is_trusted(owner: u32) -> bool {
     owner == 0 || owner == rustix::process::geteuid().as_raw()
 }
 
-/// Strings of a reply are shown to people: none of them may act on a terminal.
+/// Strings of a reply are printed: remove control characters, which could act on the terminal.
 fn make_printable(value: &mut serde_json::Value) {
     match value {
         serde_json::Value::String(text) => *text = printable_line(text),

@@ -16,7 +16,7 @@ const ADVICE: &str = "give a recording that this version of flashlag made";
 /// The longest first line.
 const LONGEST: u64 = 1 << 20;
 
-/// The first line of a recording, as JSON: the device that was recorded.
+/// The first line of a recording, as JSON: which device was recorded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Head {
@@ -27,13 +27,13 @@ pub struct Head {
     pub size_bytes: Bytes,
     /// The device's seed.
     pub seed: u64,
-    /// Its time when the recording began.
+    /// The device's time when the recording began.
     pub began: Nanos,
     /// Whether written data was recorded.
     pub data: bool,
     /// What discards do.
     pub(crate) trim: TrimKind,
-    /// Bytes after this line in which its flash is stored as it was; 0 where none is modelled.
+    /// Length of the flash state that follows this line; 0 without a modelled flash.
     pub(crate) flash_bytes: u64,
 }
 
@@ -67,7 +67,7 @@ impl Recording {
         Ok(Recording { head, path: path.to_owned(), reader, flash })
     }
 
-    /// The flash as it was when the recording began, where one is modelled.
+    /// The flash as it was when the recording began, if one is modelled.
     pub(crate) fn flash(&self) -> Result<Option<Flash>, ServeError> {
         if self.flash.is_empty() {
             return Ok(None);
@@ -93,7 +93,7 @@ impl Recording {
         let mut data = Vec::new();
         (&mut self.reader).take(length).read_to_end(&mut data).map_err(refuse)?;
         if (data.len() as u64) < length {
-            // It was being written when the server ended.
+            // A torn record: the server was writing it when it ended.
             return Ok(None);
         }
         Ok(Some((record, data)))

@@ -23,10 +23,7 @@ pub enum ImportError {
         format.name(),
         damage(*damaged)
     )]
-    Nothing {
-        format: InputFormat,
-        damaged: u64,
-    },
+    Nothing { format: InputFormat, damaged: u64 },
     /// A table whose columns are not known, or not those that were named.
     #[error(transparent)]
     Table(#[from] TableError),

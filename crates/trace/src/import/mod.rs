@@ -123,9 +123,9 @@ fn plain(mut from: impl BufRead, options: &ImportOptions) -> Result<Imported, Im
     if is_text && has_returns_only(&head) {
         let whole = Returns(std::io::Cursor::new(head).chain(from));
         let mut lines = BufReader::with_capacity(1 << 16, whole);
-        return of_head((head_of(&mut lines)?, lines), options);
+        return of_head(head_of(&mut lines)?, lines, options);
     }
-    of_head((head, from), options)
+    of_head(head, from, options)
 }
 
 fn head_of(from: &mut impl BufRead) -> Result<Vec<u8>, ImportError> {
@@ -135,7 +135,8 @@ fn head_of(from: &mut impl BufRead) -> Result<Vec<u8>, ImportError> {
 }
 
 fn of_head(
-    (head, from): (Vec<u8>, impl BufRead),
+    head: Vec<u8>,
+    from: impl BufRead,
     options: &ImportOptions,
 ) -> Result<Imported, ImportError> {
     let format = match (options.format, &options.columns) {
@@ -149,7 +150,7 @@ fn of_head(
     let (mut trace, taken) = match format {
         InputFormat::Stored => (stored::read_trace(whole, most_events)?, 0),
         InputFormat::Perfetto => packets_of(whole, most_events)?,
-        _ => text_of(whole, format, (importer, most_events))?,
+        _ => text_of(whole, format, importer, most_events)?,
     };
     processes::name(&mut trace);
     recognize(&mut trace);
@@ -206,7 +207,8 @@ fn importer_of(
 fn text_of(
     from: impl BufRead,
     format: InputFormat,
-    (importer, most_events): (Importer, usize),
+    importer: Importer,
+    most_events: usize,
 ) -> Result<(Trace, u64), ImportError> {
     let (kind, mut importer) = importer.ok_or(ImportError::Unknown)?;
     let mut making = Making::new(kind, most_events);

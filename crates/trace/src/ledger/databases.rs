@@ -102,7 +102,7 @@ impl Blocks {
             if operation != BlockOperation::Write {
                 continue;
             }
-            let devices = match kind_of_blocks(trace, operation, flags, (event.task, file)) {
+            let devices = match kind_of_blocks(trace, operation, flags, event.task, file) {
                 TraceWrittenKind::FilesystemJournal => &mut blocks.journal,
                 _ => match event.task.and_then(|task| blocks.threads.get_mut(&task)) {
                     Some(devices) => devices,

@@ -31,7 +31,7 @@ pub(super) fn layers(
                 if stack.counts(*device) =>
             {
                 sum.flushes += u64::from(*operation == BlockOperation::Flush || flags.preflush);
-                let kind = kind_of_blocks(trace, *operation, *flags, (event.task, *file));
+                let kind = kind_of_blocks(trace, *operation, *flags, event.task, *file);
                 match operation {
                     BlockOperation::Read => add(&mut sum.reads, *bytes),
                     BlockOperation::Discard => add(&mut sum.discards, *bytes),

@@ -50,7 +50,8 @@ pub(super) fn kind_of_blocks(
     trace: &Trace,
     operation: BlockOperation,
     flags: BlockFlags,
-    (task, file): (Option<u32>, Option<u32>),
+    task: Option<u32>,
+    file: Option<u32>,
 ) -> TraceWrittenKind {
     let task = task.and_then(|task| trace.tasks.get(task as usize));
     match () {

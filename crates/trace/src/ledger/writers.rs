@@ -60,7 +60,7 @@ pub(super) fn writers(trace: &Trace, seen: Seen) -> Vec<TraceWriter> {
             TraceAction::Block { operation, bytes, flags, file, .. }
                 if matches!(operation, BlockOperation::Write | BlockOperation::Discard) =>
             {
-                let kind = kind_of_blocks(trace, *operation, *flags, (event.task, *file));
+                let kind = kind_of_blocks(trace, *operation, *flags, event.task, *file);
                 add(&mut rows.entry((event.task, *file, kind)).or_default().block, *bytes);
             }
             _ => {}

@@ -44,7 +44,7 @@ pub(super) fn repeats(args: &RunArgs, terminal: &Terminal) -> Result<Exit> {
                 ended = ended.map(|so_far| worse(so_far, exit));
             }
             Err(error) => {
-                ended = Err(ended_at(args, number, (file, &base), error));
+                ended = Err(ended_at(args, number, file, &base, error));
                 break;
             }
         }
@@ -60,7 +60,8 @@ pub(super) fn repeats(args: &RunArgs, terminal: &Terminal) -> Result<Exit> {
 fn ended_at(
     args: &RunArgs,
     number: u32,
-    (file, base): (&Path, &Path),
+    file: &Path,
+    base: &Path,
     error: anyhow::Error,
 ) -> anyhow::Error {
     let of = args.runs;

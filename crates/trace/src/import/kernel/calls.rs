@@ -88,7 +88,7 @@ impl Calls {
         let call = Call { t: at.t, task: at.task, fd, offset, kind, file: None };
         if let Some(lost) = self.under_way.insert(at.tid, call) {
             making.unmatched_begin();
-            self.add(at.tid, lost, (None, None), look, making);
+            self.add(at.tid, lost, None, None, look, making);
         }
         true
     }
@@ -113,8 +113,8 @@ impl Calls {
         };
         let took = at.t.0.checked_sub(call.t.0).map(Nanos);
         match u64::try_from(returned) {
-            Ok(returned) => self.add(at.tid, call, (took, Some(returned)), look, making),
-            Err(_) => self.add_failed(at.tid, call, (took, returned.unsigned_abs()), look, making),
+            Ok(returned) => self.add(at.tid, call, took, Some(returned), look, making),
+            Err(_) => self.add_failed(at.tid, call, took, returned.unsigned_abs(), look, making),
         }
         true
     }
@@ -124,7 +124,8 @@ impl Calls {
         &mut self,
         tid: u32,
         call: Call,
-        (took, error): (Option<Nanos>, u64),
+        took: Option<Nanos>,
+        error: u64,
         look: MaybeLook<'_>,
         making: &mut Making,
     ) {
@@ -171,7 +172,8 @@ impl Calls {
         &mut self,
         tid: u32,
         call: Call,
-        (took, returned): (Option<Nanos>, Option<u64>),
+        took: Option<Nanos>,
+        returned: Option<u64>,
         look: MaybeLook<'_>,
         making: &mut Making,
     ) {
@@ -236,7 +238,7 @@ impl Calls {
                     Some(look) => Some(&mut **look),
                     None => None,
                 };
-                self.add(tid, call, (None, None), look, making);
+                self.add(tid, call, None, None, look, making);
             }
         }
     }

@@ -21,7 +21,8 @@ impl Files {
     /// The file of an inode on a running machine, with its path where a look finds one.
     pub(super) fn looked_up(
         &mut self,
-        (device, inode): (String, u64),
+        device: String,
+        inode: u64,
         look: &mut dyn Look,
         making: &mut Making,
     ) -> u32 {

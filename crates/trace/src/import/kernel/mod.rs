@@ -38,42 +38,102 @@ pub(super) struct At {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Point<'a> {
     /// `ext4_sync_file_enter`, `f2fs_sync_file_enter`
-    SyncEnter { device: String, inode: u64, data_only: bool },
+    SyncEnter {
+        device: String,
+        inode: u64,
+        data_only: bool,
+    },
     /// `ext4_sync_file_exit`, `f2fs_sync_file_exit`
-    SyncExit { device: String, inode: u64, data_only: bool },
+    SyncExit {
+        device: String,
+        inode: u64,
+        data_only: bool,
+    },
     /// `ext4_da_write_begin`, `ext4_write_begin`, `f2fs_write_begin`: a page or less.
-    Write { device: String, inode: u64, offset: u64, bytes: u64 },
+    Write {
+        device: String,
+        inode: u64,
+        offset: u64,
+        bytes: u64,
+    },
     /// `ext4_da_write_end`, `ext4_write_end`, `f2fs_write_end`: how much of it was written.
-    WriteEnd { device: String, inode: u64, offset: u64, bytes: u64 },
+    WriteEnd {
+        device: String,
+        inode: u64,
+        offset: u64,
+        bytes: u64,
+    },
     /// `android_fs_datawrite_start`, `f2fs_datawrite_start`: as above, with the file's path.
-    NamedWrite { path: &'a str, inode: u64, offset: u64, bytes: u64 },
+    NamedWrite {
+        path: &'a str,
+        inode: u64,
+        offset: u64,
+        bytes: u64,
+    },
     /// `jbd2_start_commit`
-    CommitBegin { device: String },
+    CommitBegin {
+        device: String,
+    },
     /// `jbd2_end_commit`
-    CommitEnd { device: String },
+    CommitEnd {
+        device: String,
+    },
     /// `f2fs_write_checkpoint`, its first state
-    CheckpointBegin { device: String },
+    CheckpointBegin {
+        device: String,
+    },
     /// `f2fs_write_checkpoint`, its last state
-    CheckpointEnd { device: String },
+    CheckpointEnd {
+        device: String,
+    },
     /// `f2fs_gc_begin`
-    CleanBegin { device: String },
+    CleanBegin {
+        device: String,
+    },
     /// `f2fs_gc_end`
-    CleanEnd { device: String },
-    Block { step: Step, device: String, rwbs: &'a str, sector: u64, sectors: u64 },
+    CleanEnd {
+        device: String,
+    },
+    Block {
+        step: Step,
+        device: String,
+        rwbs: &'a str,
+        sector: u64,
+        sectors: u64,
+    },
     /// `block_bio_remap`: the device above sends its requests on to another.
-    Remap { above: String },
+    Remap {
+        above: String,
+    },
     /// `sys_enter`
-    CallEnter { name: &'a str, words: CallWords },
+    CallEnter {
+        name: &'a str,
+        words: CallWords,
+    },
     /// `sys_exit`
-    CallExit { name: &'a str, returned: i64 },
+    CallExit {
+        name: &'a str,
+        returned: i64,
+    },
     /// `sys_enter` of `raw_syscalls`: a number, which each kind of machine has its own of.
-    NumberEnter { number: u64, words: CallWords },
+    NumberEnter {
+        number: u64,
+        words: CallWords,
+    },
     /// `sys_exit` of `raw_syscalls`
-    NumberExit { number: u64, returned: i64 },
+    NumberExit {
+        number: u64,
+        returned: i64,
+    },
     /// `ext4_unlink_enter`
-    Unlink { device: String, inode: u64 },
+    Unlink {
+        device: String,
+        inode: u64,
+    },
     /// `sched_process_fork`
-    Forked { child: u32 },
+    Forked {
+        child: u32,
+    },
     /// `sched_process_exit`
     Ended,
 }
@@ -185,7 +245,7 @@ impl Kernel {
             Point::CheckpointEnd { device } => self.ends(at, Work::Checkpoint, device, making),
             Point::CleanEnd { device } => self.ends(at, Work::Clean, device, making),
             Point::Block { step, device, rwbs, sector, sectors } => {
-                return self.block(at, step, &device, (rwbs, sector, sectors), making);
+                return self.block(at, step, &device, rwbs, sector, sectors, making);
             }
             Point::Remap { above } => {
                 self.above.insert(above);
@@ -256,7 +316,7 @@ impl Kernel {
                     making.skip(ELSEWHERE);
                     return None;
                 }
-                Some(self.files.looked_up((device, inode), look, making))
+                Some(self.files.looked_up(device, inode, look, making))
             }
             None => Some(self.files.of_inode(&device, inode, making)),
         }
@@ -380,7 +440,9 @@ impl Kernel {
         at: At,
         step: Step,
         device: &str,
-        (letters, sector, sectors): (&str, u64, u64),
+        letters: &str,
+        sector: u64,
+        sectors: u64,
         making: &mut Making,
     ) -> bool {
         let Some((operation, flags)) = rwbs(letters) else {

@@ -52,7 +52,8 @@ impl PageWrites {
         &mut self,
         at: At,
         file: u32,
-        (offset, bytes): (u64, u64),
+        offset: u64,
+        bytes: u64,
         making: &mut Making,
     ) {
         self.any_begin = true;
@@ -91,14 +92,14 @@ impl PageWrites {
             return;
         }
         self.without_begin += 1;
-        event(at.t, at.task, (file, offset, copied), making);
+        event(at.t, at.task, file, offset, copied, making);
     }
 
     fn add(&mut self, write: PageWrite, making: &mut Making) {
         self.without_end += u64::from(!write.has_ended);
         let announced = write.end.saturating_sub(write.offset);
         let bytes = write.copied.filter(|_| write.has_ended).unwrap_or(announced);
-        event(write.t, write.task, (write.file, write.offset, bytes), making);
+        event(write.t, write.task, write.file, write.offset, bytes, making);
     }
 
     /// Adds what is under way. An end is missing only where others are recorded.
@@ -116,7 +117,7 @@ impl PageWrites {
     }
 }
 
-fn event(t: Nanos, task: Option<u32>, (file, offset, bytes): (u32, u64, u64), making: &mut Making) {
+fn event(t: Nanos, task: Option<u32>, file: u32, offset: u64, bytes: u64, making: &mut Making) {
     making.sees(TraceLayer::SystemCalls);
     making.limit(
         "Buffered writes are counted page by page, as the filesystem takes them: a write by system \

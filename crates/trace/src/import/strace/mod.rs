@@ -245,7 +245,7 @@ impl Strace {
                     .collect()
             }
             "io_submit" => {
-                let requests = moves::submitted(&mut self.processes, (tid, call), returned, making);
+                let requests = moves::submitted(&mut self.processes, tid, call, returned, making);
                 requests.unwrap_or_default()
             }
             _ => moves::copied(&mut self.processes, (tid, call), returned, making)

@@ -53,7 +53,8 @@ fn first_number(text: &str) -> Option<u64> {
 /// The requests of `io_submit` that were taken; `None` where their structures are not in the line.
 pub(super) fn submitted(
     processes: &mut Processes,
-    (tid, call): (u32, &Call),
+    tid: u32,
+    call: &Call,
     taken: u64,
     making: &mut Making,
 ) -> Option<Vec<Moved>> {

@@ -73,9 +73,7 @@ pub enum ColumnsError {
     )]
     Item(String),
     #[error("`{item}` needs a unit: {}", units(item))]
-    Unit {
-        item: String,
-    },
+    Unit { item: String },
     /// The kinds of operations can't be read.
     #[error(
         "`{0}` is no list of codes: write op:0=read/1=write (kinds are read, write, flush, discard)"

@@ -39,16 +39,9 @@ pub enum TableError {
          the {columns} are, and in which units, as in \
          --columns 'time:s,op,offset:bytes,size:bytes,latency:us'"
     )]
-    Unknown {
-        first: String,
-        columns: String,
-    },
+    Unknown { first: String, columns: String },
     #[error("--columns names {named} columns, and the file's first line has {found}: `{first}`")]
-    Other {
-        named: usize,
-        found: usize,
-        first: String,
-    },
+    Other { named: usize, found: usize, first: String },
     #[error("{0}")]
     NoRequests(&'static str),
 }
