@@ -66,13 +66,13 @@ pub enum PhoneError {
     NoProgram { name: String, looked: Vec<PathBuf> },
     #[error("flashlag does not run on the phone: {0}")]
     DoesNotRun(String),
-    /// Another run is under way on the phone.
+    /// Another run is in progress on the phone.
     #[error(
         "flashlag is measuring that phone already (scenario {scenario}): `flashlag run … --resume -o FILE` \
          with that run's arguments follows it, `flashlag clean {target}` ends it and removes its files"
     )]
     Busy { scenario: String, target: String },
-    /// Another host puts a run on the phone just now.
+    /// Another host is putting a run on the phone right now.
     #[error(
         "flashlag is measuring that phone already (another flashlag, here or on another computer, is putting \
          its run there): wait until that run has ended, or end it with `flashlag clean adb:{serial}`"
@@ -85,13 +85,13 @@ pub enum PhoneError {
         .names.join(", ")
     )]
     Foreign { folder: String, names: Vec<String>, serial: String },
-    /// Measurements on the phone that a new run would remove.
+    /// The phone has measurements that a new run would remove.
     #[error(
         "the phone has a run (scenario {scenario}) that was not taken: its command with --resume takes or \
          continues it, `flashlag clean {target}` removes it"
     )]
     Kept { scenario: String, target: String },
-    /// A run to resume that is not the one on the phone.
+    /// The run to resume is not the one on the phone.
     #[error(
         "cannot resume: the phone has another run (scenario {found}, seed {seed}): give the same scenario, \
          settings and seed, or end it with `flashlag clean {target}`"
@@ -146,7 +146,7 @@ pub enum PhoneError {
 }
 
 impl PhoneError {
-    /// Whether the phone may be gone: what failed can be tried again once the phone is back.
+    /// Whether the phone may be gone: then the operation can be repeated once it is back.
     pub fn is_of_the_cable(&self) -> bool {
         matches!(
             self,

@@ -1,4 +1,4 @@
-//! What a phone says it is, by its properties.
+//! Identifies a phone by its properties.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,10 @@ use flashlag_units::is_printable;
 
 use crate::error::PhoneError;
 
-/// The longest value that is kept of a property.
+/// The longest value of a property to keep.
 const LONGEST: usize = 200;
 
-/// An instruction set that there is a program for.
+/// An instruction set for which there is a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Abi {
     /// `arm64-v8a`.
@@ -40,8 +40,8 @@ impl Abi {
     }
 }
 
-/// A phone's names and versions. Every text comes from the phone and is data: at most 200 printable
-/// characters of it are kept.
+/// A phone's names and versions. Every text comes from the phone and is untrusted: at most 200
+/// printable characters of it are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// Maker and model: `Google Pixel 4`.
@@ -74,8 +74,8 @@ impl Identity {
     }
 }
 
-/// The first instruction set of the phone's list that there is a program for: the list is in the
-/// order of the phone's preference.
+/// The first instruction set of the phone's list, which is in its order of preference, for which
+/// there is a program.
 fn abi(properties: &BTreeMap<&str, String>) -> Result<Abi, PhoneError> {
     let keys = ["ro.product.cpu.abilist", "ro.product.cpu.abi", "ro.product.cpu.abi2"];
     let listed: Vec<&str> = keys
@@ -115,7 +115,7 @@ fn properties(getprop: &str) -> BTreeMap<&str, String> {
     properties
 }
 
-/// The printable characters of a text, in one line and not too long.
+/// The printable characters of a text, as one line and truncated.
 pub(crate) fn printable(text: &str) -> String {
     let line: String = text
         .chars()

@@ -1,8 +1,8 @@
-//! A phone on a cable: finds the phone by the `adb` program, puts flashlag and a scenario into a
-//! folder of the phone, follows the run and takes the result.
+//! A phone on a cable: finds it with the `adb` program, puts flashlag and a scenario into a folder
+//! of the phone, follows the run and fetches the result.
 //!
-//! The phone makes the run by itself: a cable that is pulled interrupts only the view of the run.
-//! What flashlag does at the phone's end is in [`end`].
+//! The phone makes the run on its own: pulling the cable interrupts only the view of the run. What
+//! flashlag does on the phone is in [`end`].
 #![forbid(unsafe_code)]
 
 mod adb;

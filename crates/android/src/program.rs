@@ -6,8 +6,8 @@ use crate::identity::Abi;
 /// Environment variable with the folder of the programs for phones.
 pub const PROGRAMS_VARIABLE: &str = "FLASHLAG_PHONE_PROGRAMS";
 
-/// The program for a phone's processor: in the folder of [`PROGRAMS_VARIABLE`], beside this program,
-/// or in `dist/` of the source that this program was built from.
+/// The program for a phone's instruction set: in the folder of [`PROGRAMS_VARIABLE`], beside this
+/// program, or in `dist/` of the source that this program was built from.
 pub fn program_for(abi: Abi) -> Result<PathBuf, PhoneError> {
     let named = std::env::var_os(PROGRAMS_VARIABLE).map(PathBuf::from);
     let looked = match named {

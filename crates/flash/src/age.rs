@@ -50,7 +50,7 @@ pub fn aged_by(
         }
         Age::Aged(age) => {
             let written = Bytes(capacity.0 / 100 * USED_PERCENT);
-            let cycles = cycles(model, seed, written, daily, age)?;
+            let cycles = cycles(model, seed, (written, daily), age)?;
             flash.prepare(&Past { written, order: Order::Random, cycles })?;
             Ok((flash, Nanos::ZERO))
         }
@@ -74,8 +74,7 @@ fn fill(flash: &mut Flash) -> Result<Nanos, FlashError> {
 fn cycles(
     model: &Model,
     seed: u64,
-    used: Bytes,
-    daily: Bytes,
+    (used, daily): (Bytes, Bytes),
     age: Nanos,
 ) -> Result<u32, FlashError> {
     let mut flash = Flash::new(model, seed)?;

@@ -1,9 +1,9 @@
 //! The machine and its storage: mounts, queues, eMMC, UFS, NVMe, temperatures, CPU pressure.
 //!
-//! Every reader takes a [`Root`], so that a captured `/proc` and `/sys` reads like a live one.
-//! No reader needs root privileges, fails, or panics on odd contents: a value that could not be
-//! read is absent with its reason. The readers are this crate's own rather than the
-//! `procfs` crate's because one odd line must cost one value, not a whole file.
+//! Every reader takes a [`Root`], so that a captured `/proc` and `/sys` reads like a live one. No
+//! reader needs root privileges, fails, or panics on odd contents: a value that could not be read
+//! is absent, with the reason. This crate does not use the `procfs` crate because one odd line must
+//! cost one value, not a whole file.
 // Two system calls have no safe wrapper: by_inode.rs, internals/extents.rs.
 #![deny(unsafe_code)]
 

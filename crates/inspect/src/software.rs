@@ -60,14 +60,14 @@ fn machine(root: &Root) -> Result<String, String> {
         .line("/sys/class/dmi/id/product_name")
         .map_err(|reason| format!("neither a device tree nor DMI names the machine ({reason})"))?;
     let vendor = root.line("/sys/class/dmi/id/sys_vendor").ok();
-    // Lenovo keeps the name that people know in the version.
+    // On a Lenovo, the version is the well-known model name.
     let version = root.line("/sys/class/dmi/id/product_version").ok();
     let version = version.filter(|_| vendor.as_deref() == Some("LENOVO"));
     let version = version.map(|version| format!(" ({version})")).unwrap_or_default();
     Ok(vendor.map(|vendor| format!("{vendor} ")).unwrap_or_default() + &product + &version)
 }
 
-/// Makers of virtual machines, as DMI `sys_vendor` names them.
+/// Vendors of virtual machines in DMI's `sys_vendor`.
 const HYPERVISORS: &[&str] = &[
     "QEMU",
     "VMware",
@@ -108,8 +108,8 @@ fn virtualized(root: &Root) -> Result<bool, String> {
     }
 }
 
-/// Whether an Android on ARM is an emulator, by the properties that emulators set; `None` elsewhere. On
-/// x86 the general signs hold.
+/// Whether an Android on ARM is an emulator, by the properties that emulators set; `None`
+/// elsewhere. On x86 the general signs apply.
 fn emulated_phone(root: &Root) -> Option<bool> {
     property(root, "ro.build.version.release")?;
     let marked = ["ro.kernel.qemu", "ro.boot.qemu"];

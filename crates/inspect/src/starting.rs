@@ -1,16 +1,17 @@
-//! Whether the programs of a system may be started, to read what they say.
+//! Whether programs of the system may be started, to read their output.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static MAY_START: AtomicBool = AtomicBool::new(true);
 
-/// From now on no program of the system is started: what only those say is absent. For where Android's filter of
-/// system calls would kill them before they begin, and perhaps this process with them.
+/// From now on, starts no program of the system; what only those report is then absent. For apps:
+/// Android's system-call filter would kill such programs before they begin, and perhaps this
+/// process with them.
 pub fn start_no_programs() {
     MAY_START.store(false, Ordering::Relaxed);
 }
 
-/// Why no program can be started, in words, where none can.
+/// Why no program can be started, in words, if so.
 pub(crate) fn can_start() -> Result<(), String> {
     if MAY_START.load(Ordering::Relaxed) {
         Ok(())

@@ -44,7 +44,8 @@ pub fn accelerator(
     }
     let patience = PATIENCE.min(patience / SHARE);
     let answer = if boots(kernel, program, folder, patience, stop)? { LENT } else { TRANSLATED };
-    // A failure within a shorter limit is no answer. A folder that can't be written keeps none.
+    // A failure within a shorter limit proves nothing. If the folder can't be written, nothing is
+    // stored.
     if answer == LENT || patience == PATIENCE {
         let _ = std::fs::write(&kept, format!("{answer} {question}\n"));
     }

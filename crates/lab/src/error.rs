@@ -38,7 +38,7 @@ pub enum LabError {
     Mount { device: String, kind: String, at: PathBuf, options: String, source: io::Error },
     #[error("cannot unmount {}: {source}", at.display())]
     Unmount { at: PathBuf, source: io::Error },
-    /// A filesystem that the host's own kernel is not used for.
+    /// The filesystem is not supported with the host's own kernel.
     #[error(
         "the host's kernel is for ext4, btrfs and xfs: leave out `host`, and a guest mounts {0}"
     )]
@@ -53,7 +53,7 @@ pub enum LabError {
     NotRoot,
     #[error("the host's kernel has no {0}: leave out `host`, and a guest has it")]
     NoDriver(String),
-    /// A limit on the time to boot that is no number of seconds, or out of range.
+    /// A boot timeout that is not a number of seconds, or out of range.
     #[error("{variable}={value}: write how many seconds a guest may take to boot, such as {usual}")]
     Patience {
         variable: &'static str,
@@ -95,8 +95,8 @@ pub enum LabError {
 }
 
 impl LabError {
-    /// The error of a report that ends what the guest does: `Failed`, or any other out of turn.
-    /// `activity` is the rest of a sentence: `saved`.
+    /// The error for a report that ends the guest's activity: `Failed`, or one that is unexpected
+    /// then. `activity` completes a sentence: `saved`.
     pub fn of_report(report: Report, activity: &'static str) -> LabError {
         match report {
             Report::Failed { error } => LabError::Reported(error),

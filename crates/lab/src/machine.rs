@@ -155,8 +155,8 @@ impl Machine {
         let mut command = bound_to_us(&find_program(QEMU, "qemu-system-x86")?);
         command.args(arguments(spec, &port, &console));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
-        // In a process group of its own, against Ctrl-C: the guest gets an order to stop, and its
-        // phases are kept.
+        // In a process group of its own, so that Ctrl-C does not kill it: the guest is ordered to
+        // stop, and its phases are kept.
         command.process_group(0);
         let child = command.spawn().map_err(|_| LabError::Missing {
             program: BINDER.to_owned(),

@@ -12,7 +12,7 @@ pub struct Disks {
 }
 
 impl Disks {
-    /// What was done since another look.
+    /// The difference from an earlier reading.
     pub(crate) fn since(self, before: Disks) -> Disks {
         Disks {
             writes: self.writes.saturating_sub(before.writes),

@@ -1,5 +1,5 @@
-//! Records what processes and the kernel do to storage, as it happens: by programs in the kernel, by its
-//! tracepoints as text, by counters, or on a phone.
+//! Records what processes and the kernel do to storage, as it happens: by eBPF programs, by the
+//! kernel's tracepoints as text, by counters, or on a phone.
 #![forbid(unsafe_code)]
 
 mod counters;

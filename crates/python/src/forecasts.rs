@@ -22,7 +22,7 @@ use crate::work::{Worked, guarded, worked};
 /// Bytes written on a day of use, unless said otherwise.
 const DAILY: Bytes = Bytes(5_000_000_000);
 
-/// The words of a forecast, as `flashlag/_predict.py` puts them together.
+/// The arguments of a forecast, as `flashlag/_predict.py` assembles them.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct PredictArgs {
@@ -122,7 +122,7 @@ impl Forecast {
     }
 }
 
-/// The words of a fit, as `flashlag/_predict.py` puts them together.
+/// The arguments of a fit, as `flashlag/_predict.py` assembles them.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct FitArgs {

@@ -24,7 +24,7 @@ pub struct Comparison {
     runs: Vec<flashlag_schema::Run>,
 }
 
-/// Compares runs. Of each side the runs and the names of their files are given.
+/// Compares runs. Each side is given by its runs and the names of their files.
 #[pyfunction]
 pub fn compare(
     py: Python<'_>,
@@ -78,7 +78,7 @@ impl Comparison {
     }
 }
 
-/// Why a run lagged, or what storage is made of.
+/// Why a run lagged, or what a storage stack consists of.
 #[pyclass(frozen, module = "flashlag._flashlag")]
 pub struct Explained {
     seen: Seen,
@@ -138,7 +138,7 @@ impl Explained {
         })
     }
 
-    /// What was seen and found, as JSON.
+    /// What was found, as JSON.
     fn to_json(&self) -> PyResult<String> {
         serde_json::to_string(&self.seen).map_err(|error| failed(&error.to_string()))
     }

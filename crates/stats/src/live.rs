@@ -27,8 +27,8 @@ pub struct Live {
     intervals: AtomicU64,
     recent: [AtomicU64; SPARKLINE],
     recent_from: [AtomicU64; SPARKLINE],
-    /// The phase's histogram up to the last interval. A reader can tell stretches of the phase
-    /// (such as a fill level) apart by subtracting an earlier reading.
+    /// The phase's histogram up to the last interval. A reader can separate parts of the phase
+    /// (such as fill levels) by subtracting an earlier reading.
     buckets: Box<[AtomicU64]>,
 }
 
@@ -147,7 +147,7 @@ impl Live {
                 *sum += count;
             }
         }
-        // Only when an interval has ended since the last call is there anything new.
+        // There is something new only if an interval has ended since the last call.
         if elapsed.0 <= self.elapsed.load(Relaxed) {
             return;
         }
@@ -160,8 +160,8 @@ impl Live {
         }
     }
 
-    /// Shows what another process has done: all latencies so far, the longest wait of the latest
-    /// interval, the time and the bytes. Nothing changes if no time has passed since the last call.
+    /// Shows the progress of another process: all latencies so far, the longest wait of the latest
+    /// interval, the time and the bytes. Does nothing if no time has passed since the last call.
     pub fn imitate(
         &self,
         total: &Histogram,

@@ -8,12 +8,12 @@ use crate::standing::Standing;
 /// A run file in a folder.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// Its row; of an unreadable file only the name, the size and the reason are known.
+    /// Its row; for an unreadable file only the name, the size and the reason are known.
     pub run: RunRow,
     /// What was measured, in the order of the run file.
     pub phases: Vec<Measured>,
-    /// Fields that `flashlag share` would remove, where the file is no shared one: publishing the file
-    /// itself would give them away.
+    /// Fields that `flashlag share` would remove, if the file was not shared yet: publishing the
+    /// file itself would reveal them.
     pub private: Vec<String>,
 }
 
@@ -21,15 +21,15 @@ pub struct Entry {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
     pub row: PhaseRow,
-    /// The latencies as users see them: from the intended start where there was a schedule.
+    /// The latencies as users feel them: from the intended start if there was a schedule.
     pub histogram: StoredHistogram,
 }
 
-/// Checksum, hash of what was measured, and the file that counts instead.
+/// Checksum, hash of the measurement, and the file that counts instead.
 pub(crate) type Marks = (Option<String>, Option<String>, Option<String>);
 
 impl Entry {
-    /// What decides whether an entry is a copy, as an index has it.
+    /// What decides whether an entry is a copy, as an index stores it.
     pub(crate) fn standing_only(
         file: String,
         standing: &str,

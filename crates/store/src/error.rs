@@ -1,4 +1,4 @@
-//! Why a store can't do what it was asked for.
+//! Why a store can't do what was requested.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::ErrorCode;
 use thiserror::Error;
 
-/// Why a store can't do what it was asked for.
+/// Why a store can't do what was requested.
 #[derive(Debug, Error)]
 pub enum StoreError {
     #[error("cannot {operation} {}: {error}", path.display())]

@@ -1,4 +1,4 @@
-//! Queries by parts instead of whole statements.
+//! Queries built from parts, without writing a whole statement.
 
 /// The parts of a query.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -11,13 +11,13 @@ pub struct Selection {
     pub condition: Option<String>,
 }
 
-/// The statement of a selection. Whoever selects may read everything, so nothing is escaped; that the
-/// statement reads only is the database's to hold.
+/// The statement for a selection. The user may read everything, so nothing is escaped; the database
+/// enforces that it only reads.
 pub fn selected(selection: &Selection) -> String {
     let columns =
         if selection.columns.is_empty() { "*".to_owned() } else { selection.columns.join(", ") };
     let from = match selection.from.as_str() {
-        // What a row of a test lacks of its run comes with it.
+        // Join the columns of the run that a test's row lacks.
         "phases" => {
             "(SELECT p.*, r.device, r.kind, r.filesystem, r.age, r.standing, r.scenario, r.started \
              FROM phases p JOIN runs r ON r.file = p.file) AS phases"

@@ -13,12 +13,12 @@ pub enum GridError {
     #[error("line {line}: {message}")]
     Text {
         line: usize,
-        /// The reader's message, with the name that was probably meant.
+        /// The TOML parser's message, with a suggestion for the key.
         message: String,
     },
     #[error("{place}`{key}`: {reason}")]
     Value {
-        /// The points that it belongs to: `points 2: `; empty for all.
+        /// The list of points that it belongs to: `points 2: `; empty for the whole grid.
         place: String,
         /// The key: `full`, `set.durable`.
         key: String,
@@ -34,7 +34,7 @@ pub enum GridError {
     TooMany { most: u64 },
 }
 
-/// Why a sweep can't begin, go on or end.
+/// Why a sweep can't start, continue or finish.
 #[derive(Debug, Error)]
 pub enum SweepError {
     #[error("cannot read {}: {source}", path.display())]

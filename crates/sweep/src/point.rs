@@ -1,4 +1,4 @@
-//! One point of a grid: a device, a state and a scenario, and the command that repeats it.
+//! One point of a grid: a device, a state and a scenario, and the command that reproduces it.
 
 use flashlag_units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 
 use crate::words::quoted;
 
-/// Digits of an id: enough that two of ten million points are alike once in 370,000 sweeps.
+/// Digits of an id: with ten million points, two ids are equal once in 370,000 sweeps.
 const ID_DIGITS: usize = 16;
 
 /// One combination of a grid's values.
@@ -35,7 +35,8 @@ pub struct Point {
 }
 
 impl Point {
-    /// The filesystem with all options, after `+`; empty where the profile's own has none added.
+    /// The filesystem with all options, after `+`; empty for the profile's own without further
+    /// options.
     pub(crate) fn mount(&self, profiles_own: &str) -> String {
         let filesystem = if self.filesystem.is_empty() { profiles_own } else { &self.filesystem };
         let mut words: Vec<String> = [filesystem, &self.options]
@@ -47,7 +48,7 @@ impl Point {
             words.extend((!value.is_empty()).then(|| format!("{name}={value}")));
         }
         let name = |word: &String| word.split('=').next().unwrap_or_default().trim().to_owned();
-        // The later of two counts, and a target has an option once.
+        // If an option occurs twice the later one counts, since a target has each option once.
         let later = |at: usize| words[at + 1..].iter().any(|other| name(other) == name(&words[at]));
         let kept = (0..words.len()).filter(|at| !words[*at].trim().is_empty() && !later(*at));
         kept.map(|at| words[at].as_str()).collect::<Vec<_>>().join(",")
@@ -67,7 +68,7 @@ impl Point {
         id
     }
 
-    /// The command that repeats the point; `leave` is the free space that its fill leaves.
+    /// The command that reproduces the point; `leave` is the free space that its fill leaves.
     pub(crate) fn command(&self, profiles_own: &str, leave: Option<Bytes>) -> String {
         let mut words = vec!["flashlag".to_owned(), "run".to_owned(), self.scenario.clone()];
         words.extend(["--on".to_owned(), self.target(profiles_own)]);

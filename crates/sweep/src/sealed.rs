@@ -1,10 +1,10 @@
-//! Values as bytes with a checksum before them, for a journal and for the way to a worker and back.
+//! Values as bytes behind a checksum, for the journal and for messages to and from a worker.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 
-/// Bytes of a checksum: the first of SHA-256.
+/// Bytes of a checksum: the first ones of a SHA-256.
 pub(crate) const CHECKSUM: usize = 8;
 
 /// The checksum of bytes.

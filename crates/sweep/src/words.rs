@@ -1,6 +1,6 @@
 //! Words of a command line.
 
-/// A word as a shell reads it back: in single quotes where a character could mean something else.
+/// A word quoted for a shell: in single quotes if it has characters with a meaning.
 pub(crate) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+%@".contains(c);
     if !word.is_empty() && word.chars().all(plain) {

@@ -1,9 +1,9 @@
-//! The length of a trace, and what is said where a trace is too long.
+//! The bounds of a trace, and the sentences for traces that exceed them.
 
 use flashlag_schema::trace::{TraceEvent, TraceEvents};
 use flashlag_units::{Nanos, count};
 
-/// The most events that are kept of a file or of a running machine: memory is bounded whatever comes. One
+/// The most events kept of a file or of a running machine, so that memory is bounded. One event
 /// takes about 25 bytes.
 pub const MOST_EVENTS: usize = 10_000_000;
 
@@ -13,7 +13,7 @@ pub(crate) fn lasted(events: &TraceEvents) -> Nanos {
     events.iter().map(end).max().unwrap_or_default()
 }
 
-/// The sentence about events beyond a bound.
+/// The sentence about events beyond the bound.
 pub(crate) fn left_out(events: u64, most: usize) -> String {
     format!(
         "{} events beyond the first {} were left out: cut the file into pieces.",

@@ -1,9 +1,9 @@
-//! Who writes what: traces of storage, imported from the files of other tools or recorded live, and
-//! added up by process, file and layer.
+//! Who writes what: traces of storage, imported from files of other tools or recorded live, and
+//! summed up by process, file and layer.
 //!
-//! [`Builder`] is the one way to make a trace: it numbers tasks, files and devices, and puts events in
-//! the order of time. [`import`] reads the files of other tools, [`write_trace`] and [`read_trace`] the
-//! stored form. [`replay_stream`] makes the operations of a trace ready to be done again.
+//! Every trace is made by a [`Builder`], which numbers tasks, files and devices, and sorts events
+//! by time. [`import`] reads files of other tools; [`write_trace`] and [`read_trace`] handle the
+//! stored form. [`replay_stream`] turns a trace into operations to replay.
 #![forbid(unsafe_code)]
 
 mod bounds;

@@ -30,7 +30,7 @@ impl fmt::Debug for Payload {
     }
 }
 
-/// A block with other data than was written to it.
+/// The block holds other data than was written to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("byte {} of the data is wrong: expected generation {} of offset {}, found {found}",
     at.0, expected.generation, expected.offset)]

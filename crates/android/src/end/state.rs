@@ -6,13 +6,14 @@ use crate::error::PhoneError;
 use crate::folder::Folder;
 use crate::protocol::{Outcome, PhoneOrder, RunState};
 
-/// The lock of a run's process; free once the process ended, however it ended.
+/// The lock of a run's process; free when the process has ended, in whatever way.
 #[derive(Debug)]
 pub struct Lock(File);
 
 impl Drop for Lock {
-    /// Gives the lock back at once. Closing the file is not enough: a process that is just being started has a
-    /// copy of the descriptor until its own program runs, and would hold the lock so long.
+    /// Unlocks explicitly. Closing the file is not enough: a child process that is being started
+    /// has a copy of the descriptor until it executes its own program, and would hold the lock
+    /// until then.
     fn drop(&mut self) {
         let _ = flock(&self.0, FlockOperation::Unlock);
     }
@@ -87,7 +88,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let folder = Folder::at(&home.path().to_string_lossy());
         let lock = Lock::take(&folder).unwrap().unwrap();
-        // What a child that was just forked has: another descriptor of the same open file.
+        // Like a child that was just forked: another descriptor of the same open file.
         let copy = lock.0.try_clone().unwrap();
         drop(lock);
         assert!(Lock::take(&folder).unwrap().is_some());

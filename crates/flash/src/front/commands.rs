@@ -134,7 +134,7 @@ impl Front {
             trace.begin(at);
         }
         let timing = self.carry_out(store, at, command)?;
-        self.account(store, at, before, command, timing);
+        self.account(store, (at, before), command, timing);
         Ok(timing)
     }
 
@@ -161,8 +161,7 @@ impl Front {
     fn account<S: Store>(
         &mut self,
         store: &mut S,
-        at: Nanos,
-        before: Nanos,
+        (at, before): (Nanos, Nanos),
         command: Command,
         timing: Timing,
     ) {

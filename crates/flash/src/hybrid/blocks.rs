@@ -89,8 +89,7 @@ impl DataBlocks {
         medium: &mut M,
         at: Nanos,
         logical: Logical,
-        block: Block,
-        from: Slot,
+        (block, from): (Block, Slot),
         latest: impl Fn(&DataBlocks, Unit) -> Place,
     ) -> Nanos {
         let Shape { units, program, .. } = self.shape;

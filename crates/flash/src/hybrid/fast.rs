@@ -205,7 +205,7 @@ impl Fast {
             let latest = |blocks: &DataBlocks, unit: Unit| {
                 self.latest.get(&unit).copied().unwrap_or_else(|| blocks.place(unit))
             };
-            end = self.blocks.copy(medium, at, logical, block, Slot(next), latest);
+            end = self.blocks.copy(medium, at, logical, (block, Slot(next)), latest);
             let units = self.blocks.shape.units;
             for offset in next..units {
                 self.forget_random(self.blocks.unit(logical, offset));
@@ -300,7 +300,7 @@ impl Fast {
                 _ => blocks.place(unit),
             }
         };
-        let end = self.blocks.copy(medium, at, logical, fresh, Slot::FIRST, latest);
+        let end = self.blocks.copy(medium, at, logical, (fresh, Slot::FIRST), latest);
         for offset in 0..units {
             self.forget_random(self.blocks.unit(logical, offset));
         }

@@ -107,14 +107,13 @@ impl Nand {
         &mut self,
         at: Nanos,
         die: Die,
-        row: Block,
-        page: Page,
+        (row, page): (Block, Page),
         bytes: u64,
     ) -> Nanos {
         self.counts.page_reads += 1;
         let time = match &mut self.variation {
             None => self.wear.read_time(row, die, self.times.read),
-            Some(variation) => variation.read(&self.wear, die, row, page, self.times.read),
+            Some(variation) => variation.read(&self.wear, (die, row, page), self.times.read),
         };
         self.read_for(at, die, time, bytes)
     }
@@ -125,14 +124,13 @@ impl Nand {
         &mut self,
         at: Nanos,
         die: Die,
-        row: Block,
-        page: Page,
+        (row, page): (Block, Page),
         bytes: u64,
     ) -> Nanos {
         let end = if self.dies[die.index()].held == Some((row, page)) {
             self.read_for(at, die, Nanos::ZERO, bytes)
         } else {
-            self.read_page(at, die, row, page, bytes)
+            self.read_page(at, die, (row, page), bytes)
         };
         self.dies[die.index()].held = Some((row, page));
         end
@@ -160,7 +158,7 @@ impl Nand {
         // All of the suspended operation's remaining time is still to come.
         die.busy_until = end.max(resumed.plus(end.since(free)));
         let busy_until = die.busy_until;
-        self.note_read(number, at, begin, end, busy_until);
+        self.note_read(number, (at, begin, end), busy_until);
         self.counts.busy = self.counts.busy.plus(end.since(begin));
         end
     }
@@ -178,7 +176,7 @@ impl Nand {
         state.held = None;
         state.busy_until = state.busy_until.max(limits.serve(die, turn, end));
         let busy_until = state.busy_until;
-        self.note_read(die, at, turn.begin, end, busy_until);
+        self.note_read(die, (at, turn.begin, end), busy_until);
         self.counts.suspended += u64::from(turn.suspends);
         self.counts.busy = self.counts.busy.plus(end.since(turn.begin));
         end
@@ -199,10 +197,10 @@ impl Nand {
         let loaded = self.buses.move_bytes(at, die, begin, bytes);
         let mut time = self.times.program(page);
         if let Some(variation) = &self.variation {
-            time = variation.program(die, row, page, time);
+            time = variation.program((die, row, page), time);
         }
         self.word_line = self.times.word_line(page, loaded, || self.wear.row_number(row, die));
-        self.keep(die, at, begin, loaded.plus(time), Busy::Programs(1))
+        self.keep(die, (at, begin, loaded.plus(time)), Busy::Programs(1))
     }
 
     /// Erases a block of all planes; returns the end.
@@ -224,12 +222,12 @@ impl Nand {
             time = variation.erase(die, row, self.wear.cycles(row, die), time);
         }
         let begin = at.max(self.dies[die.index()].busy_until);
-        self.keep(die, at, begin, begin.plus(time), Busy::Erase)
+        self.keep(die, (at, begin, begin.plus(time)), Busy::Erase)
     }
 
     /// Notes a read that was asked for, begins and ends at these times, for what commands wait for.
     #[inline]
-    fn note_read(&mut self, die: Die, at: Nanos, begin: Nanos, end: Nanos, busy_until: Nanos) {
+    fn note_read(&mut self, die: Die, (at, begin, end): (Nanos, Nanos, Nanos), busy_until: Nanos) {
         if let Some(trace) = &mut self.trace {
             trace.waits(die, at, begin);
             trace.works(die, begin, end);
@@ -239,7 +237,7 @@ impl Nand {
 
     /// Keeps a die busy with what was asked for, begins and ends at these times; returns the end.
     #[inline]
-    fn keep(&mut self, die: Die, at: Nanos, begin: Nanos, end: Nanos, busy: Busy) -> Nanos {
+    fn keep(&mut self, die: Die, (at, begin, end): (Nanos, Nanos, Nanos), busy: Busy) -> Nanos {
         if let Some(trace) = &mut self.trace {
             trace.waits(die, at, begin);
             trace.works(die, begin, end);
@@ -299,7 +297,7 @@ impl Nand {
 
 impl Dies for Nand {
     fn read(&mut self, at: Nanos, spot: Spot, bytes: u64) -> Nanos {
-        self.read_page(at, spot.die, spot.block, spot.page, bytes)
+        self.read_page(at, spot.die, (spot.block, spot.page), bytes)
     }
 
     fn program(&mut self, at: Nanos, spot: Spot, bytes: u64) -> Nanos {
@@ -324,12 +322,12 @@ impl Dies for Nand {
                 self.counts.programs += 1;
                 let begin = at.max(self.dies[die.index()].busy_until);
                 let loaded = self.buses.move_bytes(at, die, begin, bytes);
-                self.keep(die, at, begin, loaded.plus(time), Busy::Programs(1))
+                self.keep(die, (at, begin, loaded.plus(time)), Busy::Programs(1))
             }
             DieWork::Erase { time } => {
                 self.counts.erases += 1;
                 let begin = at.max(self.dies[die.index()].busy_until);
-                self.keep(die, at, begin, begin.plus(time), Busy::Erase)
+                self.keep(die, (at, begin, begin.plus(time)), Busy::Erase)
             }
         }
     }

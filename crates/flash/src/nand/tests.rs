@@ -26,7 +26,7 @@ fn operations_of_a_die_follow_one_another() {
     let mut nand = nand(|_| {});
     assert_eq!(nand.program_unit(Nanos(0), Die(0), Block(0), Page(0), 4096), Nanos(MOVE + PROGRAM));
     assert_eq!(
-        nand.read_page(Nanos(10), Die(0), Block(0), Page(0), 4096),
+        nand.read_page(Nanos(10), Die(0), (Block(0), Page(0)), 4096),
         Nanos(2 * MOVE + PROGRAM + READ)
     );
     let erased = nand.erase_block(Nanos(0), Die(0), Block(0));
@@ -38,12 +38,13 @@ fn operations_of_a_die_follow_one_another() {
 fn dies_work_at_once_and_share_their_channel() {
     // Reads on four dies of one channel: their sensing overlaps, their transfers do not.
     let mut shared = nand(|model| model.nand.dies_per_channel = 4);
-    let ends: Vec<u64> =
-        (0..4).map(|die| shared.read_page(Nanos(0), Die(die), Block(0), Page(0), 4096).0).collect();
+    let ends: Vec<u64> = (0..4)
+        .map(|die| shared.read_page(Nanos(0), Die(die), (Block(0), Page(0)), 4096).0)
+        .collect();
     assert_eq!(ends, [1, 2, 3, 4].map(|turn| READ + turn * MOVE));
     let mut apart = nand(|model| model.nand.channels = 4);
     assert!(
-        (0..4).all(|die| apart.read_page(Nanos(0), Die(die), Block(0), Page(0), 4096)
+        (0..4).all(|die| apart.read_page(Nanos(0), Die(die), (Block(0), Page(0)), 4096)
             == Nanos(READ + MOVE))
     );
 }
@@ -127,10 +128,10 @@ fn a_read_suspends_an_erase_which_then_ends_later_by_what_that_took() {
     let mut nand = nand(|model| model.nand.suspend = Some(Text(Nanos::from_micros(20))));
     let erased = nand.erase_block(Nanos(0), Die(0), Block(0));
     assert_eq!(erased, Nanos(3_000_000));
-    let first = nand.read_page(Nanos(100_000), Die(0), Block(1), Page(0), 4096);
+    let first = nand.read_page(Nanos(100_000), Die(0), (Block(1), Page(0)), 4096);
     assert_eq!(first, Nanos(100_000 + 20_000 + READ + MOVE));
     // The second waits for the first, which it does not suspend, and for a suspension of its own.
-    let second = nand.read_page(Nanos(100_000), Die(0), Block(2), Page(0), 4096);
+    let second = nand.read_page(Nanos(100_000), Die(0), (Block(2), Page(0)), 4096);
     assert_eq!(second, first.plus(Nanos(20_000 + READ + MOVE)));
     assert_eq!(nand.counts.suspended, 2);
     // What came after the erase waits for all of it.
@@ -138,7 +139,7 @@ fn a_read_suspends_an_erase_which_then_ends_later_by_what_that_took() {
     let program = nand.program_unit(Nanos(200_000), Die(0), Block(3), Page(0), 4096);
     assert_eq!(program, Nanos(3_000_000 + delay + MOVE + PROGRAM));
     // Nothing to suspend: no price.
-    let idle = nand.read_page(program.plus(Nanos(5)), Die(0), Block(1), Page(0), 4096);
+    let idle = nand.read_page(program.plus(Nanos(5)), Die(0), (Block(1), Page(0)), 4096);
     assert_eq!(idle, program.plus(Nanos(5 + READ + MOVE)));
 }
 
@@ -147,7 +148,7 @@ fn without_suspension_a_read_waits_for_the_erase() {
     let mut nand = nand(|_| {});
     nand.erase_block(Nanos(0), Die(0), Block(0));
     assert_eq!(
-        nand.read_page(Nanos(100_000), Die(0), Block(1), Page(0), 4096),
+        nand.read_page(Nanos(100_000), Die(0), (Block(1), Page(0)), 4096),
         Nanos(3_000_000 + READ + MOVE)
     );
     assert_eq!(nand.counts.suspended, 0);
@@ -160,7 +161,7 @@ fn a_relocation_takes_as_long_as_its_operations_one_by_one() {
     let end = bulk.relocate(Nanos(7), Block(0), &moves);
     let mut single = nand(|_| {});
     for page in 0..3 {
-        single.read_page(Nanos(7), Die(0), Block(0), Page(0), 4096);
+        single.read_page(Nanos(7), Die(0), (Block(0), Page(0)), 4096);
         single.program_unit(Nanos(7), Die(0), Block(1), Page(page), 4096);
     }
     assert_eq!(end, single.dies[0].busy_until);
@@ -178,7 +179,7 @@ fn reads_of_worn_blocks_take_retries_that_grow_with_the_square_of_the_cycles() {
             nand.erase_block(Nanos(0), Die(0), Block(5));
         }
         let begin = nand.dies[0].busy_until;
-        nand.read_page(begin, Die(0), Block(5), Page(0), 0).since(begin).0
+        nand.read_page(begin, Die(0), (Block(5), Page(0)), 0).since(begin).0
     };
     let times: Vec<u64> = [0, 25, 50, 100, 150].into_iter().map(&mut read).collect();
     assert_eq!(times, [50_000, 62_500, 100_000, 250_000, 250_000]);
@@ -198,7 +199,7 @@ fn interrupted(change: impl FnOnce(&mut Model), readers: u64, until: u64) -> (Na
     let mut end = Nanos::ZERO;
     while let Some(next) = clients.iter_mut().min().filter(|next| next.0 < until) {
         let at = *next;
-        *next = nand.read_page(at, Die(0), Block(1), Page(0), 0);
+        *next = nand.read_page(at, Die(0), (Block(1), Page(0)), 0);
         end = match &nand.limits {
             None => nand.dies[0].busy_until,
             Some(limits) => limits.last_end(Die(0)).unwrap_or(end),
@@ -236,18 +237,19 @@ fn a_program_that_is_nearly_done_is_not_suspended() {
         model.nand.suspend_least = Some(Text(Nanos(100_000)));
     });
     nand.program_unit(Nanos(0), Die(0), Block(0), Page(0), 0);
-    let late = nand.read_page(Nanos(PROGRAM - 99_999), Die(0), Block(1), Page(0), 0);
+    let late = nand.read_page(Nanos(PROGRAM - 99_999), Die(0), (Block(1), Page(0)), 0);
     assert_eq!(late, Nanos(PROGRAM + READ));
     // The next program has not begun: the read goes first, at no cost.
     assert_eq!(nand.counts.suspended, 0);
     let begin = late;
     nand.program_unit(begin, Die(0), Block(0), Page(1), 0);
-    let early = nand.read_page(begin.plus(Nanos(PROGRAM - 100_000)), Die(0), Block(1), Page(0), 0);
+    let early =
+        nand.read_page(begin.plus(Nanos(PROGRAM - 100_000)), Die(0), (Block(1), Page(0)), 0);
     assert_eq!(early, begin.plus(Nanos(PROGRAM - 100_000 + 20_000 + READ)));
     // The rest of the program follows; then an erase, with a cost of its own.
     let end = nand.erase_block(early, Die(0), Block(0));
     assert_eq!(end, early.plus(Nanos(100_000 + 3_000_000)));
-    let read = nand.read_page(early.plus(Nanos(200_000)), Die(0), Block(1), Page(0), 0);
+    let read = nand.read_page(early.plus(Nanos(200_000)), Die(0), (Block(1), Page(0)), 0);
     assert_eq!(read, early.plus(Nanos(200_000 + 300_000 + READ)));
     assert_eq!(nand.counts.suspended, 2);
 }
@@ -257,7 +259,7 @@ fn pages_of_a_word_line_and_layers_have_times_of_their_own() {
     let mut nand = nand(|model| model.nand.read_types = vec![0.71, 0.97, 1.32]);
     for (page, time) in [(0, 35_500), (1, 48_500), (2, 66_000), (3, 35_500)] {
         let begin = nand.dies[0].busy_until;
-        let read = nand.read_page(begin, Die(0), Block(0), Page(page), 0).since(begin);
+        let read = nand.read_page(begin, Die(0), (Block(0), Page(page)), 0).since(begin);
         assert!(read.0.abs_diff(time) <= 1, "{page}: {read}");
     }
     let spread = |seed: u64| {
@@ -297,7 +299,7 @@ fn whole_retries_are_as_many_on_average_as_the_mean_of_all() {
     let times: Vec<u64> = (0..20_000)
         .map(|_| {
             let begin = nand.dies[0].busy_until;
-            nand.read_page(begin, Die(0), Block(0), Page(0), 0).since(begin).0
+            nand.read_page(begin, Die(0), (Block(0), Page(0)), 0).since(begin).0
         })
         .collect();
     assert!(times.iter().all(|time| time.is_multiple_of(READ)), "reads are whole");

@@ -56,9 +56,7 @@ impl Variation {
     pub(super) fn read(
         &mut self,
         wear: &Wear,
-        die: Die,
-        row: Block,
-        page: Page,
+        (die, row, page): (Die, Block, Page),
         new: Nanos,
     ) -> Nanos {
         let mut time = if self.whole_retries { new } else { wear.read_time(row, die, new) };
@@ -78,7 +76,7 @@ impl Variation {
 
     /// Time to program a unit that starts on a page.
     #[cold]
-    pub(super) fn program(&self, die: Die, row: Block, page: Page, time: Nanos) -> Nanos {
+    pub(super) fn program(&self, (die, row, page): (Die, Block, Page), time: Nanos) -> Nanos {
         // Not the number of the page's read.
         self.program.of(time, self.place(die, row, page.0 | 1 << 31))
     }

@@ -184,7 +184,7 @@ impl PageMap {
 
     /// Reads `count` units, those of one page together; units without content take no time.
     pub(crate) fn read(&self, nand: &mut Nand, at: Nanos, unit: Unit, count: u32) -> Nanos {
-        self.read_bytes(nand, at, unit, count, u64::from(count) * self.shape.unit_bytes)
+        self.read_bytes(nand, at, (unit, count), u64::from(count) * self.shape.unit_bytes)
     }
 
     /// Reads `count` units, of which only `bytes` leave the dies.
@@ -192,8 +192,7 @@ impl PageMap {
         &self,
         nand: &mut Nand,
         at: Nanos,
-        unit: Unit,
-        count: u32,
+        (unit, count): (Unit, u32),
         bytes: u64,
     ) -> Nanos {
         let mut left = bytes;
@@ -206,7 +205,7 @@ impl PageMap {
                 let (block, slot) = (self.shape.block(run[0]), self.shape.slot(run[0]));
                 let (die, page) = self.shape.place(slot);
                 let bytes = left.min(run.len() as u64 * self.shape.unit_bytes);
-                end = end.max(nand.read_this_page(at, die, block, page, bytes));
+                end = end.max(nand.read_this_page(at, die, (block, page), bytes));
                 left -= bytes;
             }
         }

@@ -110,7 +110,7 @@ impl Store for PageStore {
 
     #[inline]
     fn read_part(&mut self, at: Nanos, unit: Unit, bytes: u64) -> Nanos {
-        self.map.read_bytes(&mut self.nand, at, unit, 1, bytes)
+        self.map.read_bytes(&mut self.nand, at, (unit, 1), bytes)
     }
 
     #[inline]

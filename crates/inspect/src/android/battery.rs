@@ -3,7 +3,7 @@ use flashlag_schema::Power;
 use super::service::program;
 use crate::root::Root;
 
-/// The line of a battery service whose values were set by hand (`dumpsys battery set`).
+/// The line of a battery service whose values were set manually (`dumpsys battery set`).
 const FROZEN: &str = "UPDATES STOPPED";
 
 /// The battery, as Android's battery service prints it.
@@ -44,7 +44,7 @@ impl Battery {
         }
     }
 
-    /// What the phone is powered by.
+    /// What powers the phone.
     pub fn power(&self) -> Result<Power, String> {
         let kinds = [
             ("AC powered", Power::Charger),
@@ -111,10 +111,10 @@ mod tests {
             assert!(read.percent().is_err(), "{odd}");
             assert!(read.millicelsius().is_err() && read.power().is_err(), "{odd}");
         }
-        // A sensor that is not there.
+        // A sensor that does not exist.
         assert!(battery("temperature: 0").millicelsius().is_err());
         assert!(battery("temperature: 99999999999").millicelsius().is_err());
-        // Another language: the words of a maker who translated them.
+        // Another language: a vendor has translated the words.
         assert!(battery("Akkustand: 97\nTemperatur: 287").percent().is_err());
     }
 }

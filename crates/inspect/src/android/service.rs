@@ -9,13 +9,13 @@ use crate::software::property;
 
 /// Where Android's own programs are.
 const PROGRAMS: &str = "/system/bin";
-/// The time that a program of Android may take.
+/// How long a program of Android may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The longest output that is read.
 const LONGEST: u64 = 4 << 20;
 
-/// Whether this is Android. A captured tree, which may lack Android's own files, says so by its version
-/// property.
+/// Whether this is Android. A captured tree may lack Android's own files; then its version property
+/// decides.
 pub fn is_android(root: &Root) -> bool {
     if root.is_live() {
         flashlag_device::is_android()
@@ -24,8 +24,8 @@ pub fn is_android(root: &Root) -> bool {
     }
 }
 
-/// The output of a program of Android, such as `dumpsys battery`. A captured tree keeps that of
-/// `dumpsys battery` as `/dumpsys/battery.txt`.
+/// The output of a program of Android, such as `dumpsys battery`. A captured tree has the latter as
+/// `/dumpsys/battery.txt`.
 pub fn program(root: &Root, name: &str, arguments: &[&str]) -> Result<String, String> {
     let said = || format!("{name} {}", arguments.join(" "));
     if !root.is_live() {
@@ -42,7 +42,7 @@ pub fn program(root: &Root, name: &str, arguments: &[&str]) -> Result<String, St
     let output = child.stdout.take();
     let reader = std::thread::spawn(move || {
         let mut bytes = Vec::new();
-        // What can't be read is as if it had not been printed.
+        // Output that can't be read is treated as absent.
         let _ = output.map(|output| output.take(LONGEST).read_to_end(&mut bytes));
         bytes
     });

@@ -41,7 +41,7 @@ fn load(module: &str) -> Result<(), LabError> {
     // The kernel unpacks a compressed module itself.
     let packed = if module.ends_with(".ko") { 0 } else { MODULE_INIT_COMPRESSED_FILE };
     match rustix::system::finit_module(&file, c"", packed) {
-        // Loaded before, or a driver without a device: both are fine.
+        // Already loaded, or a driver without a device: both are fine.
         Ok(()) | Err(rustix::io::Errno::EXIST | rustix::io::Errno::NODEV) => Ok(()),
         Err(error) => Err(LabError::file("load the module", module)(error.into())),
     }

@@ -32,7 +32,7 @@ pub enum BlockKind {
     Metadata,
 }
 
-/// The places of a filesystem's data, log and metadata.
+/// Where a filesystem has its data, log and metadata.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     form: Form,

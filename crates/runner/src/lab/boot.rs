@@ -140,7 +140,7 @@ pub(super) fn boot(
     }
     let setup = setup(target, &modules, &mounted);
     let program = program()?;
-    let initramfs = first_root(&kernel, &modules, &target.spec, &setup, folder.path())?;
+    let initramfs = first_root(&kernel, &modules, (&target.spec, &setup), folder.path())?;
     let until = Instant::now() + patience;
     let spec = MachineSpec {
         kernel: &kernel.image,
@@ -253,8 +253,7 @@ fn program() -> Result<PathBuf, LabError> {
 fn first_root(
     kernel: &Kernel,
     modules: &[PathBuf],
-    spec: &LabSpec,
-    setup: &Setup,
+    (spec, setup): (&LabSpec, &Setup),
     folder: &Path,
 ) -> Result<PathBuf, LabError> {
     let mut archive = Initramfs::create(&folder.join("initramfs"))?;

@@ -110,13 +110,13 @@ impl OnHost {
     fn start(target: &LabTarget, seed: u64, fills: bool) -> Result<OnHost, LabError> {
         let folder = folder()?;
         let (flash, layout) =
-            start_device(target, &target.spec.profile, seed, folder.path(), fills)?;
+            start_device(target, &target.spec.profile, seed, (folder.path(), fills))?;
         let watched = DeviceWatch::new(flash, layout, folder.path())?;
         let flash = MountedDevice::new(target, watched.device(), folder.path(), "flash")?;
         if target.profile.name == NO_TIME {
             return Ok(OnHost { flash, floor: None, watched, _beside: None, _folder: folder });
         }
-        let (beside, _) = start_device(target, NO_TIME, seed, folder.path(), false)?;
+        let (beside, _) = start_device(target, NO_TIME, seed, (folder.path(), false))?;
         let floor = MountedDevice::new(target, &beside, folder.path(), "floor")?;
         Ok(OnHost { flash, floor: Some(floor), watched, _beside: Some(beside), _folder: folder })
     }
@@ -148,8 +148,7 @@ fn start_device(
     target: &LabTarget,
     profile: &str,
     seed: u64,
-    folder: &Path,
-    fills: bool,
+    (folder, fills): (&Path, bool),
 ) -> Result<(Running, Option<Layout>), LabError> {
     let image = folder.join("image");
     make_filesystem(&target.spec, &image, target.size)?;

@@ -43,7 +43,7 @@ impl Destination {
         let publisher = Publisher::open(path.parent().unwrap_or(Path::new(".")));
         let publisher = publisher.map_err(|error| refuse(OutputFault::Directory(error)))?;
         let found = publisher.look(name).map_err(|errno| refused(path, errno))?;
-        check(&publisher, path, name, kind, force, found.as_ref())?;
+        check(&publisher, path, name, (kind, force), found.as_ref())?;
         Ok(Destination { publisher, name: name.to_owned(), found, kind, force })
     }
 

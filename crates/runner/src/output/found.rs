@@ -22,8 +22,7 @@ pub(super) fn check(
     at: &Publisher,
     path: &Path,
     name: &OsStr,
-    kind: OutputKind,
-    force: bool,
+    (kind, force): (OutputKind, bool),
     found: Option<&Stat>,
 ) -> Result<(), RunError> {
     let Some(found) = found else { return Ok(()) };

@@ -384,8 +384,7 @@ impl World for Directory<'_> {
 
     fn ledger(
         &self,
-        before: &EdgeCounters,
-        after: &EdgeCounters,
+        (before, after): (&EdgeCounters, &EdgeCounters),
         direction: Direction,
         app: Bytes,
     ) -> Ledger {

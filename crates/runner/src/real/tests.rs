@@ -324,7 +324,7 @@ fn the_device_below_is_asked_at_both_edges_of_a_phase_and_for_its_note() {
     watched.phase_begins("new: writes");
     assert_eq!(watched.phase_note().as_deref(), Some("after new: writes"));
     let (before, after) = (watched.counters(Edge::Begin), watched.counters(Edge::End));
-    let ledger = watched.ledger(&before, &after, Direction::Write, Bytes(7));
+    let ledger = watched.ledger((&before, &after), Direction::Write, Bytes(7));
     assert_eq!(ledger.block_writes.value(), Some(&1));
     assert_eq!(ledger.app_bytes.value(), Some(&Bytes(7)));
     watched.abandon();

@@ -48,8 +48,7 @@ fn laid_out(stack: &Stack<FlashDevice>, name: &str, size: Bytes) -> FileId {
 /// of each add up.
 fn driven(
     device: &mut StackFile<FlashDevice>,
-    count: u64,
-    over: Nanos,
+    (count, over): (u64, Nanos),
     seed: u64,
     mut request: impl FnMut(&mut Pcg64Mcg) -> (Op, Durability),
 ) -> (Waited, u64) {
@@ -127,7 +126,7 @@ fn the_parts_of_every_operation_add_up_on_every_profile_and_filesystem() {
                     let mut device =
                         StackFile::new(&stack, files[0], size, BLOCK, depth, direct, sync)
                             .with_threads(threads);
-                    driven(&mut device, 150, Nanos::ZERO, index as u64, |random| {
+                    driven(&mut device, (150, Nanos::ZERO), index as u64, |random| {
                         match random.random_range(0..5) {
                             0 => (Op::Read, Durability::None),
                             1 => (Op::Write, Durability::None),
@@ -180,7 +179,7 @@ fn the_long_writes_of_a_full_phone_wait_for_garbage_collection() {
     laid_out(&stack, "fill", stack.free().saturating_minus(Bytes::from_mib(8)));
     let mut device = opened(&stack, file, Bytes::from_mib(24), 1);
     let durable = |_: &mut Pcg64Mcg| (Op::Write, Durability::Flush);
-    let (waited, long) = driven(&mut device, 6000, Nanos::from_millis(100), 1, durable);
+    let (waited, long) = driven(&mut device, (6000, Nanos::from_millis(100)), 1, durable);
     assert!(long > 10, "{long}");
     assert_eq!(largest(&waited), Some(Wait::GarbageCollection), "{waited:?}");
 }
@@ -194,7 +193,7 @@ fn a_read_after_a_rest_waits_for_the_device_to_wake() {
     for seed in 0..20 {
         stack.pass_until(stack.clock().now().plus(Nanos::from_secs(2)));
         let read = |_: &mut Pcg64Mcg| (Op::Read, Durability::None);
-        all = all.plus(&driven(&mut device, 1, Nanos::ZERO, seed, read).0);
+        all = all.plus(&driven(&mut device, (1, Nanos::ZERO), seed, read).0);
     }
     assert_eq!(largest(&all), Some(Wait::WakeUp), "{all:?}");
 }
@@ -206,13 +205,13 @@ fn a_durable_write_beside_a_writer_waits_for_that_or_for_a_commit() {
     let durable = |_: &mut Pcg64Mcg| (Op::Write, Durability::Flush);
     let alone = {
         let mut device = opened(&stack, files[0], Bytes::from_mib(32), 1);
-        driven(&mut device, 500, Nanos::ZERO, 1, durable).0
+        driven(&mut device, (500, Nanos::ZERO), 1, durable).0
     };
     assert_eq!(alone.of(Wait::OtherIo), Nanos::ZERO, "nobody else: {alone:?}");
     let beside = writer(files[1], Bytes::from_mib(32), Bytes(1 << 18), true);
     stack.start_background(beside).unwrap();
     let mut device = opened(&stack, files[0], Bytes::from_mib(32), 1);
-    let (waited, _) = driven(&mut device, 500, Nanos::ZERO, 1, durable);
+    let (waited, _) = driven(&mut device, (500, Nanos::ZERO), 1, durable);
     let others = waited.of(Wait::OtherIo).plus(waited.of(Wait::FilesystemCommit));
     assert!(others.0 * 2 > waited.total().0, "{waited:?}");
     assert!(waited.of(Wait::OtherIo) > Nanos::ZERO, "{waited:?}");
@@ -230,7 +229,7 @@ fn reads_beside(profile: &str, writes: bool) -> Waited {
     }
     let read = |_: &mut Pcg64Mcg| (Op::Read, Durability::None);
     let mut device = opened(&stack, files[0], size, 1);
-    driven(&mut device, 100, Nanos::ZERO, 3, read).0
+    driven(&mut device, (100, Nanos::ZERO), 3, read).0
 }
 
 #[test]
@@ -249,7 +248,7 @@ fn behind_ones_own_requests_it_is_what_these_meet() {
     laid_out(&stack, "fill", stack.free().saturating_minus(Bytes::from_mib(4)));
     let mut device = opened(&stack, file, Bytes::from_mib(24), 16);
     let plain = |_: &mut Pcg64Mcg| (Op::Write, Durability::None);
-    let (waited, long) = driven(&mut device, 6000, Nanos::from_millis(100), 1, plain);
+    let (waited, long) = driven(&mut device, (6000, Nanos::from_millis(100)), 1, plain);
     assert!(long > 10, "{long}");
     assert_eq!(waited.of(Wait::OtherIo), Nanos::ZERO, "{waited:?}");
     assert_eq!(largest(&waited), Some(Wait::GarbageCollection), "{waited:?}");

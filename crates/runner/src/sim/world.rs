@@ -320,8 +320,7 @@ impl World for Simulation {
 
     fn ledger(
         &self,
-        before: &LayerCounters,
-        after: &LayerCounters,
+        (before, after): (&LayerCounters, &LayerCounters),
         direction: Direction,
         app: Bytes,
     ) -> Ledger {

@@ -25,8 +25,7 @@ const NEAR: u64 = 4;
 /// waiting for them is waiting for the device's plain work.
 pub(crate) fn report(
     stall: &mut StallRecord,
-    from: Nanos,
-    to: Nanos,
+    (from, to): (Nanos, Nanos),
     waits: &[DeviceWait],
     beside: bool,
 ) {
@@ -128,7 +127,7 @@ mod tests {
 
     fn reported(mut stall: StallRecord, waits: &[DeviceWait]) -> StallRecord {
         let to = MS(1000).plus(stall.ns);
-        report(&mut stall, MS(1000), to, waits, true);
+        report(&mut stall, (MS(1000), to), waits, true);
         stall
     }
 
@@ -138,7 +137,7 @@ mod tests {
         let waits = [wait(1000, 1190, &[(other, 150), (storage, 40)])];
         let named = |beside| {
             let mut stall = stall(200, 0);
-            report(&mut stall, MS(1000), MS(1200), &waits, beside);
+            report(&mut stall, (MS(1000), MS(1200)), &waits, beside);
             assert_eq!((stall.cause_basis, sum(&stall.waited)), (CauseBasis::Reported, stall.ns));
             stall.cause
         };

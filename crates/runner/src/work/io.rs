@@ -126,7 +126,7 @@ impl<W: World> Work<W> {
                 thought: driven.thought,
                 final_flush: driven.final_flush.filter(|_| writes),
                 stopped,
-                ledger: self.world.ledger(&before, &after, half.direction, half.moved),
+                ledger: self.world.ledger((&before, &after), half.direction, half.moved),
                 growth: None,
                 looks: looks.clone(),
                 slow: self.world.slow(&before, &after),

@@ -346,8 +346,7 @@ impl World for MockWorld {
 
     fn ledger(
         &self,
-        before: &(Bytes, usize),
-        after: &(Bytes, usize),
+        (before, after): (&(Bytes, usize), &(Bytes, usize)),
         direction: Direction,
         app: Bytes,
     ) -> Ledger {

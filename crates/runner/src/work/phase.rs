@@ -163,7 +163,7 @@ fn stored(stall: &Stall, recorded: &PhaseRecord, tail: &PhaseTail, beside: bool)
     let around = tail.looks.as_ref().and_then(|looks| looks.around(from, to));
     let mut stored = StallRecord { around, ..StallRecord::from(stall) };
     if stored.waited.is_empty() {
-        device_wait::report(&mut stored, from, to, &tail.slow, beside);
+        device_wait::report(&mut stored, (from, to), &tail.slow, beside);
     }
     stored
 }

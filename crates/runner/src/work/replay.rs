@@ -63,7 +63,7 @@ impl<W: World> Work<W> {
         let job = job(replay, stream, seed);
         let driven = self.world.replay_calls(&job, live, &self.controls);
         let after = self.world.counters(Edge::End);
-        let outcome = self.replay_outcome(&head, replay, stream, driven?, before, after);
+        let outcome = self.replay_outcome(&head, replay, stream, driven?, (before, after));
         self.world.remove_replay()?;
         Ok(outcome)
     }
@@ -95,7 +95,7 @@ impl<W: World> Work<W> {
         let driven = drive_requests(&mut device, &job(replay, stream, seed), &mut watch);
         let after = self.world.counters(Edge::End);
         drop(device);
-        Ok(self.replay_outcome(&head, replay, stream, driven, before, after))
+        Ok(self.replay_outcome(&head, replay, stream, driven, (before, after)))
     }
 
     fn begin_replay(
@@ -124,8 +124,7 @@ impl<W: World> Work<W> {
         replay: &Replay,
         stream: &ReplayStream,
         mut driven: ReplayOutcome,
-        before: W::Counters,
-        after: W::Counters,
+        (before, after): (W::Counters, W::Counters),
     ) -> Outcome {
         self.wrote(driven.written);
         let error = driven.ended.error().map(ToString::to_string);
@@ -159,7 +158,7 @@ impl<W: World> Work<W> {
                 _ => (None, Bytes::ZERO),
             };
             let ledger = ledger
-                .map(|direction| self.world.ledger(&before, &after, direction, bytes))
+                .map(|direction| self.world.ledger((&before, &after), direction, bytes))
                 .unwrap_or_else(|| no_ledger(replay));
             let stopped = stops.as_ref().map(|stops| part.recorded.stopped(stops));
             let tail = PhaseTail {

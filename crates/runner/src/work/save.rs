@@ -71,7 +71,7 @@ impl<W: World> Work<W> {
         let beside = self.end_background();
         let present = self.world.check_databases();
         let outcome = match saved {
-            Ok(saved) => self.save_outcome(head, saved, beside, before, after),
+            Ok(saved) => self.save_outcome(head, saved, beside, (before, after)),
             Err(error) => Outcome::Failed(None, error.to_string()),
         };
         let outcome = outcome.unless_gone(present);
@@ -99,8 +99,7 @@ impl<W: World> Work<W> {
         head: PhaseHead,
         mut saved: SavesOutcome,
         beside: Option<String>,
-        before: W::Counters,
-        after: W::Counters,
+        (before, after): (W::Counters, W::Counters),
     ) -> Outcome {
         self.note_downgrades(&saved.downgrades);
         self.wrote(written(&saved));
@@ -111,7 +110,7 @@ impl<W: World> Work<W> {
         // A stop while a save waited for its schedule or in a think time is in no wait of a save.
         let always_saves = head.closed_loop && head.think.is_none();
         let in_saves = if always_saves { stopped } else { saved.recorded.stopped_in_stalls() };
-        let mut ledger = self.world.ledger(&before, &after, Direction::Write, saved.app_bytes);
+        let mut ledger = self.world.ledger((&before, &after), Direction::Write, saved.app_bytes);
         // The process's own counter has the background's bytes in it; SQLite's thread knows its own.
         ledger.syscall_bytes = saved.page_bytes;
         if saved.out_of_budget {

@@ -7,7 +7,7 @@ use super::state::filled_percent;
 use super::{ColumnOf, nanos, short};
 use crate::table::Kind::{Boolean, Integer, Real, Text};
 
-/// A test of a run: what was asked, and its figures as users see them (from the intended start where
+/// A test of a run: its parameters, and its figures as users feel them (from the intended start if
 /// there was a schedule).
 #[derive(Clone, Debug, PartialEq)]
 pub struct PhaseRow {
@@ -25,20 +25,20 @@ pub struct PhaseRow {
     pub state: &'static str,
     /// Repetition within the state, from 1.
     pub repeat: u32,
-    /// Share of the filesystem in use.
+    /// Fill level of the filesystem.
     pub filled_percent: Option<f64>,
     /// What was done.
     pub operation: &'static str,
     /// Bytes for each operation.
     pub block_bytes: u64,
-    /// Addresses were drawn from this many bytes.
+    /// Addresses were drawn from a span of this size.
     pub span_bytes: u64,
     /// Operations in flight in each thread.
     pub queue_depth: u32,
     pub threads: u32,
     /// How each operation was made durable.
     pub durable: &'static str,
-    /// Whether the next operation waits for the last.
+    /// Whether each operation waits for the previous one.
     pub closed_loop: bool,
     /// The workload beside it.
     pub background: Option<String>,
@@ -56,9 +56,9 @@ pub struct PhaseRow {
     pub block_device_bytes: Option<u64>,
     /// Flushes at the block device.
     pub flushes: Option<u64>,
-    /// How the device would feel; absent where a failed check covers the test.
+    /// How the device would feel; absent if a failed check covers the test.
     pub verdict: Option<LagVerdict>,
-    /// Whether it is one of the tests that a run's verdict is made of.
+    /// Whether it is one of the tests that decide a run's verdict.
     pub decides: bool,
     /// Whether no failed check covers it.
     pub trusted: bool,

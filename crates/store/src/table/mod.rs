@@ -42,7 +42,7 @@ pub struct Table {
 }
 
 impl Value {
-    /// A number as text in its shortest exact form, text as it is; nothing for null.
+    /// A number as text in its shortest exact form; text unchanged; empty for null.
     pub fn plain(&self) -> String {
         match self {
             Value::Null => String::new(),
@@ -55,7 +55,7 @@ impl Value {
 }
 
 impl From<u64> for Value {
-    /// What is beyond 63 bits, as in a damaged file, is null.
+    /// A value beyond 63 bits, as in a damaged file, becomes null.
     fn from(value: u64) -> Value {
         i64::try_from(value).map_or(Value::Null, Value::Integer)
     }

@@ -2,7 +2,7 @@ use serde_json::{Map, Value as Json};
 
 use crate::table::{Table, Value};
 
-/// The table as a list of objects, one a line; what is null is left out.
+/// The table as a list of objects, one per line; null values are omitted.
 pub fn json(table: &Table) -> String {
     let rows: Vec<String> = table.rows.iter().map(|row| object(table, row).to_string()).collect();
     format!("[\n{}\n]\n", rows.join(",\n"))

@@ -1,4 +1,4 @@
-//! A table in the forms that other programs read.
+//! Writes a table in formats of other programs.
 
 mod csv;
 mod json;
@@ -36,7 +36,7 @@ pub enum WriteError {
 }
 
 impl TableFormat {
-    /// The table in this form; text fits `width` columns.
+    /// The table in this format; text is formatted for `width` columns.
     pub fn write(self, table: &Table, width: usize) -> Result<Vec<u8>, WriteError> {
         match self {
             TableFormat::Text => Ok(text::text(table, width).into_bytes()),
@@ -49,7 +49,7 @@ impl TableFormat {
         }
     }
 
-    /// Whether this program can write it.
+    /// Whether this program was built with it.
     pub fn is_built(self) -> bool {
         self != TableFormat::Parquet || cfg!(feature = "parquet")
     }

@@ -7,14 +7,14 @@ use flashlag_units::{Bytes, Nanos};
 use crate::point::Point;
 use crate::row::{Figures, Row};
 
-/// A row with what its point says.
+/// A row together with its point.
 #[derive(Debug)]
 pub(super) struct Record<'a> {
     /// Index of the point in the grid.
     pub index: u64,
     pub id: &'a str,
     pub command: &'a str,
-    /// The filesystem, the profile's where the point has none.
+    /// The filesystem; if the point has none, the profile's.
     pub filesystem: &'a str,
     pub point: &'a Point,
     pub row: &'a Row,
@@ -43,7 +43,7 @@ pub(super) enum Kind {
 pub(super) struct Column {
     pub name: &'static str,
     pub kind: Kind,
-    /// Whether a row may have no value.
+    /// Whether a row may lack a value.
     pub optional: bool,
     /// The meaning, for docs/sweeps.md.
     #[cfg_attr(not(test), allow(dead_code, reason = "the document is compared with it"))]

@@ -4,7 +4,7 @@ use super::detect::InputFormat;
 use super::table::TableError;
 use crate::stored::StoredError;
 
-/// Why a file makes no trace.
+/// Why a file can't be imported.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     #[error("the file can't be read: {0}")]

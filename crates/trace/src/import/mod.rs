@@ -40,8 +40,9 @@ pub struct Imported {
     /// The format of the file.
     pub format: InputFormat,
     pub trace: Trace,
-    /// Lines or records that are an event or a part of one. With those that are skipped or damaged, and empty lines
-    /// and comments, they are all that the file has; 0 of a stored trace, which is not counted.
+    /// Lines or records that are an event or a part of one. Together with skipped and damaged ones,
+    /// empty lines and comments, they add up to the whole file. 0 for a stored trace, which is not
+    /// counted.
     pub taken: u64,
 }
 
@@ -50,16 +51,17 @@ trait LineImporter {
     /// Takes the next line.
     fn line(&mut self, line: &str, making: &mut Making) -> Verdict;
 
-    /// Adds what waits for an end.
+    /// Adds the events that still wait for their end.
     fn finish(&mut self, making: &mut Making);
 }
 
-/// How a file is to be read.
+/// How to read a file.
 #[derive(Clone, Debug)]
 pub struct ImportOptions {
-    /// The format; absent where the file's beginning shows it.
+    /// The format; if absent, it is detected from the file's beginning.
     pub format: Option<InputFormat>,
-    /// What the columns of a table hold; absent where the table's form is a published one, or its head says.
+    /// What the columns of a table hold; absent if the table has a published form or a header that
+    /// says it.
     pub columns: Option<Columns>,
     /// The most events that are kept.
     pub most_events: usize,
@@ -102,11 +104,11 @@ pub fn import_by(from: impl Read, options: &ImportOptions) -> Result<Imported, I
     }
 }
 
-/// Where the compressed text of `atrace -z` begins: after a line `TRACE:`, with the head of a zlib stream
+/// Where the compressed output of `atrace -z` begins: after a line `TRACE:`, with a zlib header
 /// (RFC 1950, section 2.2).
 fn zlib_at(head: &[u8]) -> Option<usize> {
     const MARK: &[u8] = b"TRACE:\n";
-    // What atrace says before is a line or two.
+    // Before that, atrace prints a line or two.
     let before = head.get(..head.len().min(4096))?;
     let at = before.windows(MARK.len()).position(|bytes| bytes == MARK)? + MARK.len();
     let [method, flags] = head.get(at..at + 2)?.try_into().ok()?;
@@ -165,7 +167,7 @@ fn packets_of(from: impl BufRead, most_events: usize) -> Result<(Trace, u64), Im
 
 fn finished(mut making: Making, format: InputFormat) -> Result<(Trace, u64), ImportError> {
     let taken = making.lines_taken();
-    // What was left out says more than that nothing is there.
+    // The counts of what was left out are a better error than that the file is empty.
     if taken == 0 && making.lacking() == 0 {
         return Err(ImportError::Nothing { format, damaged: making.damage() });
     }
@@ -178,7 +180,7 @@ fn unknown(head: &[u8]) -> ImportError {
     refusal.map_or(ImportError::Unknown, ImportError::Table)
 }
 
-/// What reads the lines of a format of text; `None` of one that is not read by lines.
+/// The reader of a line-based text format; `None` for other formats.
 type Importer = Option<(TraceSourceKind, Box<dyn LineImporter>)>;
 
 fn importer_of(
@@ -227,7 +229,7 @@ fn text_of(
             }
             Ok(Some(Piece::TooLong)) => making.damaged(),
             Ok(None) => break,
-            // A compressed file that was cut off: what came before is worth having.
+            // The compressed file is truncated: keep what precedes the cut.
             Err(error) if making.lines_taken() > 0 => {
                 making.limit(format!("The file can't be read to its end: {error}."));
                 break;

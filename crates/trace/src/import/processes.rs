@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use flashlag_schema::trace::Trace;
 
-/// Gives each process without a name that of its main thread, which the kernel has.
+/// Gives each unnamed process the name of its main thread, as the kernel has it.
 pub(super) fn name(trace: &mut Trace) {
     let mains = trace.tasks.iter().filter(|task| task.is_main() == Some(true));
     let mut names: HashMap<u32, String> = HashMap::new();
@@ -15,7 +15,7 @@ pub(super) fn name(trace: &mut Trace) {
             names.insert(pid, name);
         }
     }
-    // The full name of a process is in the events of its other threads, too.
+    // Events of the process's other threads may have its full name, too.
     for task in &trace.tasks {
         if let (Some(pid), Some(process)) = (task.pid, &task.process) {
             names.insert(pid, process.clone());

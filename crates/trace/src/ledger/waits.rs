@@ -4,7 +4,7 @@ use flashlag_schema::{LatencySummary, StoredHistogram};
 use flashlag_stats::Histogram;
 use flashlag_units::Nanos;
 
-/// The figures and the histogram of some lengths; nothing where there are none.
+/// Statistics and histogram of some durations; nothing if there are none.
 pub(super) fn summary(lengths: &[Nanos]) -> (Option<LatencySummary>, Option<StoredHistogram>) {
     if lengths.is_empty() {
         return (None, None);

@@ -12,7 +12,7 @@ use flashlag_units::{Bytes, Nanos};
 use super::waits;
 use super::what::{Seen, file_name, is_storage, kind_of_blocks, kind_of_file};
 
-/// The writer and what is written.
+/// A writer, and what it writes.
 type Key = (Option<u32>, Option<u32>, TraceWrittenKind);
 
 #[derive(Debug, Default)]
@@ -40,7 +40,7 @@ pub(super) fn writers(trace: &Trace, seen: Seen) -> Vec<TraceWriter> {
                 row.syncs += 1;
                 row.waits.extend(event.took_ns);
             }
-            // An fsync that failed was waited for as well.
+            // The thread waited for a failed fsync as well.
             TraceAction::Failed { call: FailedCall::Sync, file: Some(file), .. } => {
                 let key = (event.task, Some(*file), kind_of_file(trace, *file));
                 let row = rows.entry(key).or_default();
