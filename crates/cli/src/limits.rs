@@ -1,5 +1,5 @@
-//! Limits of this process that are too low to work in: found before anything begins, since a lack of memory
-//! in its middle ends a program by a signal.
+//! Finds limits of this process that are too low to work with before anything begins: if memory ran
+//! out in between, a signal would kill the program.
 
 use std::os::unix::process::CommandExt;
 

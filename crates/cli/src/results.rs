@@ -1,4 +1,4 @@
-//! The destinations of a run's results, chosen and checked before anything is measured.
+//! Chooses and checks where a run's results go, before anything is measured.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,7 +1,7 @@
-//! The only way to a terminal: every command prints through these functions.
+//! The only way to print to a terminal: every command uses these functions.
 //!
-//! The printed text contains file names, strings of run files and answers of other programs. None
-//! of them may move the cursor, set a title, change a colour or forge a line, so each function lets
+//! The printed text contains file names, strings of run files and output of other programs. None of
+//! them may move the cursor, set a title, change a colour or forge a line, so each function lets
 //! through only what the text's own layout needs. A closed standard output is an error, which ends
 //! the program quietly; standard error never fails.
 

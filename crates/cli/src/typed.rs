@@ -1,4 +1,5 @@
-//! The typed command line with some options changed, for errors that suggest a command to paste.
+//! Repeats the typed command line with some options changed, for errors that suggest a command to
+//! paste.
 
 use std::fmt;
 

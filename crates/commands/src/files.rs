@@ -1,4 +1,4 @@
-//! Reading run files, fio files and scenarios.
+//! Reads run files, fio files and scenarios.
 
 use std::path::Path;
 

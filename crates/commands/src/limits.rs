@@ -1,4 +1,5 @@
-//! Limits: of what is written without asking, and of charge and heat on a device with a battery.
+//! Limits: how much may be written without asking the user, and within which charge and temperature
+//! a device with a battery is measured.
 
 use flashlag_schema::ConditionLimits;
 use flashlag_units::Bytes;

@@ -1,4 +1,4 @@
-//! `run`: a run as it was asked for in words.
+//! `run`: makes the run that the user's words describe.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

@@ -1,4 +1,4 @@
-//! A job that runs beside another, in a thread of its own on files of its own.
+//! Runs a background job beside a measured one, in a thread of its own on files of its own.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

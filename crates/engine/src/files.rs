@@ -1,4 +1,4 @@
-//! A span of bytes over files of a bounded size.
+//! A span of bytes over several files of limited size.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,15 +1,15 @@
-//! Stops of this process: found by a thread that does nothing but wake up, and notes when it did
-//! not.
+//! Finds times when this process was stopped: a thread that only wakes up at intervals notices when
+//! it did not.
 //!
-//! A process that was stopped (SIGSTOP, Ctrl-Z, a debugger), frozen with its cgroup (Android does that
-//! to cached apps) or suspended with its machine looks to the scheduler's figures exactly like one
-//! that waited for storage: it was neither running nor runnable. But then no other thread ran
-//! either, whereas a wait for storage leaves this one alone.
+//! A process that was stopped (SIGSTOP, Ctrl-Z, a debugger), frozen with its cgroup (Android does
+//! this to cached apps) or suspended with its machine looks to the scheduler's figures exactly like
+//! one that waited for storage: it was neither running nor runnable. But then no other thread ran
+//! either, whereas a wait for storage does not affect this one.
 //!
-//! A beat that comes late has other reasons too, and none of them is a stop: waiting for a CPU (the
-//! thread's own `schedstat`), running, a page of the program that had to be fetched again (its major
-//! faults), or a hypervisor that gave the time to another machine (`steal`, which the check of the
-//! CPU looks at). What is left over is a stop from [`SHORTEST`] on.
+//! A late beat may have other reasons, which are subtracted: waiting for a CPU (the thread's own
+//! `schedstat`), running, a page of the program that had to be read again (its major faults), or a
+//! hypervisor that ran another machine (`steal`, which the CPU check looks at). What remains is a
+//! stop, from [`SHORTEST`] on.
 
 use std::fs::File;
 use std::io;

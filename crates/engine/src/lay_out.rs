@@ -1,4 +1,4 @@
-//! Writing the files under test in full before anything is measured on them.
+//! Writes the files under test completely before anything is measured on them.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

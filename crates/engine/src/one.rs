@@ -1,4 +1,4 @@
-//! One request at a time, outside the measuring loop.
+//! Does one request at a time, outside the measuring loop.
 
 use flashlag_device::{Completion, Device, DeviceError, Request};
 

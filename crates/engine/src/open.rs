@@ -1,5 +1,4 @@
-//! Opening a device as a scenario asks for, or the nearest that is possible, with each difference
-//! recorded.
+//! Opens a device as a scenario asks, or as closely as possible, and records each difference.
 
 use flashlag_device::{DeviceError, Geometry, NullDevice, SyncCall};
 use flashlag_spec::Downgrade;

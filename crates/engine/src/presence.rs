@@ -1,7 +1,7 @@
-//! Checking that a path still leads to the file that is measured.
+//! Checks that a path still leads to the file that is being measured.
 //!
-//! A file that is deleted, moved or unmounted while it is open goes on to work through its
-//! descriptor, and nothing of that reaches the I/O loop.
+//! A file that is unlinked, renamed or unmounted while it is open keeps working through its
+//! descriptor, and the I/O loop does not notice.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! Many commands at once: for a caller to whom each call costs something.
+//! Many commands at once, for a caller for whom each call is expensive.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

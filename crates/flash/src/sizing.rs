@@ -1,4 +1,4 @@
-//! Devices of another size than their profile's.
+//! Devices of a size that differs from their profile's.
 
 use flashlag_spec::profile::{Model, Profile, ProfileError};
 use flashlag_units::{Bytes, Nanos, Text};

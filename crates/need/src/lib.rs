@@ -1,9 +1,8 @@
-//! What a test needs of the machine, for tests only: a test that lacks it skips by [`skip`], and no
-//! other way.
+//! What a test needs of the machine, for tests only: a test that lacks it must skip by [`skip`].
 //!
-//! A skip prints one line to standard error, past the test harness's capture, so that it is seen
-//! among tests that pass: `SKIPPED name_of_the_test: reason`. With `FLASHLAG_NO_SKIP=1` it fails the
-//! test instead, for a machine that is meant to have everything.
+//! A skip prints one line to standard error, past the test harness's capture, so that it is visible
+//! among tests that pass: `SKIPPED name_of_the_test: reason`. With `FLASHLAG_NO_SKIP=1` it fails
+//! the test instead, for a machine that is meant to have everything.
 #![forbid(unsafe_code)]
 
 use std::fmt::Display;

@@ -1,4 +1,4 @@
-//! Doubts about a run as the basis of a fit or a forecast.
+//! Reasons to doubt a run as the basis of a fit or a forecast.
 
 use flashlag_schema::{CheckStatus, Run};
 use flashlag_spec::Verdict;

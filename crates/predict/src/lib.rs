@@ -1,12 +1,12 @@
 //! Checks device models against published measurements, fits them to runs, and forecasts with them.
 //!
-//! Nothing is simulated here: the caller brings a [`Simulator`]. Nothing is printed either:
+//! Nothing is simulated here: the caller supplies a [`Simulator`]. Nothing is printed either:
 //! results are plain structs, and `flashlag-term` draws them.
 //!
 //! - [`check`]: a profile under the reviewers' protocols, published beside simulated, row by row.
 //! - [`fit`]: a profile's parameters from a measured run, and which of them the run leaves open.
 //! - [`change`]: the figures of a device after each of several changes, with the reasons.
-//! - [`effect`]: what the findings of a run cost, where the run has nothing to compare.
+//! - [`effect`]: what the findings of a run cost, if the run has nothing to compare.
 #![forbid(unsafe_code)]
 
 pub mod change;

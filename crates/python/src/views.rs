@@ -110,7 +110,7 @@ pub fn explain(
         let stored = findings_of(&run).into_owned();
         let list = stored.list.clone();
         let findings = if forecast {
-            effects((&run, &name), list, profile.as_deref(), &flag, Box::new(Silent))?
+            effects(&run, &name, list, profile.as_deref(), &flag, Box::new(Silent))?
         } else {
             without_forecasts(list, &run, "none was asked for")
         };

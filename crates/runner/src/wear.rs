@@ -1,4 +1,4 @@
-//! The wear of the device by a run.
+//! How much a run wears the device.
 
 use flashlag_schema::Environment;
 use flashlag_units::Bytes;

@@ -1,4 +1,5 @@
-//! Limits that the machine sets on this process: what its control groups allow of I/O, CPUs and memory.
+//! Limits that the machine imposes on this process: what its control groups allow of I/O, CPU and
+//! memory.
 
 use flashlag_spec::Reading;
 use serde::{Deserialize, Serialize};

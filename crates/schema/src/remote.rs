@@ -1,5 +1,5 @@
-//! Messages between a program that asks for a run and the program that makes the run elsewhere, in a
-//! guest or on a phone: one message a line, as JSON.
+//! Messages between a program that orders a run and the program that makes it elsewhere, in a guest
+//! or on a phone: one message per line, as JSON.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, Read, Write};

@@ -1,4 +1,4 @@
-//! What the code makes of documents: the parts between marks.
+//! Compares the generated parts of documents, which are between marks, with what the code makes.
 
 use std::path::Path;
 

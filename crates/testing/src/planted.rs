@@ -1,4 +1,4 @@
-//! A private value in every place of a run where a text can stand.
+//! Puts a private value into every place of a run that can hold text.
 
 use flashlag_schema::Run;
 use flashlag_spec::Reading;

@@ -1,5 +1,5 @@
-//! A run like a real one, small: a phase of durable writes in an open loop, one of saves, one read
-//! that was too short for most percentiles.
+//! A small but realistic run: a phase of durable writes in an open loop, one of saves, and one read
+//! too short for most percentiles.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! Overload: a schedule that a device can't keep. Its queue and the waits grow as long as the test goes
-//! on, so percentiles of them depend on the length of the test, not on the device.
+//! Overload: a schedule that a device can't keep. Its queue and the waits grow for as long as the
+//! test lasts, so percentiles depend on the length of the test, not on the device.
 
 use flashlag_schema::{Phase, Run};
 use flashlag_spec::Operation;

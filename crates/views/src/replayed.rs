@@ -1,4 +1,4 @@
-//! What is said of a replayed trace.
+//! Sentences about a replayed trace.
 
 use flashlag_explain::Figures;
 use flashlag_schema::{Phase, Replayed, Run};

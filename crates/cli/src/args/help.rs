@@ -1,4 +1,4 @@
-//! The help of the program as a whole: commands in groups; `-h` fits a terminal of 24 lines.
+//! Builds the help of the whole program: commands in groups; `-h` fits a terminal of 24 lines.
 
 use clap::Command;
 

@@ -1,4 +1,4 @@
-//! The command line as typed. Each command makes validated objects from it.
+//! The command line as typed. Each command builds validated objects from it.
 
 mod cuts;
 mod device;

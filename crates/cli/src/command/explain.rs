@@ -68,5 +68,5 @@ fn effects(
     let stop = Arc::new(AtomicBool::new(false));
     let counting = line(terminal.progress);
     let profile = args.profile.as_deref();
-    Ok(flashlag_commands::effects((run, &name), found, profile, &stop, counting)?)
+    Ok(flashlag_commands::effects(run, &name, found, profile, &stop, counting)?)
 }

@@ -1,4 +1,4 @@
-//! The monotonic clock, measured against itself and against the other clocks.
+//! Measures the monotonic clock against itself and against the other clocks.
 
 use flashlag_device::{Clock, MonotonicClock};
 use flashlag_spec::{ClockCalibration, Reading};

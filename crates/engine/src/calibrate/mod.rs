@@ -1,5 +1,5 @@
-//! Calibration: the cost of the clock, the wait meter and the measuring loop themselves, so
-//! that every figure can be judged beside it. Takes about a quarter of a second.
+//! Calibration: measures what the clock, the wait meter and the measuring loop cost, so that every
+//! figure can be judged beside that cost. Takes about a quarter of a second.
 
 mod clock;
 mod meter;

@@ -1,6 +1,6 @@
-//! One job in several threads, each with a device of its own: merged as if one had done it.
+//! Runs one job in several threads, each with a device of its own, and merges the records.
 //!
-//! All threads count from one moment, share the limit in bytes, operation by operation, and end
+//! All threads count from the same time, share the limit in bytes operation by operation, and end
 //! together: at the limit, when the user stops them, or when one of them fails.
 
 use std::sync::Arc;

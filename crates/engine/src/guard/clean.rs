@@ -1,4 +1,4 @@
-//! Finding and removing what runs left behind.
+//! Finds and removes what runs left behind.
 
 use std::collections::BTreeSet;
 use std::os::fd::OwnedFd;

@@ -1,4 +1,4 @@
-//! Directories by descriptor, so that nothing on the way to a name can be changed under us.
+//! Directories by descriptor, so that nobody can replace a part of the path in between.
 
 use std::os::fd::OwnedFd;
 use std::path::Path;

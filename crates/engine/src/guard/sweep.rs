@@ -1,4 +1,4 @@
-//! Removing our own files from one directory of ours.
+//! Removes flashlag's own files from one of its directories.
 
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;

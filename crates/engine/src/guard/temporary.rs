@@ -1,4 +1,5 @@
-//! Files that appear whole: written beside their place under a name of ours, then renamed onto it.
+//! Files that appear as a whole: written under a temporary name beside their place, then renamed
+//! onto it.
 
 use std::ffi::OsStr;
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! System calls of a replay on files of our own, in a directory of our own.
+//! Replays system calls on files of flashlag's own, in a directory of its own.
 
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;

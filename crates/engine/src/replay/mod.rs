@@ -1,17 +1,19 @@
-//! Replaying traces: system calls by [`drive_calls`] on any [`flashlag_device::CallDevice`], block requests
-//! by [`drive_requests`] on any [`flashlag_device::Device`].
+//! Replays traces: system calls by [`drive_calls`] on any [`flashlag_device::CallDevice`], block
+//! requests by [`drive_requests`] on any [`flashlag_device::Device`].
 //!
 //! # Order and time
-//! Operations of one thread begin in their order, each after the one before it has ended; block requests
-//! begin in the order of their times. Paced, an operation begins at its time in the trace or, where its
-//! thread is late, as soon as it can: nothing is left out. Its response counts from the intended start.
-//! Flat out, nothing waits for a time; of block requests there are then as many in flight as there were
-//! where the trace was made.
+//!
+//! Operations of one thread begin in order, each after the previous one has ended; block requests
+//! begin in the order of their times. If the replay is paced, an operation begins at its time in
+//! the trace, or as soon as possible if its thread is late: nothing is left out. Its response
+//! counts from the intended start. Flat out, nothing waits for a time; as many block requests are
+//! then in flight as on the machine of the trace.
 //!
 //! # Records
-//! Each kind of operation has a record of its own ([`flashlag_spec::replay::ReplayKind`]), and recognised
-//! transactions have one: from the start of their first operation to the end of their last one, with the
-//! app's own time between them.
+//!
+//! Each kind of operation has a record of its own ([`flashlag_spec::replay::ReplayKind`]). So
+//! have recognised transactions: from the start of their first operation to the end of their last
+//! one, including the app's own time in between.
 
 mod calls;
 mod files;

@@ -1,4 +1,4 @@
-//! A replay of system calls in as many threads as the trace has, on real files.
+//! Replays system calls in as many threads as the trace has, on real files.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};

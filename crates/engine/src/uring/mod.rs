@@ -1,9 +1,9 @@
-//! io_uring: many requests in flight, handed over in batches, completions taken without a system
-//! call where they are there already.
+//! io_uring: many requests in flight, submitted in batches; completions that are already there are
+//! taken without a system call.
 //!
-//! A durable write that is not durable itself is two steps: the write, and once that has completed,
-//! a sync of its own, so that the flush's part of the latency is known. (Linked entries would save
-//! a wake-up, but hide when the write ended and break on a short write.)
+//! A write that becomes durable by a sync is two steps: the write and, once that has completed, a
+//! separate sync, so that the flush's part of the latency is known. (Linked entries would save a
+//! wake-up, but hide when the write ended and break on a short write.)
 
 mod memory;
 mod ring;

@@ -131,8 +131,8 @@ pub(super) fn nearly_full(seen: &Seen<'_>) -> Option<Finding> {
     })
 }
 
-/// A quota that is nearly used up, or one of a mount option whose use can't be read. Android uses
-/// such options only for counting.
+/// A quota with its usage, or one of a mount option whose usage can't be read. The latter is no
+/// finding on Android, which uses such options only for counting.
 pub(super) fn storage_quota(seen: &Seen<'_>) -> Option<Finding> {
     let quotas = &seen.0.filesystem.quotas;
     let share = |quota: &Quota| {

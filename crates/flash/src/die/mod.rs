@@ -1,4 +1,4 @@
-//! What is asked of the dies, and what their times are made of: the bottom of the device.
+//! The work of dies, and what its duration consists of: the bottom of the device.
 
 mod line;
 mod rate;

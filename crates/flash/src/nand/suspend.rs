@@ -1,4 +1,4 @@
-//! Limits of suspension: a program or erase gets on whatever is read meanwhile.
+//! Limits of suspension: a program or erase makes progress however much is read.
 
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;

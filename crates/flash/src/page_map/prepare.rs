@@ -1,4 +1,4 @@
-//! Pasts: states that would take long to reach by simulating writes.
+//! Pasts: states that it would take long to reach by simulating writes.
 
 use rand::{Rng, RngExt};
 

@@ -1,5 +1,5 @@
-//! Forecasts of a device after changes. Each change is simulated on top of those before it; the result
-//! has the figures after it, the reasons, its share of the total effect, and warnings where it
+//! Forecasts a device after changes. Each change is simulated on top of the previous ones. The
+//! result has the figures after it, the reasons, its share of the total effect, and warnings if it
 //! extrapolates beyond published measurements.
 
 mod beyond;

@@ -1,4 +1,4 @@
-//! Changes of what is mounted: another filesystem, an option more or less.
+//! Changes of the mount: another filesystem, an option more or less.
 
 use flashlag_spec::target::{FilesystemKind, Kind, MountSpec, TargetOption};
 

@@ -1,4 +1,4 @@
-//! The reasons of changed figures, from the requests to the device and the bytes its flash programmed.
+//! Why figures changed, from the requests to the device and the bytes that its flash programmed.
 
 use flashlag_units::{Bytes, Nanos, mb_per_s};
 

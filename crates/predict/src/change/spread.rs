@@ -1,4 +1,4 @@
-//! How far figures are apart: from seed to seed, and at the ranks next to a percentile.
+//! How much figures vary: from seed to seed, and between the ranks next to a percentile.
 
 use flashlag_schema::StoredHistogram;
 use flashlag_stats::Percentile;

@@ -1,5 +1,5 @@
-//! Use before the tests: days of months, then writes over all that is stored; both are simulated until
-//! they no longer change.
+//! Use before the tests: days of months, then writes over everything stored; both are simulated
+//! until they no longer change.
 
 use flashlag_schema::{Phase, Run};
 use flashlag_spec::scenario::{After, Scenario, Stretch};

@@ -1,4 +1,4 @@
-//! The check of a profile: each `[[check]]` is simulated, and compared with its published rows.
+//! Checks a profile: each `[[check]]` is simulated, and compared with its published rows.
 
 mod bars;
 mod cells;

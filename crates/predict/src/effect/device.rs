@@ -1,4 +1,4 @@
-//! The modelled device that stands for the one of a run.
+//! The modelled device that stands in for the device of a run.
 
 use std::path::Path;
 

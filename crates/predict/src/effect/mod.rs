@@ -1,4 +1,4 @@
-//! Forecasts of what findings cost, where the run itself has no two sides to compare; and findings that
+//! Forecasts what findings cost, if the run itself has no two sides to compare; and findings that
 //! only a forecast shows.
 
 mod device;

@@ -1,4 +1,4 @@
-//! A parameter as a coordinate: 0 at the low end of its range, 1 at the high end, even in its
+//! A parameter as a coordinate: 0 at the low end of its range, 1 at the high end, linear in its
 //! logarithm.
 
 use flashlag_spec::profile::{Parameter, Profile};

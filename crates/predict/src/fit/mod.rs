@@ -1,11 +1,12 @@
-//! A profile's parameters from a measured run: the run's scenario is simulated repeatedly with other
-//! values of all parameters that have a range, until the simulated figures match.
+//! Fits a profile's parameters to a measured run: simulates the run's scenario repeatedly with
+//! other values of all parameters that have a range, until the simulated figures match.
 //!
-//! Minimized is the sum of squared logarithms of simulated over measured p50, p99, rate and means over
-//! bands of ranks, of every phase that both have; outliers and figures of few operations weigh less.
-//! The search has three stages: new storage, simulated alone, which determines times and units; the
-//! garbage collection policy, with the times that belong to each; then all parameters together. A weak
-//! prior keeps parameters that the run does not determine at their starting values.
+//! It minimizes the sum of squared logarithms of simulated over measured p50, p99, rate and means
+//! over bands of ranks, for every phase that both have; outliers and figures of few operations
+//! weigh less. The search has three stages: new storage, simulated alone, which determines times
+//! and units; the garbage collection policy, with the times that belong to each; then all
+//! parameters together. A weak prior keeps parameters that the run does not determine at their
+//! starting values.
 
 mod axis;
 mod bands;

@@ -1,4 +1,4 @@
-//! Runs whose virtual device lived faster than it would: their times are not the device's.
+//! Runs whose virtual device ran faster than in real time: their times are not the device's.
 
 use flashlag_schema::{Phase, Run};
 use flashlag_spec::scenario::{Step, Test};

@@ -1,10 +1,10 @@
-//! Garbage collection policies: which block is collected, whether copies have blocks of their own, how
-//! large blocks are, and the spare area, the low water and the times that go with each.
+//! Garbage collection policies: which block is collected, whether copies have blocks of their own,
+//! how large blocks are, and the spare area, the low-water mark and the times that belong to each.
 //!
-//! A policy is only as good as the spare area it is tried with, so changing one parameter at a time
-//! gets stuck. Instead an evolutionary search varies whole devices: candidates of every variant are
-//! spread over the ranges, the better ones are changed by less and less, and each round halves the
-//! number of variants.
+//! How good a policy looks depends on the spare area that it is tried with, so changing one
+//! parameter at a time gets stuck. Instead an evolutionary search varies whole devices: candidates
+//! of every variant are spread over the ranges, the better ones are changed by smaller and smaller
+//! steps, and each round halves the number of variants.
 
 use flashlag_spec::profile::Profile;
 use rand::{RngExt, SeedableRng};

@@ -1,4 +1,4 @@
-//! How a run is simulated again: its scenario and its filesystem.
+//! Simulates a run again: with its scenario and its filesystem.
 
 use flashlag_schema::Run;
 use flashlag_spec::State;

@@ -1,4 +1,5 @@
-//! A profile's parameters from its published rows: what `profiles check` then holds them against.
+//! Fits a profile's parameters to its published rows, which `profiles check` then compares them
+//! with.
 
 use flashlag_spec::profile::Profile;
 use flashlag_spec::published::Published;

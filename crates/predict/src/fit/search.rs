@@ -1,4 +1,4 @@
-//! Simulations of changed profiles, and what their figures count.
+//! Simulations of changed profiles, and the score of their figures.
 
 use std::collections::BTreeMap;
 

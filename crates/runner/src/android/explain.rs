@@ -1,4 +1,4 @@
-//! What a phone's storage is made of, by the phone's own flashlag.
+//! Explains a phone's storage with the flashlag on the phone.
 
 use flashlag_android::{Adb, PhoneError, RunOnPhone, program_for};
 use flashlag_schema::finding::Explained;

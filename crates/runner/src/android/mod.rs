@@ -1,5 +1,5 @@
-//! A scenario on a phone: this program is put there and makes the run as on any directory, and this
-//! end follows and takes the result.
+//! A scenario on a phone: this program is copied there and makes the run as in any directory; this
+//! end follows it and fetches the result.
 
 mod connection;
 mod explain;

@@ -1,4 +1,4 @@
-//! The phone's end: checks, begins, makes and follows a run.
+//! The phone's end: checks, starts, makes and follows a run.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};

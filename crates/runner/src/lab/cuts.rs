@@ -1,8 +1,10 @@
-//! Saves lost by power cuts: a series of saves is recorded request by request, the recording gives the
-//! image that a cut at any moment would have left, and a guest mounts each image and checks it.
+//! Measures how many saves power cuts lose. A series of saves is recorded request by request; from
+//! the recording follows the image that a cut at any time would have left; a guest mounts each
+//! image and checks it.
 //!
-//! A save counts as acknowledged if the device's clock, read after the guest's report arrived, is at or
-//! before the cut. That is later than the truth, never earlier, so no loss is reported in error.
+//! A save counts as acknowledged if the device's clock, read after the guest's report has arrived,
+//! is at or before the cut. That is later than the truth, never earlier, so no loss is reported in
+//! error.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! A run in a guest, from the host's side: boots, orders, and passes on the guest's reports.
+//! A run in a guest, from the host's side: boots it, gives orders, and passes on its reports.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

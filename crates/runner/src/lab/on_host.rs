@@ -1,4 +1,4 @@
-//! The host's own kernel in the place of a guest's: fast, and no instruction is translated.
+//! The host's own kernel instead of a guest's: fast, since no instruction is translated.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The pace of the device under test in each phase.
+//! The speed of the virtual device's clock in each phase.
 
 use flashlag_schema::Run;
 use flashlag_serve::TimeScale;

@@ -1,4 +1,4 @@
-//! Whether a file with the name of an output may be replaced.
+//! Decides whether an existing file may be replaced by an output.
 
 use std::ffi::OsStr;
 use std::io::Read;

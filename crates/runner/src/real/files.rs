@@ -1,5 +1,5 @@
-//! The files of a run: one span for the tests, one for backgrounds, one that grew, and the fills, in
-//! directories of flashlag's own.
+//! The files of a run: one span for the tests, one for backgrounds, one that grew, and the fills,
+//! in directories of flashlag's own.
 
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};

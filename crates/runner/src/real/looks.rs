@@ -1,4 +1,4 @@
-//! Counters around stalls: a thread that reads them ten times a second.
+//! Reads counters around stalls, in a thread, ten times a second.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,4 @@
-//! A device with counters of its own beside the kernel's: a virtual device below a directory.
+//! A device with counters of its own, besides the kernel's: a virtual device below a directory.
 
 use std::fmt::Debug;
 

@@ -1,4 +1,4 @@
-//! The environment of a simulated run: the device of the profile, and nothing of the machine that
+//! The environment of a simulated run: the profile's device, and nothing about the machine that
 //! simulates, so that the same seed gives the same file anywhere.
 
 use flashlag_schema::{Encryption, Environment};

@@ -1,4 +1,4 @@
-//! Bytes and calls by layer, all of which a simulation knows.
+//! Bytes and calls by layer; a simulation knows all of them.
 
 use flashlag_schema::{Ledger, Look, Looks, Surroundings};
 use flashlag_spec::Reading;

@@ -1,4 +1,4 @@
-//! Repeated parts of a scenario, simulated until further ones would change nothing.
+//! Repeated parts of a scenario, simulated until further repeats would change nothing.
 
 use flashlag_flash::FlashError;
 use flashlag_schema::{Run, RunStatus};

@@ -1,4 +1,4 @@
-//! The phases of a test of block I/O: one, or the reads and the writes of a mixed test.
+//! The phases of a block I/O test: one, or the reads and the writes of a mixed test.
 
 use flashlag_engine::JobOutcome;
 use flashlag_schema::Mixed;

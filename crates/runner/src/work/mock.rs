@@ -1,5 +1,5 @@
-//! A world for tests: memory in virtual time, free space and failures as a test sets them, and a
-//! list of the calls in their order.
+//! A world for tests: memory in virtual time, with free space and failures as a test sets them, and
+//! a list of the calls in order.
 
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;

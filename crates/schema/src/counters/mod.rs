@@ -1,5 +1,6 @@
-//! Kernel counters at one moment, and their difference between two. Plain data: `flashlag-inspect`
-//! reads them from `/proc` and `/sys`; the checks of a run and its ledger only calculate with them.
+//! Kernel counters at one time, and their difference between two times. Plain data:
+//! `flashlag-inspect` reads them from `/proc` and `/sys`; the checks of a run and its ledger only
+//! calculate with them.
 
 mod delta;
 mod processes;

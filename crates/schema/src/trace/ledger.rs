@@ -1,4 +1,4 @@
-//! Who writes and who waits: a trace added up.
+//! Who writes and who waits: the totals of a trace.
 
 use flashlag_spec::TraceFileKind;
 use flashlag_spec::scenario::JournalMode;

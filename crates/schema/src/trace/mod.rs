@@ -1,6 +1,6 @@
-//! A trace: what processes and the kernel did to storage, event by event, with the names of tasks,
-//! files and devices beside the events. Every importer and every live source makes one; the table of
-//! writers, the replay and the exports take one.
+//! A trace: what processes and the kernel did to storage, event by event, with separate lists of
+//! tasks, files and devices. Every importer and every live source makes one; the table of writers,
+//! the replay and the exports use one.
 
 mod event;
 mod ledger;

@@ -1,7 +1,7 @@
 //! Recomputes every figure of a run from the histograms in it.
 //!
-//! [`verify`] works on a run that was read; [`verify_text`] reads it too, and so also sees a digit
-//! that was changed beyond what a number can hold (the seventeenth of a float).
+//! [`verify`] works on a parsed run; [`verify_text`] parses it, too, and so also notices a changed
+//! digit beyond the precision of a number (the seventeenth of a float).
 
 mod figures;
 mod mixed;

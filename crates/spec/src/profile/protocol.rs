@@ -1,5 +1,5 @@
-//! The protocols that come with flashlag: scenarios by which the profiles' devices were measured.
-//! They are files like a user's own.
+//! The protocols that come with flashlag: scenarios by which the profiles' devices were measured;
+//! the format is that of a user's own files.
 
 use super::ProfileCheck;
 use crate::packed::{PackedText, packed};

@@ -1,4 +1,4 @@
-//! Replays of traces: the operations to be done again, in a form that another process can be sent.
+//! Replays of traces: the operations to repeat, in a form that can be sent to another process.
 
 mod op;
 

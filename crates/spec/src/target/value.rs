@@ -1,4 +1,4 @@
-//! Values of options: a device's state at the start, and the pace of its time.
+//! Values of options: a device's state at the start, and the speed of its clock.
 
 use std::fmt;
 use std::str::FromStr;

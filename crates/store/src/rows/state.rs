@@ -33,8 +33,8 @@ pub(super) fn found_filled_percent(run: &Run) -> Option<f64> {
     ratio(total.checked_sub(free)?, total).map(rounded)
 }
 
-/// The fill level of the filesystem during a phase, in percent: as found; after a fill, everything
-/// but what the fill left free; after that is deleted, as found again.
+/// The fill level of the filesystem during a phase, in percent. While a fill is in place, it is
+/// everything but what the fill left free; otherwise it is as before the run.
 pub(super) fn filled_percent(run: &Run, phase: &Phase) -> Option<f64> {
     if phase.state != State::Filled {
         return found_filled_percent(run);

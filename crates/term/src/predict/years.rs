@@ -1,4 +1,4 @@
-//! What years of use change on a device, as a table with a row for each cause.
+//! What years of use change on a device, as a table with one row per cause.
 
 use flashlag_predict::change::{Absence, Cause, Figures, TestFigures, Years};
 

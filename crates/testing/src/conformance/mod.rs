@@ -1,5 +1,5 @@
-//! What every [`Device`] promises, as claims that can be checked: null, RAM, faulty
-//! (with its faults off or only slow), real files behind psync and io_uring, simulated flash.
+//! What every [`Device`] promises, as claims that can be checked: null, RAM, faulty (with its
+//! faults off or only slow), real files behind psync and io_uring, simulated flash.
 //!
 //! ```
 //! use flashlag_device::RamDevice;

@@ -1,4 +1,4 @@
-//! A field that a finding rests on, in words.
+//! A field that a finding is based on, in words.
 
 use flashlag_schema::Run;
 use flashlag_schema::finding::Fact;

@@ -1,4 +1,4 @@
-//! One run of a scenario: plan, ask, run, show.
+//! Makes one run of a scenario: plan, ask, run, show.
 
 use std::io::IsTerminal;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! A mount namespace of this process alone, whose mounts end with it however it ends.
+//! Gives this process a mount namespace of its own: the mounts in it end with the process, however
+//! it ends.
 
 use std::ffi::OsStr;
 use std::os::unix::process::CommandExt;

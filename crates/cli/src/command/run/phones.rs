@@ -1,5 +1,5 @@
-//! `run --on adb:all`: every connected phone at the same time, each a run file of its own, and one
-//! comparison at the end.
+//! `run --on adb:all`: measures all connected phones at the same time, with a run file for each,
+//! and one comparison at the end.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};

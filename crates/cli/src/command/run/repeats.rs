@@ -1,4 +1,4 @@
-//! `run --runs N`: whole repeats of a scenario, each a run file of its own.
+//! `run --runs N`: repeats a whole scenario, with a run file for each repeat.
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,5 @@
-//! The shared storage of a phone: filled by `fill`, and beside the apps' own storage with
-//! `quick --set both=true`.
+//! Measures a phone's shared storage as well: `fill` fills it, and `quick --set both=true` measures
+//! it beside the apps' own storage.
 
 use anyhow::{Result, bail};
 use flashlag_schema::RunStatus;

@@ -1,5 +1,5 @@
-//! How a phase ends: what is in flight is waited for, what is not durable is flushed, and everything
-//! is read back where that was asked for.
+//! Ends a phase: waits for what is in flight, flushes what is not durable, and reads everything
+//! back if requested.
 
 use flashlag_device::{Clock, Device, DeviceError, Durability, Op, Request, WaitMeter};
 use flashlag_units::{Bytes, Nanos};

@@ -1,4 +1,4 @@
-//! Think times: slots that rest after an operation, and this thread that sleeps meanwhile.
+//! Think times: slots that rest after an operation, and the thread that sleeps in the meantime.
 
 use flashlag_device::{Clock, Device, SchedulerTimes, WaitMeter, WaitReading};
 use flashlag_stats::WaitSplit;

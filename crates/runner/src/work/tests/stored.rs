@@ -1,4 +1,4 @@
-//! What is stored of a test: files, operations, figures and what was read back.
+//! Checks what is stored of a test: files, operations, figures and what was read back.
 
 use flashlag_engine::Verification;
 use flashlag_schema::{ChangeKind, Think};
