@@ -89,7 +89,7 @@ pub fn effects(
         .filter(|name| *name != NO_DEVICE)
         .map(sim::profile)
         .collect::<Result<_, _>>()?;
-    let device = device_of((run, name), &found, named.as_ref(), &profiles, &simulations);
+    let device = device_of(run, name, &found, named.as_ref(), &profiles, &simulations);
     let found = match device {
         Ok(device) => with_forecasts(run, found, &device, &simulations),
         Err(why) => without_forecasts(found, run, &why),
