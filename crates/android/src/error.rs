@@ -80,15 +80,16 @@ pub enum PhoneError {
     Taken { serial: String },
     /// Something in the phone's folder that flashlag did not put there.
     #[error(
-        "on the phone, {folder} has what is not flashlag's ({}), which is left alone: move it away, or \
+        "on the phone, {folder} has files that are not flashlag's ({}), which it leaves alone: \
+         move it away, or \
          remove it with `adb -s {serial} shell rm -r {folder}`, then give the command again",
         .names.join(", ")
     )]
     Foreign { folder: String, names: Vec<String>, serial: String },
     /// The phone has measurements that a new run would remove.
     #[error(
-        "the phone has a run (scenario {scenario}) that was not taken: its command with --resume takes or \
-         continues it, `flashlag clean {target}` removes it"
+        "the phone has a run (scenario {scenario}) that was not fetched: its command with \
+         --resume fetches or continues it, `flashlag clean {target}` removes it"
     )]
     Kept { scenario: String, target: String },
     /// The run to resume is not the one on the phone.
@@ -99,7 +100,8 @@ pub enum PhoneError {
     OtherRun { found: String, seed: u64, target: String },
     /// A run by another version of flashlag.
     #[error(
-        "the run on the phone is of {there}, this is {here}: go on with that version, or end it with \
+        "the run on the phone was made by {there}, and this is {here}: continue with that \
+         version, or end it with \
          `flashlag clean {target}`"
     )]
     OtherVersion { there: String, here: String, target: String },
@@ -118,7 +120,8 @@ pub enum PhoneError {
     OtherProgram { program: PathBuf, there: String, here: String, formats: [u32; 2] },
     /// A folder on the phone with an order that this version can't read.
     #[error(
-        "the phone has a run of {0}, which this version can't read: go on with that version, or end the \
+        "the phone has a run of {0}, which this version can't read: continue with that version, \
+         or end the \
          run and remove its files with `flashlag clean adb:[SERIAL]`"
     )]
     OtherOrder(String),
@@ -132,7 +135,7 @@ pub enum PhoneError {
     /// The phone went away and did not come back before the user stopped waiting.
     #[error(
         "stopped waiting for the phone {0}: the run goes on there by itself; once the phone is connected \
-         again, the same command with --resume takes its result"
+         again, the same command with --resume fetches its result"
     )]
     Left(String),
     #[error("on the phone: {0}")]

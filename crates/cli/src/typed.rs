@@ -53,7 +53,8 @@ pub fn resumed(output: &str) -> anyhow::Error {
 pub fn ended(error: &str, output: &str) -> anyhow::Error {
     let command = resuming(std::env::args().skip(1).collect(), output);
     let error = format!(
-        "{error}\n  The measurements before it are kept, and once that is mended, this command goes on:"
+        "{error}\n  The measurements before it are kept, and once that is fixed, this command \
+         continues:"
     );
     Suggestion { error, command }.into()
 }

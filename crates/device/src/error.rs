@@ -105,15 +105,19 @@ pub fn advice_for_errno(errno: Errno) -> &'static str {
         Errno::ROFS => {
             "the filesystem is read-only: choose another directory, or see the kernel log"
         }
-        Errno::IO => "the storage failed to do it: see the kernel log, and back up this device",
+        Errno::IO => {
+            "the storage reported an I/O error: see the kernel log, and back up this device"
+        }
         Errno::NOENT | Errno::STALE | Errno::NODEV | Errno::NXIO => {
-            "it has vanished: was the device removed or the directory deleted?"
+            "it no longer exists: was the device removed or the directory deleted?"
         }
         Errno::ACCESS | Errno::PERM => "choose a directory that you may write to",
         Errno::INVAL => "the filesystem refuses this kind of I/O: try --set direct=false",
         Errno::MFILE | Errno::NFILE => "too many open files: raise `ulimit -n`",
-        Errno::NOMEM | Errno::AGAIN => "memory or a limit on it ran out: try a lower queue depth",
-        Errno::FBIG => "the filesystem takes no file that large",
+        Errno::NOMEM | Errno::AGAIN => {
+            "memory, or a limit on it, is used up: try a lower queue depth"
+        }
+        Errno::FBIG => "the filesystem allows no file that large",
         _ => "see the kernel log",
     }
 }
@@ -135,7 +139,7 @@ mod tests {
             at(Some(102_400))
         );
         assert!(at(None).contains("RLIMIT_FSIZE"));
-        let filesystem = "the filesystem takes no file that large";
+        let filesystem = "the filesystem allows no file that large";
         assert_eq!(at(Some(102_399)), filesystem, "below the limit of the shell");
         assert_eq!(of(Errno::FBIG, Some(1 << 40), None), filesystem, "without one");
         assert!(of(Errno::MFILE, None, Some(1024)).contains("1,024: raise `ulimit -n`"));

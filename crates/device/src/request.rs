@@ -142,7 +142,7 @@ impl Geometry {
         let reason = if slot >= slots {
             format!("slot {slot} of {slots}")
         } else if length.0 == 0 {
-            "a length of nothing".to_owned()
+            "a length of 0".to_owned()
         } else if offset.0.checked_add(length.0).is_none_or(|end| end > size.0) {
             format!("{} bytes from there end beyond the device's {} bytes", length.0, size.0)
         } else if op != Op::Discard && length > buffer {

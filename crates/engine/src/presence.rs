@@ -46,7 +46,7 @@ pub(crate) fn check(path: &Path, held: impl AsFd) -> Result<(), DeviceError> {
     let open = fstat(held).map_err(|errno| gone(path, errno))?;
     let identity = |stat: &Stat| (stat.st_dev, stat.st_ino);
     if identity(&named) != identity(&open) {
-        let reason = "something else is in its place than what the run made there";
+        let reason = "something other than the run's own is in its place";
         return Err(lost(path, None, reason.to_owned()));
     }
     Ok(())
@@ -64,8 +64,8 @@ pub(crate) fn gone(path: &Path, errno: Errno) -> DeviceError {
 }
 
 fn lost(path: &Path, errno: Option<i32>, reason: String) -> DeviceError {
-    let advice = "what was written since may be on no storage at all: find out what took it away, \
-                  then go on with --resume";
+    let advice = "what was written since then may not be on any storage: find out what removed \
+         it, then continue with --resume";
     DeviceError {
         operation: "find",
         subject: path.display().to_string(),

@@ -69,7 +69,7 @@ pub enum FlashError {
          name at most {last_days} days, as state=aged:{last_days}d"
     )]
     TooOld { days: u64, daily: Bytes, cycles: u64, rated: u64, last_days: u64 },
-    #[error("the device was written to: only a new one can be given a past")]
+    #[error("the device was written to: only a new one can be aged")]
     NotNew,
     /// No past can be computed for this kind of map.
     #[error(

@@ -72,7 +72,7 @@ fn of_linux(root: &Root, at_ns: Nanos, battery: &str) -> Conditions {
 
 fn in_percent(number: i64) -> Result<u8, String> {
     let percent = u8::try_from(number).ok().filter(|percent| *percent <= 100);
-    percent.ok_or_else(|| format!("a charge of {number}% is none"))
+    percent.ok_or_else(|| format!("a charge of {number}% is impossible"))
 }
 
 /// The first power supply of that type that powers the machine itself: a mouse has a battery, too.
@@ -94,6 +94,6 @@ fn supply_warmth(root: &Root, supply: Option<&str>) -> Result<i64, String> {
     let tenths = root.signed(format!("{SUPPLIES}/{supply}/temp"))?;
     match tenths {
         -500..=2000 => Ok(tenths * 100),
-        _ => Err(format!("a battery temperature of {tenths} tenths of a degree is none")),
+        _ => Err(format!("a battery temperature of {tenths} tenths of a degree is impossible")),
     }
 }

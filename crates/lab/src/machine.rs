@@ -189,11 +189,11 @@ impl Machine {
             if !self.is_heard(LOOK) {
                 continue;
             }
-            match self.wait(MESSAGE, "did not end a message")? {
+            match self.wait(MESSAGE, "did not complete a message")? {
                 Report::Ready { kernel } => return Ok(kernel),
                 Report::Alive => {}
                 Report::Failed { error } => return Err(LabError::Reported(error)),
-                other => return Err(self.lost(&format!("said {other:?} when it came up"))),
+                other => return Err(self.lost(&format!("sent {other:?} when it started"))),
             }
         }
     }
@@ -236,7 +236,7 @@ impl Machine {
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
                 Err(self.lost(&format!("{otherwise} for {} s", time.as_secs())))
             }
-            Err(error) => Err(self.lost(&format!("said what is no message ({error})"))),
+            Err(error) => Err(self.lost(&format!("sent an invalid message ({error})"))),
         }
     }
 

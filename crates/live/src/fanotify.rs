@@ -30,9 +30,10 @@ const MOST_READS: usize = 1000;
 /// What this source lacks compared to tracepoints.
 const LOST: [&str; 3] = [
     "single writes, their bytes and places, fsyncs, waits, commits and block requests are not seen",
-    "a change is that of a file by a process between two looks, 20 a second, whatever was written in it",
-    "bytes are those that a process sent towards disks, of all of its files together; what it does just \
-     before its end is missed",
+    "a change means that a process modified a file between two readings, 20 a second, however \
+     much it wrote",
+    "bytes are those that a process sent to disks, for all of its files together; what it writes \
+     just before it exits is missed",
 ];
 
 /// The source.
@@ -236,7 +237,7 @@ impl Source for FileEvents {
         source.limits.extend(LOST.map(str::to_owned));
         if self.command_only {
             source.limits.push(
-                "what the command's processes change is missed if they end between two looks"
+                "what the command's processes change is missed if they end between two readings"
                     .to_owned(),
             );
         }

@@ -158,7 +158,7 @@ pub fn fit(py: Python<'_>, words: FitArgs, run: Py<Run>) -> PyResult<Fit> {
     let Worked { value, signal } = worked(py, &stop, move || {
         let simulations =
             |what: &str, of| Ok(Simulations::new(Arc::clone(&flag), Box::new(Silent), what, of));
-        fit_run((&run, &words.run_name), &asked, &simulations, &mut |_| {})
+        fit_run(&run, &words.run_name, &asked, &simulations, &mut |_| {})
     })?;
     match signal {
         Some(signal) => Err(signal),

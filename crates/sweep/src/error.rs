@@ -90,26 +90,24 @@ pub enum SweepError {
     #[error("chunk {index} does not exist: the sweep has {count}, counted from 0")]
     NoChunk { index: u64, count: u64 },
     /// A table that was to be written before all points are measured.
-    #[error(
-        "{missing} of {points} points are not measured yet: the same command goes on with them"
-    )]
+    #[error("{missing} of {points} points are not measured yet: the same command measures them")]
     Unfinished { missing: u64, points: u64 },
     /// Results that can't be kept, as on a full disk.
     #[error(
-        "{source}; {done} of {points} points are measured and kept: once that is mended, the same \
-         command goes on with the others"
+        "{source}; {done} of {points} points are measured and kept: once that is fixed, the same \
+         command measures the others"
     )]
     NotKept { source: Box<SweepError>, done: u64, points: u64 },
     /// A table that can't be written, as on a full disk.
     #[error(
-        "{source}; all {points} points are measured and kept in {}: once that is mended, the same \
+        "{source}; all {points} points are measured and kept in {}: once that is fixed, the same \
          command writes the table", journal.display()
     )]
     NoTable { source: Box<SweepError>, points: u64, journal: PathBuf },
     /// A sweep that was stopped.
     #[error(
-        "stopped; {done} of {points} points are measured and kept in {}: the same command goes on \
-         with the others", journal.display()
+        "stopped; {done} of {points} points are measured and kept in {}: the same command \
+         measures the others", journal.display()
     )]
     Stopped { done: u64, points: u64, journal: PathBuf },
     #[error("cannot write {}: {reason}", path.display())]

@@ -37,7 +37,7 @@ fn judge_phase(evidence: &Evidence<'_>, phase: &Phase) -> Finding {
     let depth = u64::from(phase.in_flight());
     let most = phase.elapsed_ns.0.saturating_mul(depth);
     if most == 0 {
-        let detail = "It took no time that could be added up to.";
+        let detail = "It took no measurable time.";
         return Finding::unknown(Some(phase), detail, "Run it longer (--set time=).");
     }
     let thought = phase.thought();
@@ -68,11 +68,11 @@ fn judge_phase(evidence: &Evidence<'_>, phase: &Phase) -> Finding {
         let each = Nanos(between.checked_div(phase.ops).unwrap_or_default());
         let detail = format!(
             "{detail} The rest, {each} an operation, is this program's own work between them and its \
-             waits for a CPU{}: it stands in MB/s and in no latency.",
+             waits for a CPU{}: it is part of MB/s and of no latency.",
             engine(evidence)
         );
-        let advice = "Take the latencies, or larger blocks: calls that are shorter than the work \
-                      between them are no storage's. Is the directory in memory?";
+        let advice = "Quote the latencies, or use larger blocks: calls shorter than the work \
+             between them do not reach storage. Is the directory in memory?";
         return Finding::unknown(Some(phase), detail, advice).weighing(1.0 - part);
     }
     if lower_bound_holds && part < LEAST {

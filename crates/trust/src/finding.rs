@@ -71,8 +71,8 @@ pub(super) fn combine(id: CheckId, claim: &str, findings: Vec<Finding>) -> Optio
     let others = match (status, phases.len()) {
         (CheckStatus::Pass, _) if total > 1 => format!(" ({total} phases looked at)"),
         (CheckStatus::Pass, _) | (_, 0 | 1) => String::new(),
-        (_, 2) => " So it is in one more phase.".to_owned(),
-        (_, count) => format!(" So it is in {} more phases.", count - 1),
+        (_, 2) => " The same holds for one more phase.".to_owned(),
+        (_, count) => format!(" The same holds for {} more phases.", count - 1),
     };
     let mut detail = match worst.phase.as_str() {
         "" => worst.detail.clone(),
@@ -123,7 +123,7 @@ mod tests {
         let check = found(&phases, &[Fail, Unknown, Fail, Pass]).unwrap();
         assert_eq!((check.status, check.advice.as_deref()), (Fail, Some("advice 2")));
         assert_eq!(check.phases, ["new: rand_write_4k", "new: seq_read_256k"]);
-        assert_eq!(check.detail, "new: rand_write_4k: detail 2 So it is in one more phase.");
+        assert_eq!(check.detail, "new: rand_write_4k: detail 2 The same holds for one more phase.");
         let check = found(&phases, &[Unknown; 4]).unwrap();
         assert!(check.detail.ends_with("detail 3 So it is in 3 more phases."), "{}", check.detail);
         let check = found(&phases, &[Pass, Pass, Fail, Unknown]).unwrap();

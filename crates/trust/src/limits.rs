@@ -85,7 +85,7 @@ fn unseen(limits: &Limits) -> Option<Finding> {
         1 => String::new(),
         many => format!(" and {} more", many - 1),
     };
-    let detail = format!("Whether a limit held it back is not known: {first}{more}.");
+    let detail = format!("It is not known whether a limit held it back: {first}{more}.");
     Some(Finding::unknown(None, detail, LOOK))
 }
 

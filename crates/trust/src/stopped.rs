@@ -27,7 +27,7 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Option<Check> {
 
 fn judge_phase(phase: &Phase) -> Finding {
     let Some(stopped) = phase.stopped_ns else {
-        let detail = "Whether the program stood still was not watched.";
+        let detail = "Nothing watched whether the program was stopped.";
         let advice = "Use a kernel with scheduler statistics (CONFIG_SCHED_INFO).";
         return Finding::unknown(Some(phase), detail, advice);
     };

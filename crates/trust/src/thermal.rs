@@ -56,13 +56,13 @@ fn system(evidence: &Evidence<'_>) -> Option<Finding> {
     let worst = known.iter().max()?;
     let times = known.len();
     if *worst < Throttling::Moderate {
-        let detail = format!("Android reported no throttling that is noticed ({times} looks).");
+        let detail = format!("Android reported no throttling that is noticed ({times} readings).");
         return Some(Finding::pass(None, detail));
     }
     let noticed = known.iter().filter(|level| **level >= Throttling::Moderate).count();
     let level = format!("{worst:?}").to_lowercase();
     let detail =
-        format!("Android throttled the phone at {noticed} of {times} looks, at worst: {level}.");
+        format!("Android throttled the phone in {noticed} of {times} readings, at worst: {level}.");
     let advice = "Let it cool, then run again; --cool-to 32C waits before each test.";
     Some(Finding::fail(None, detail, advice))
 }

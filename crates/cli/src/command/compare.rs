@@ -71,7 +71,7 @@ pub fn place_of(
         is_same_file(path, run) || run.canonicalize().is_ok_and(|run| is_same_file(path, &run))
     };
     if let Some(run) = runs.iter().find(is_read) {
-        bail!("{} would be overwritten, which is read here: choose another file", run.display());
+        bail!("{} is read here and would be overwritten: choose another file", run.display());
     }
     Ok(Destination::check(path, kind, force)?)
 }

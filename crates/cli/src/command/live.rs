@@ -148,8 +148,8 @@ fn without_events(refused: usize) -> String {
         count => format!(" {count} processes of other users are not counted: that needs root."),
     };
     format!(
-        "From counters in /proc: no files, fsyncs or waits, which need root. Bytes of a \
-         process are those that it sent towards disks, and what it did just before its end is missed; the \
+        "From counters in /proc: no files, fsyncs or waits, which need root. Bytes of a process \
+         are those that it sent to disks; what it wrote just before it exited is missed; the \
          device's figures are those of all processes.{others}"
     )
 }

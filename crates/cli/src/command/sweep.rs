@@ -19,12 +19,16 @@ pub fn sweep(args: &SweepArgs, terminal: &Terminal) -> Result<Exit> {
     let options = SweepOptions { force: args.force, ..SweepOptions::default() };
     let sweep = Sweep::open(grid, &args.output, options)?;
     if sweep.cut() > 0 {
-        say::note("note: the last write of the earlier sweep was cut off, and is measured again");
+        say::note("note: the journal's last record was torn, and its points are measured again");
     }
     let before = sweep.done();
     if before > 0 && !terminal.quiet {
         let points = sweep.grid().points();
-        say::note(&format!("Goes on: {} of {} points are measured", count(before), count(points)));
+        say::note(&format!(
+            "Continues: {} of {} points are measured already",
+            count(before),
+            count(points)
+        ));
     }
     let threads = args.threads.map_or_else(cores, usize::from);
     let stop = stop_flag()?;

@@ -161,7 +161,7 @@ fn with_barriers_a_power_cut_takes_no_save_that_was_acknowledged_for_good() {
     for filesystem in PHONES {
         for mode in [("delete", "extra"), ("delete", "full"), ("wal", "full")] {
             let target = format!("lab:{CACHING_DEVICE}+{filesystem},size=1GiB");
-            let (cuts, lost) = cut(&target, mode);
+            let (cuts, lost) = cut(&target, mode.0, mode.1);
             let damage = (of(&cuts, "damaged"), of(&cuts, "unmountable"));
             assert_eq!(damage, (0, 0), "seed {SEED}: {cuts}");
             let is_new_log = (filesystem, mode) == ("f2fs", ("wal", "full"));

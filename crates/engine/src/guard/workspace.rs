@@ -77,7 +77,7 @@ impl Workspace {
         Err(GuardError::other(
             "create a work directory in",
             parent,
-            "it is removed again as soon as it is made",
+            "something removes it as soon as it is made",
             "is another `flashlag clean` running there, again and again?",
         ))
     }

@@ -32,7 +32,7 @@ impl Battery {
         let percent = percent.and_then(|percent| u8::try_from(percent).ok());
         percent
             .filter(|percent| *percent <= 100)
-            .ok_or_else(|| format!("dumpsys battery: level {level} of {scale} is no charge"))
+            .ok_or_else(|| format!("dumpsys battery: level {level} of {scale} is impossible"))
     }
 
     /// The temperature, in thousandths of a degree: the service prints tenths.
@@ -40,7 +40,7 @@ impl Battery {
         let tenths = self.number("temperature")?;
         match tenths {
             -500..=2000 if tenths != 0 => Ok(tenths * 100),
-            _ => Err(format!("dumpsys battery: temperature {tenths} is none")),
+            _ => Err(format!("dumpsys battery: temperature {tenths} is impossible")),
         }
     }
 

@@ -61,7 +61,7 @@ fn own_names(user: u32) -> Result<&'static [&'static str], String> {
     match user {
         0 => Ok(&["0", "root"]),
         2000 => Ok(&["2000", "shared:android.uid.shell", "com.android.shell"]),
-        other => Err(format!("by what name Android counts the user {other} is not known")),
+        other => Err(format!("the name under which Android counts the user {other} is not known")),
     }
 }
 

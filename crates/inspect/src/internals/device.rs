@@ -22,7 +22,7 @@ pub(super) fn internals(root: &Root, disk: &Path) -> Result<DeviceInternals, Str
         "sd" => root.line(disk.join("device/ssr")).and_then(|text| sd::of_register(&text)),
         "ufs" => ufs(root, disk),
         "nvme" => Ok(nvme(root)),
-        other => Err(format!("a {other} disk says nothing more about itself")),
+        other => Err(format!("a {other} disk reports nothing more")),
     }
 }
 

@@ -23,7 +23,7 @@ pub(super) fn internals(
         "ext4" => Ok(ext4(root, &top?)),
         "f2fs" => Ok(f2fs(root, mount, &top?)),
         "btrfs" => Ok(btrfs(mount)),
-        kind => Err(format!("{kind} has no account that is read here")),
+        kind => Err(format!("flashlag reads no statistics of {kind}")),
     }
 }
 

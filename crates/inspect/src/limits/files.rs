@@ -110,7 +110,7 @@ pub(super) fn amount(
         LimitKind::WriteBytes => ("wbytes", "blkio.throttle.io_service_bytes", "Write"),
         LimitKind::ReadOps => ("rios", "blkio.throttle.io_serviced", "Read"),
         LimitKind::WriteOps => ("wios", "blkio.throttle.io_serviced", "Write"),
-        _ => return Err("what such a limit holds back is not counted".to_owned()),
+        _ => return Err("the kernel does not count what such a limit throttles".to_owned()),
     };
     if let Some(text) = root.text_if_there(group.join("io.stat"))? {
         return Ok(of_device(&text, numbers, second).unwrap_or(0));

@@ -169,7 +169,7 @@ impl Seen {
     ) {
         let file = file.to_string_lossy().into_owned();
         let limit = Limit { kind, file, device, value, used: None };
-        let times = Reading::unavailable("requests that were held back are not counted");
+        let times = Reading::unavailable("the kernel does not count throttled requests");
         self.counts.push(LimitCount { limit, amount: amount.into(), times });
     }
 

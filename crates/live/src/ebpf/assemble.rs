@@ -49,10 +49,7 @@ impl LeftOut {
                 self.unread_paths,
                 "removals and renames are not shown: their paths could not be read",
             ),
-            (
-                self.mapped,
-                "files were mapped to be changed in memory: stores to memory are no calls",
-            ),
+            (self.mapped, "files were mapped writable: stores to memory are not system calls"),
             (self.sync_ranges, "calls of sync_file_range are not shown: they make nothing durable"),
             (self.other_requests, "block requests are neither read, write, flush nor discard"),
             (self.unreadable, "records of the kernel could not be read"),

@@ -41,7 +41,7 @@ const PROGRAMS: [Attached; 11] = [
     ("leave", "sys_exit", None),
     ("thread_exit", "sched_process_exit", None),
     ("fork", "sched_process_fork", None),
-    ("queue", "block_bio_queue", Some("the threads that ask for block requests")),
+    ("queue", "block_bio_queue", Some("the threads that issue block requests")),
     ("issue", "block_rq_issue", Some("requests to block devices")),
     ("complete", "block_rq_complete", Some("requests to block devices")),
     ("commit_begins", "jbd2_start_commit", Some("commits of ext4's journal")),

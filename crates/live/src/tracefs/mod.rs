@@ -54,8 +54,9 @@ const BLOCK: [&str; 3] =
 /// What this source lacks compared to eBPF programs.
 const LOST: [&str; 3] = [
     "opens, closes, renames, memory maps and io_uring's direct writes are not in the kernel's text",
-    "files whose names are no longer in the kernel's memory when flashlag reads have a number",
-    "a removal that fails is shown as one that is done",
+    "a file has a number instead of a name if the kernel no longer has its name in memory when \
+     flashlag reads the event",
+    "an unlink that fails is shown as one that succeeded",
 ];
 
 /// The source.
@@ -185,8 +186,8 @@ impl Source for Tracefs {
         source.limits.append(&mut self.limits);
         if unknown > 0 {
             source.limits.push(format!(
-                "{} calls are not shown: when flashlag read them, their descriptors were closed, and \
-                 nothing said whether they were files",
+                "{} calls are not shown: when flashlag read them, their descriptors were closed, \
+                 so it is not known whether they were files",
                 count(unknown)
             ));
         }

@@ -97,9 +97,10 @@ pub(super) fn assumptions(plan: &Plan) -> Vec<String> {
     let mut all = Vec::new();
     if plan.is_used() {
         all.push(format!(
-            "All that is stored is written as often, at random, 4 KiB at a time and durably: nothing \
-             in it is cold. The flash begins as long random writes leave it; then {} are written, and \
-             up to {MOST_DAYS} times as much until figures are steady. \"sustained\" is the end of \
+            "All stored data is overwritten equally often, at random, 4 KiB at a time and \
+             durably: no data is cold. The flash starts in the state that long random writes \
+             leave. Then {} are written, up to {MOST_DAYS} times as much if figures are not \
+             steady. \"sustained\" is the end of \
              that.",
             Bytes(plan.round().0 * ROUNDS_A_DAY)
         ));
@@ -113,7 +114,7 @@ pub(super) fn assumptions(plan: &Plan) -> Vec<String> {
     }
     if plan.worn > 0.0 {
         all.push(format!(
-            "Every block has {:.0}% of its rated cycles behind it: pages are read again more often. \
+            "Every block has {:.0}% of its rated cycles behind it: reads need more retries. \
              Programs and erases take as long as on a new device.",
             plan.worn * 100.0
         ));

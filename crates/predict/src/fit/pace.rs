@@ -16,12 +16,14 @@ fn pace(run: &Run, word: &str) -> Option<f64> {
 pub(crate) fn doubt(run: &Run) -> Option<String> {
     let usual = pace(run, "time-scale");
     if let Some(pace) = usual {
-        return Some(format!("its device lived {pace} times as fast as it would (time-scale)"));
+        return Some(format!(
+            "its device's clock ran {pace} times as fast as real time (time-scale)"
+        ));
     }
     pace(run, "fill-time-scale").map(|pace| {
         format!(
-            "its fills went {pace} times as fast as the device would (fill-time-scale), which also \
-             changes the state that they left"
+            "its device's clock ran {pace} times as fast as real time during fills \
+             (fill-time-scale), which also changes the state that they left"
         )
     })
 }
@@ -41,7 +43,10 @@ pub(super) fn measured(run: &Run) -> (Run, Option<String>) {
     };
     left.phases.retain(|phase| !fills(phase));
     let note = (left.phases.len() < run.phases.len()).then(|| {
-        format!("The fills are left out: they went {pace} times as fast as the device would.")
+        format!(
+            "The fills are left out: during them the device's clock ran {pace} times as fast \
+             as real time."
+        )
     });
     (left, note)
 }

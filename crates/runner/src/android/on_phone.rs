@@ -50,7 +50,7 @@ pub fn be_on_the_phone(
         "sleep" => {
             end::let_sleep(folder, &ask).map(|()| Answer::Sleeps).map_err(RunError::on_phone)
         }
-        other => Ok(Answer::Failed { error: format!("there is no question {other}") }),
+        other => Ok(Answer::Failed { error: format!("there is no request {other}") }),
     };
     let answer = answer.unwrap_or_else(|error| Answer::Failed { error: error.to_string() });
     say(&serde_json::to_string(&answer)?)

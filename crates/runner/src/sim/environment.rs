@@ -21,7 +21,7 @@ pub(super) fn environment(
     environment.software.machine = Reading::Value(profile.about.clone());
     environment.software.kernel = Reading::unavailable("simulated: no kernel ran");
     environment.software.virtualized = Reading::unavailable(NOWHERE);
-    environment.cpu.model = Reading::unavailable("its cost a call is a parameter of the profile");
+    environment.cpu.model = Reading::unavailable("its cost per call is a parameter of the profile");
     environment.memory_bytes = Reading::unavailable(NOWHERE);
     environment.filesystem.kind = Reading::Value(mount.filesystem.name().to_owned());
     environment.filesystem.mount_point = Reading::unavailable(NOWHERE);

@@ -14,7 +14,7 @@ use crate::error::ServeError;
 const PATIENCE: Duration = Duration::from_secs(120);
 /// The longest answer.
 const LONGEST: u64 = 16 << 20;
-const ADVICE: &str = "does a device run there? `flashlag device PROFILE` says its control socket";
+const ADVICE: &str = "does a device run there? `flashlag device PROFILE` prints its control socket";
 
 /// A connection to a running device.
 #[derive(Debug)]
@@ -98,5 +98,5 @@ fn make_printable(value: &mut serde_json::Value) {
 }
 
 fn unexpected(answer: &Answer) -> ServeError {
-    ServeError::Refused(format!("an answer to something else: {answer:?}"))
+    ServeError::Refused(format!("an answer to another command: {answer:?}"))
 }

@@ -138,7 +138,7 @@ impl Core {
     /// Checks whether the device takes this request now.
     fn check(&mut self, offset: u64, work: &Work<'_>) -> Result<(), Refusal> {
         if self.closed {
-            return Err(Refusal::new(Errno::SHUTDOWN, "the device is ending"));
+            return Err(Refusal::new(Errno::SHUTDOWN, "the device is shutting down"));
         }
         if !self.powered {
             return Err(Refusal::new(Errno::IO, "the device has no power"));

@@ -48,7 +48,7 @@ impl OwnDirectory {
         loop {
             let number = NEXT.fetch_add(1, Ordering::Relaxed);
             let path = parent.join(format!("{name}{}-{number}", std::process::id()));
-            let advice = "is there room, and may we write there?";
+            let advice = "is there room, and may this user write there?";
             let refuse = |error: io::Error| ServeError::file("make", &path, &error, advice);
             match std::fs::DirBuilder::new().mode(0o700).create(&path) {
                 Ok(()) => {}

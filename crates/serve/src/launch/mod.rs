@@ -100,7 +100,7 @@ impl Launch {
         listen::check_socket(&control)?;
         let notify = directory.join("notify.sock");
         let refuse = |error: io::Error| {
-            ServeError::file("listen on", &notify, &error, "is the directory ours to write to?")
+            ServeError::file("listen on", &notify, &error, "may this user write to the directory?")
         };
         let listener = UnixListener::bind(&notify).map_err(refuse)?;
         let mut settings = self.settings.clone();

@@ -175,7 +175,9 @@ impl Store {
     /// Adds an accepted request to the log.
     pub(crate) fn note(&mut self, record: &Record) -> io::Result<()> {
         let noted = if record.ended > LATEST {
-            Err(io::Error::other("the device's time is over: begin another store"))
+            Err(io::Error::other(
+                "the device's clock has reached its last value: begin another store",
+            ))
         } else {
             self.log.append(record)
         };

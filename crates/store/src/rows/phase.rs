@@ -139,6 +139,7 @@ pub const PHASES: &[ColumnOf<PhaseRow>] = &[
     ColumnOf { name: "block_device_bytes", kind: Integer, about: "bytes at the block device, from everyone", value: |r| r.block_device_bytes.into() },
     ColumnOf { name: "flushes", kind: Integer, about: "flushes at the block device", value: |r| r.flushes.into() },
     ColumnOf { name: "verdict", kind: Text, about: "smooth, hitches, lags, freezes, overloaded; absent where a failed check covers the test", value: |r| r.verdict.map(LagVerdict::name).into() },
-    ColumnOf { name: "decides", kind: Boolean, about: "whether the run's verdict is made of it", value: |r| r.decides.into() },
+    ColumnOf { name: "decides", kind: Boolean, about: "whether it decides the run's \
+         verdict", value: |r| r.decides.into() },
     ColumnOf { name: "trusted", kind: Boolean, about: "whether no failed check covers it", value: |r| r.trusted.into() },
 ];

@@ -112,10 +112,8 @@ pub(super) const COLUMNS: [Column; 37] = [
     maybe("phase", Kind::Text, "The test; none where the whole point failed.", |r| {
         text(&r.row.phase)
     }),
-    maybe("state", Kind::Text, "Where the device was in its life: `new`, `filled`.", |r| {
-        text(&r.row.state)
-    }),
-    given("run", Kind::Whole, "Which repetition within that state, from 1.", |r| {
+    maybe("state", Kind::Text, "The state of the device: `new`, `filled`.", |r| text(&r.row.state)),
+    given("run", Kind::Whole, "The repetition within that state, from 1.", |r| {
         Cell::Whole(u64::from(r.row.run))
     }),
     maybe("ops", Kind::Whole, "Operations.", |r| whole(r, |f| Some(f.ops))),
@@ -126,7 +124,7 @@ pub(super) const COLUMNS: [Column; 37] = [
     maybe("p50_ns", Kind::Whole, "Median latency; none with fewer than ten values beyond.", |r| {
         nanos(r, |f| f.percentiles[0])
     }),
-    maybe("p90_ns", Kind::Whole, "90 % of the latencies are no longer.", |r| {
+    maybe("p90_ns", Kind::Whole, "90 % of the latencies are at most this.", |r| {
         nanos(r, |f| f.percentiles[1])
     }),
     maybe("p99_ns", Kind::Whole, "99 %.", |r| nanos(r, |f| f.percentiles[2])),

@@ -9,7 +9,7 @@ use super::line::Call;
 
 /// Calls that are counted by name, and why they can't become events.
 const CALLS: [(&str, &str); 11] = [
-    ("io_uring_enter", "requests through io_uring are in memory, not in a trace of system calls"),
+    ("io_uring_enter", "io_uring's requests are in memory, not in a trace of system calls"),
     ("io_submit", "its requests are not in the lines"),
     ("copy_file_range", "its files are not in the lines"),
     ("sendfile", "its files are not in the lines"),
@@ -18,7 +18,7 @@ const CALLS: [(&str, &str); 11] = [
     ("process_vm_writev", "it moves the memory of processes"),
     ("process_vm_readv", "it moves the memory of processes"),
     ("sync_file_range", "it begins or awaits writeback, and makes nothing durable"),
-    ("fallocate", "it sets room aside, or frees it"),
+    ("fallocate", "it reserves space, or frees it"),
     ("msync", "the file that is mapped there is not known"),
 ];
 

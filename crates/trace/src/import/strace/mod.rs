@@ -129,12 +129,15 @@ impl LineImporter for Strace {
         } else if self.any_small && !self.is_relative {
             making.limit(
                 "Times are taken as counted from the beginning of the file: strace itself writes the time of \
-                 day (`strace -tt`), or with spaces before it the time since the line before (`strace -r`).",
+                 day (`strace -tt`), or with spaces before it the time since the previous line \
+                 (`strace -r`).",
             );
         }
         if self.is_relative {
             making.read_as(
-                "Read strace's times as those since the line before (`strace -r`), and added them up".to_owned(),
+                "Read strace's times as those since the previous line (`strace -r`), and added \
+                 them up"
+                    .to_owned(),
             );
         }
         if !self.any_took {
@@ -152,7 +155,8 @@ impl LineImporter for Strace {
         }
         if self.mapped.written > 0 {
             making.limit(format!(
-                "Files mapped to be written: {}. Stores to them are no calls, and not in the trace.",
+                "Files mapped writable: {}. Stores to them are not system calls, and not in the \
+                 trace.",
                 count(self.mapped.written)
             ));
         }
