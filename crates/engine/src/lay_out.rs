@@ -8,7 +8,6 @@ use flashlag_units::Bytes;
 use flashlag_workload::Payload;
 
 use crate::files::FileSet;
-use crate::one::run_one;
 use crate::open::{OpenOptions, open};
 
 /// Length of one write.
@@ -119,4 +118,17 @@ fn write_first<D: Device>(
 ) -> Result<(), DeviceError> {
     payload.fill(&mut device.buffer(0)[..write.length.0 as usize], write.offset, 0);
     run_one(device, write, completed)
+}
+
+/// Submits one request to an idle device and waits for its completion. `completed` is scratch
+/// space, so that a caller in a loop allocates once.
+pub(crate) fn run_one<D: Device>(
+    device: &mut D,
+    request: Request,
+    completed: &mut Vec<Completion>,
+) -> Result<(), DeviceError> {
+    completed.clear();
+    device.submit(request)?;
+    device.reap(1, completed)?;
+    completed.drain(..).try_for_each(|completion| completion.result)
 }

@@ -14,7 +14,6 @@ pub mod guard;
 pub mod heartbeat;
 mod lay_out;
 mod meter;
-mod one;
 mod open;
 mod presence;
 mod psync;

@@ -8,8 +8,8 @@ use flashlag_units::Bytes;
 
 use crate::block::{Stack, name};
 use crate::life::life;
+use crate::life::ufs_host;
 use crate::root::Root;
-use crate::ufs::ufs_host;
 
 /// Describes the first disk of a stack.
 pub(crate) fn device(root: &Root, stack: &Result<Stack, String>) -> Device {

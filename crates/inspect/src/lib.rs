@@ -28,9 +28,7 @@ mod processes;
 mod quota;
 mod root;
 mod software;
-mod starting;
 mod thermal;
-mod ufs;
 mod watch;
 
 pub use below::Below;
@@ -39,5 +37,5 @@ pub use conditions::conditions;
 pub use mount::{Mount, mount_of, mounts};
 pub use probe::{Probe, environment, environment_with_names};
 pub use root::Root;
-pub use starting::start_no_programs;
+pub use software::start_no_programs;
 pub use watch::CounterWatch;

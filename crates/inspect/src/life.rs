@@ -8,8 +8,8 @@ use std::path::Path;
 
 use flashlag_schema::DeviceLife;
 
+use crate::block::name;
 use crate::root::Root;
-use crate::ufs::ufs_host;
 
 pub(crate) fn life(root: &Root, disk: &Path, kind: &str) -> Result<DeviceLife, String> {
     match kind {
@@ -79,4 +79,17 @@ fn pre_eol_name(text: &str) -> Option<String> {
         _ => return None,
     };
     Some(name.to_owned())
+}
+
+/// The UFS host controller of a SCSI disk: the ancestor that has the UFS descriptors or a UFS
+/// controller's name.
+pub(crate) fn ufs_host<'a>(root: &Root, disk: &'a Path) -> Option<&'a Path> {
+    let is_host = |above: &&Path| {
+        let named = name(above);
+        root.has(above.join("health_descriptor"))
+            || named.contains(".ufshc")
+            || named.contains("ufshcd")
+            || named.ends_with(".ufs")
+    };
+    disk.ancestors().skip(1).find(is_host)
 }

@@ -1,6 +1,7 @@
 //! Kernel, distribution or Android build, machine, hypervisor.
 
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use flashlag_schema::Software;
 use flashlag_spec::Reading;
@@ -143,7 +144,7 @@ fn asked(root: &Root, key: &str) -> Option<String> {
             .filter_map(|line| line.strip_prefix('[')?.strip_suffix(']')?.split_once("]: ["));
         return pairs.find(|(name, _)| *name == key).map(|(_, value)| value.to_owned());
     }
-    if !root.has(PROGRAM) || crate::starting::can_start().is_err() {
+    if !root.has(PROGRAM) || can_start().is_err() {
         return None;
     }
     let asked = Command::new(PROGRAM).arg(key).stdin(Stdio::null()).stderr(Stdio::null()).output();
@@ -158,4 +159,22 @@ pub(crate) fn memory(root: &Root) -> Reading<Bytes> {
         kib.map(Bytes::from_kib).ok_or_else(|| "/proc/meminfo has no MemTotal".to_owned())
     });
     total.into()
+}
+
+static MAY_START: AtomicBool = AtomicBool::new(true);
+
+/// From now on, starts no program of the system; what only those report is then absent. For apps:
+/// Android's system-call filter would kill such programs before they begin, and perhaps this
+/// process with them.
+pub fn start_no_programs() {
+    MAY_START.store(false, Ordering::Relaxed);
+}
+
+/// Why no program can be started, in words, if so.
+pub(crate) fn can_start() -> Result<(), String> {
+    if MAY_START.load(Ordering::Relaxed) {
+        Ok(())
+    } else {
+        Err("Android's filter of system calls kills what a program for x86_64 starts".to_owned())
+    }
 }

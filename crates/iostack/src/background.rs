@@ -10,7 +10,7 @@ use rand_pcg::rand_core::{Rng, SeedableRng};
 
 use crate::file_row::FileRow;
 use crate::fs::FileId;
-use crate::pid::Pid;
+use crate::host_queue::Pid;
 
 /// A background reader or writer.
 #[derive(Clone, Debug)]

@@ -11,8 +11,15 @@ use std::collections::VecDeque;
 use flashlag_device::Op;
 use flashlag_units::Nanos;
 
-use crate::pid::Pid;
 use crate::plan::Run;
+
+/// A process, running or ended: an index into the scheduler's table, and the generation of that
+/// entry, which distinguishes the processes that use it one after another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Pid {
+    pub(crate) index: u32,
+    pub(crate) generation: u32,
+}
 
 /// How long the oldest command in flight was the kernel's or another process's, summed since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

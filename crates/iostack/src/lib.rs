@@ -30,7 +30,6 @@ mod fs;
 mod governor;
 mod host_queue;
 mod ledger;
-mod pid;
 mod plan;
 mod ranges;
 mod request_waits;

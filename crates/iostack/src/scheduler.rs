@@ -14,9 +14,9 @@ use flashlag_units::{Bytes, Nanos, always};
 
 use crate::crypt::Encryption;
 use crate::driver::Driver;
+use crate::host_queue::Pid;
 use crate::host_queue::{Command, HostQueue, Piece};
 use crate::ledger::Ledger;
-use crate::pid::Pid;
 use crate::plan::{BlockRequest, Plan, Run};
 use crate::ranges::Ranges;
 

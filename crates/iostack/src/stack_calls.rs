@@ -10,7 +10,7 @@ use flashlag_units::{Bytes, Nanos};
 
 use crate::completing::Completing;
 use crate::fs::{BLOCK, FileId};
-use crate::pid::Pid;
+use crate::host_queue::Pid;
 use crate::plan::Plan;
 use crate::request_waits::RequestWaits;
 use crate::stack::{Inner, Stack};

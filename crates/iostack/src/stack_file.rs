@@ -9,7 +9,7 @@ use flashlag_units::{Bytes, Nanos};
 
 use crate::completing::Completing;
 use crate::file_row::FileRow;
-use crate::pid::Pid;
+use crate::host_queue::Pid;
 use crate::plan::Plan;
 use crate::request_waits::RequestWaits;
 use crate::stack::{Inner, Stack};

@@ -6,9 +6,9 @@ use std::fs;
 
 use flashlag_units::Bytes;
 
-use crate::disks::Disks;
 use crate::error::LiveError;
 use crate::places::{Places, device_name};
+use crate::source::Disks;
 use crate::source::Scope;
 use crate::stack::is_stacked;
 

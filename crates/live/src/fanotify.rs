@@ -16,9 +16,9 @@ use nix::sys::fanotify::{EventFFlags, Fanotify, InitFlags, MarkFlags, MaskFlags}
 use rustix::fs::CWD;
 
 use crate::counters::{Counted, Counters};
-use crate::disks::Disks;
 use crate::error::LiveError;
 use crate::places::Places;
+use crate::source::Disks;
 use crate::source::{Scope, Source};
 
 /// How often to read the counters: each reading goes through all processes.

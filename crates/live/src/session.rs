@@ -5,9 +5,9 @@ use flashlag_spec::TraceSourceKind;
 use flashlag_trace::{Builder, MOST_EVENTS, recognize};
 use flashlag_units::Nanos;
 
-use crate::disks::Disks;
 use crate::error::LiveError;
 use crate::places::Places;
+use crate::source::Disks;
 use crate::source::{KernelCost, Scope, Source};
 use crate::tally::Tally;
 use crate::tracefs::Tracefs;

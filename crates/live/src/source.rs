@@ -3,8 +3,8 @@ use std::time::Duration;
 
 use flashlag_spec::TraceSourceKind;
 use flashlag_trace::Builder;
+use flashlag_units::Bytes;
 
-use crate::disks::Disks;
 use crate::error::LiveError;
 
 /// What is recorded.
@@ -52,5 +52,27 @@ pub trait Source {
     /// CPU time in the kernel; absent if that can't be counted.
     fn kernel_cost(&self) -> Option<KernelCost> {
         None
+    }
+}
+
+/// What all watched disks did since counting began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Disks {
+    /// Writes that completed.
+    pub writes: u64,
+    /// Bytes of those.
+    pub bytes: Bytes,
+    /// Flushes; 0 before Linux 5.5, which does not count them.
+    pub flushes: u64,
+}
+
+impl Disks {
+    /// The difference from an earlier reading.
+    pub(crate) fn since(self, before: Disks) -> Disks {
+        Disks {
+            writes: self.writes.saturating_sub(before.writes),
+            bytes: Bytes(self.bytes.0.saturating_sub(before.bytes.0)),
+            flushes: self.flushes.saturating_sub(before.flushes),
+        }
     }
 }

@@ -8,7 +8,6 @@
 
 pub mod android;
 mod builtin;
-mod direction;
 mod error;
 mod estimate;
 mod events;

@@ -31,7 +31,6 @@ pub struct Published {
     pub value: f64,
     /// `MB/s`, `IOPS`, `ms`, `%`.
     pub unit: String,
-    /// Who published it, and where.
     pub source: String,
     /// The method of measurement, if it matters.
     pub note: String,

@@ -2,8 +2,9 @@
 
 use flashlag_schema::StoredHistogram;
 
-use crate::rows::{PhaseRow, RunRow};
+use crate::rows::{PHASES, PhaseRow, RUNS, RunRow, cells, heads};
 use crate::standing::Standing;
+use crate::table::Table;
 
 /// A run file in a folder.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,4 +57,17 @@ impl Entry {
     pub fn is_good(&self) -> bool {
         self.run.standing == Standing::Good
     }
+}
+
+/// The table of runs: one row per file.
+pub fn runs_table<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Table {
+    let rows = entries.into_iter().map(|entry| cells(RUNS, &entry.run));
+    Table { columns: heads(RUNS), rows: rows.collect() }
+}
+
+/// The table of tests: one row per test of a run.
+pub fn phases_table<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Table {
+    let measured = entries.into_iter().flat_map(|entry| &entry.phases);
+    let rows = measured.map(|measured| cells(PHASES, &measured.row));
+    Table { columns: heads(PHASES), rows: rows.collect() }
 }

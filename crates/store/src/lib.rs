@@ -14,7 +14,6 @@ mod error;
 mod files;
 mod folder;
 mod outcome;
-mod query;
 mod read;
 mod rows;
 mod sql;
@@ -22,7 +21,6 @@ mod sqlite;
 mod standing;
 mod store;
 mod table;
-mod tables;
 mod write;
 
 #[cfg(feature = "postgres")]
@@ -30,16 +28,16 @@ mod postgres;
 
 pub use copies::find_copies;
 pub use entry::{Entry, Measured};
+pub use entry::{phases_table, runs_table};
 pub use error::StoreError;
 pub use files::run_files;
 pub use outcome::{Added, Outcome};
-pub use query::{Selection, selected};
 pub use read::{MOST_BYTES, read_file, read_files, read_folder};
 pub use rows::{ColumnOf, PHASES, PhaseRow, RUNS, RunFacts, RunRow};
+pub use sql::{Selection, selected};
 pub use standing::Standing;
 pub use store::{FolderStore, Store};
 pub use table::{Column, Kind, Table, Value};
-pub use tables::{phases_table, runs_table};
 pub use write::{TableFormat, WriteError};
 
 /// All entries of a folder, sorted by file name.

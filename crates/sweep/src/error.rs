@@ -11,11 +11,7 @@ use thiserror::Error;
 pub enum GridError {
     /// No TOML, a key that no grid has, or a value of another type.
     #[error("line {line}: {message}")]
-    Text {
-        line: usize,
-        /// The TOML parser's message, with a suggestion for the key.
-        message: String,
-    },
+    Text { line: usize, message: String },
     #[error("{place}`{key}`: {reason}")]
     Value {
         /// The list of points that it belongs to: `points 2: `; empty for the whole grid.

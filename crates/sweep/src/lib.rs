@@ -11,7 +11,6 @@
 
 mod chunk;
 mod error;
-mod finished;
 mod grid;
 mod journal;
 mod measure;
@@ -22,16 +21,15 @@ mod side_by_side;
 mod sweep;
 mod table;
 mod threads;
-mod words;
 mod workers;
 
 pub use chunk::{MOST_IN_CHUNK, measure};
 pub use error::{GridError, SweepError};
-pub use finished::Finished;
 pub use grid::Grid;
 pub use point::Point;
 pub use row::{Measured, Outcome, Row};
 pub use side_by_side::Progress;
 pub use sweep::{Sweep, SweepOptions, journal_of};
+pub use table::Finished;
 pub use threads::{cores, run};
 pub use workers::{WORKER, Workers, be_a_worker};

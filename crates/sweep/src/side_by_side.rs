@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use crate::chunk::Chunks;
 use crate::error::SweepError;
-use crate::finished::Finished;
 use crate::measure::Stopped;
 use crate::sweep::Sweep;
+use crate::table::Finished;
 
 /// Called after each chunk with the number of measured points, and of all points.
 pub type Progress<'a> = &'a mut dyn FnMut(u64, u64);

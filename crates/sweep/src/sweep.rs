@@ -8,10 +8,10 @@ use flashlag_runner::{Destination, OutputKind};
 
 use crate::chunk::{Chunks, MOST_IN_CHUNK, Version, results};
 use crate::error::SweepError;
-use crate::finished::Finished;
 use crate::grid::Grid;
 use crate::journal::{Head, Journal};
 use crate::table;
+use crate::table::Finished;
 
 /// Default number of points per chunk: half a second of a worker's time.
 const CHUNK: u64 = 50;

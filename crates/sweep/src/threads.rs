@@ -6,9 +6,9 @@ use std::thread;
 
 use crate::chunk::{Chunks, measure_until};
 use crate::error::SweepError;
-use crate::finished::Finished;
 use crate::side_by_side::{Progress, Until, side_by_side};
 use crate::sweep::Sweep;
+use crate::table::Finished;
 
 /// The number of cores.
 pub fn cores() -> usize {

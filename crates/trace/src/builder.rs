@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::hash::Hash;
 
 use flashlag_schema::trace::{
-    Trace, TraceAction, TraceDevice, TraceEvent, TraceFile, TraceSource, TraceTask,
+    Trace, TraceAction, TraceDevice, TraceEvent, TraceEvents, TraceFile, TraceSource, TraceTask,
 };
-use flashlag_units::Nanos;
+use flashlag_units::{Nanos, count};
 
 /// The most tasks, files or devices that are distinguished, so that memory is bounded. All others
 /// share one entry without a name.
@@ -156,6 +156,25 @@ fn added<T: Default>(list: &mut Vec<T>, item: T) -> u32 {
         _ => {}
     }
     u32::try_from(list.len() - 1).unwrap_or(u32::MAX)
+}
+
+/// The most events kept of a file or of a running machine, so that memory is bounded. One event
+/// takes about 25 bytes.
+pub const MOST_EVENTS: usize = 10_000_000;
+
+/// The time from zero to the end of the last event.
+pub(crate) fn lasted(events: &TraceEvents) -> Nanos {
+    let end = |event: TraceEvent| event.t_ns.plus(event.took_ns.unwrap_or_default());
+    events.iter().map(end).max().unwrap_or_default()
+}
+
+/// The sentence about events beyond the bound.
+pub(crate) fn left_out(events: u64, most: usize) -> String {
+    format!(
+        "{} events beyond the first {} were left out: cut the file into pieces.",
+        count(events),
+        count(most as u64)
+    )
 }
 
 #[cfg(test)]

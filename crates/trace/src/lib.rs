@@ -6,7 +6,6 @@
 //! stored form. [`replay_stream`] turns a trace into operations to replay.
 #![forbid(unsafe_code)]
 
-mod bounds;
 mod builder;
 mod import;
 mod ledger;
@@ -14,8 +13,7 @@ mod replay;
 mod sqlite;
 mod stored;
 
-pub use bounds::MOST_EVENTS;
-pub use builder::Builder;
+pub use builder::{Builder, MOST_EVENTS};
 pub use import::{
     Columns, ColumnsError, Descriptor, ImportError, ImportOptions, Imported, InputFormat, Look,
     TableError, TracepointText, import, import_by, numbers_of_calls,

@@ -127,12 +127,12 @@ pub fn read_trace(from: impl BufRead, most_events: usize) -> Result<Trace, Store
                 .source
                 .limits
                 .push("The file was cut off: what came after is missing.".to_owned());
-            trace.source.lasted_ns = crate::bounds::lasted(&trace.events);
+            trace.source.lasted_ns = crate::builder::lasted(&trace.events);
         }
     }
     if left_out > 0 {
         trace.source.left_out = trace.source.left_out.saturating_add(left_out);
-        trace.source.limits.push(crate::bounds::left_out(left_out, most_events));
+        trace.source.limits.push(crate::builder::left_out(left_out, most_events));
     }
     trace.events.sort();
     Ok(trace)

@@ -2,7 +2,6 @@
 //! figure can be judged beside that cost. Takes about a quarter of a second.
 
 mod clock;
-mod meter;
 mod overhead;
 
 use flashlag_device::{Clock, MonotonicClock};
@@ -22,7 +21,7 @@ pub fn calibrate() -> Calibration {
     let boottime = clock::Comparison::start(ClockId::Boottime);
     let raw = clock::Comparison::start(ClockId::MonotonicRaw);
     let mut clock = clock::measure();
-    let wait_meter_cost_ns = meter::cost();
+    let wait_meter_cost_ns = overhead::meter_cost();
     let engine = overhead::measure(LOOP);
     let spent = MonotonicClock.now().since(began);
     if spent < WINDOW {

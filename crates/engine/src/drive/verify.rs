@@ -5,7 +5,7 @@ use flashlag_units::Bytes;
 use flashlag_workload::Payload;
 
 use super::job::Verification;
-use crate::one::run_one;
+use crate::lay_out::run_one;
 
 /// Mismatches that are kept with all their details.
 pub(super) const KEPT: usize = 8;

@@ -8,7 +8,7 @@ use flashlag_units::{Bytes, Nanos};
 use super::gauge::Gauge;
 use super::order::Order;
 use crate::drive::Job;
-use crate::one::run_one;
+use crate::lay_out::run_one;
 
 /// A device that is being filled: the loop writes ascending logical blocks, and each goes to its
 /// place ([`Order`]) while the level is watched ([`Gauge`]).

@@ -6,7 +6,7 @@ use flashlag_workload::Payload;
 
 use super::filling::Filling;
 use crate::drive::Verification;
-use crate::one::run_one;
+use crate::lay_out::run_one;
 
 /// Mismatches that are kept with all their details.
 const KEPT: usize = 8;

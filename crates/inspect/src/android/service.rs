@@ -31,7 +31,7 @@ pub fn program(root: &Root, name: &str, arguments: &[&str]) -> Result<String, St
     if !root.is_live() {
         return root.line(format!("/{name}/{}.txt", arguments.join("-")));
     }
-    crate::starting::can_start().map_err(|reason| format!("{}: {reason}", said()))?;
+    crate::software::can_start().map_err(|reason| format!("{}: {reason}", said()))?;
     let path = format!("{PROGRAMS}/{name}");
     if !root.has(&path) {
         return Err(format!("there is no {path}"));

@@ -12,8 +12,8 @@ use flashlag_units::{Bytes, Nanos};
 use super::{flag, sd};
 use crate::block::name;
 use crate::disk::kind;
+use crate::life::ufs_host;
 use crate::root::Root;
-use crate::ufs::ufs_host;
 
 /// The account of a disk.
 pub(super) fn internals(root: &Root, disk: &Path) -> Result<DeviceInternals, String> {

@@ -20,8 +20,8 @@ use flashlag_stats::{Wait, Waited};
 use flashlag_units::Nanos;
 
 use super::Scheduler;
+use crate::host_queue::Pid;
 use crate::host_queue::{Moment, Oldest, Piece};
-use crate::pid::Pid;
 
 /// Whose a process is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use super::Inner;
 use crate::cache::{DIRTY_PAGES, pages};
 use crate::fs::{BLOCK, FileId, Reason, blocks};
-use crate::pid::Pid;
+use crate::host_queue::Pid;
 use crate::plan::{BlockRequest, Plan, Run, push_run};
 
 /// Pages that one map block maps if no two are contiguous.

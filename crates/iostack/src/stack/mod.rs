@@ -24,8 +24,8 @@ use crate::contents::Contents;
 use crate::cpu::Cpus;
 use crate::crypt::Encryption;
 use crate::fs::{self, FileId, Filesystem, LayoutError};
+use crate::host_queue::Pid;
 use crate::ledger::Ledger;
-use crate::pid::Pid;
 use crate::scheduler::Scheduler;
 use crate::spec::StackSpec;
 

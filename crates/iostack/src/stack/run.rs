@@ -8,7 +8,7 @@ use rustix::io::Errno;
 use super::Inner;
 use crate::background::{BackgroundJob, BackgroundTotal, DueTimes, Pending, RunningJob};
 use crate::fs::{FileId, Quiet, Reason};
-use crate::pid::Pid;
+use crate::host_queue::Pid;
 use crate::plan::{BlockRequest, Plan};
 use crate::scheduler::account::Owner;
 

@@ -5,7 +5,7 @@ use flashlag_spec::Reading;
 use flashlag_units::{Bytes, Nanos};
 
 use super::SimStack;
-use crate::direction::Direction;
+use crate::work::Direction;
 
 /// Counters of every layer.
 #[derive(Clone, Copy, Debug, Default)]

@@ -10,9 +10,9 @@ use super::io::io_head;
 use super::phase::PhaseHead;
 use super::world::{Edge, FillEnd, FillOrder, Trimmed};
 use super::{Hindrance, Outcome, Work, World};
-use crate::direction::Direction;
 use crate::estimate::fill_time;
 use crate::events::{Event, Observer};
+use crate::work::Direction;
 
 /// The reason of a trim that had nothing to do.
 const ALREADY_TRIMMED: &str = "the filesystem discards deleted data on its own, so the storage \

@@ -8,7 +8,7 @@ use flashlag_stats::PhaseRecord;
 use flashlag_units::Bytes;
 
 use super::phase::PhaseHead;
-use crate::direction::Direction;
+use crate::work::Direction;
 
 /// The material of one phase of a test.
 pub(crate) struct Half<'a> {

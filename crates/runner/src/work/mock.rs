@@ -26,11 +26,11 @@ use super::{
     FillOrder, Hindrance, INTERVAL, OpenedDevice, Role, STALL_OVER, TestJob, Trimmed, Work, World,
     drive_device,
 };
-use crate::direction::Direction;
 use crate::estimate::estimate;
 use crate::events::{Event, Observer};
 use crate::record::new_run;
 use crate::request::Request;
+use crate::work::Direction;
 
 /// Each operation of a [`MockWorld`] takes this long by default.
 pub const SERVICE: Nanos = Nanos::from_millis(1);

@@ -15,13 +15,33 @@ use flashlag_spec::{Downgrade, Reading};
 use flashlag_sqlite::{PreparedSaves, SaveJob};
 use flashlag_stats::Stop;
 use flashlag_stats::live::Live;
+use flashlag_trust::{Fill, Verification};
 use flashlag_units::{Bytes, Nanos};
 
 use super::device_wait::DeviceWait;
-use super::evidence::Evidence;
 use super::hindrance::Hindrance;
-use crate::direction::Direction;
 use crate::role::Role;
+
+/// The direction in which a phase moved its bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Direction {
+    Read,
+    Write,
+}
+
+/// Counters around each phase, fills and the result of reading back.
+#[derive(Debug)]
+pub struct Evidence<C> {
+    /// Counters at both edges of each phase, in the order of the run's phases; `None` for phases of
+    /// an earlier process.
+    pub phases: Vec<Option<(C, C)>>,
+    /// The fills that were made.
+    pub fills: Vec<Fill>,
+    /// The result of reading back.
+    pub verified: Option<Verification>,
+    /// Free space that fills leave.
+    pub leave: Bytes,
+}
 
 /// The edge of a phase at which counters are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

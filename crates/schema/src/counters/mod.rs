@@ -43,7 +43,6 @@ pub struct Counters {
     pub storage_millicelsius: Reading<i64>,
     /// Temperature of the hottest CPU sensor, in thousandths of a degree Celsius.
     pub cpu_millicelsius: Reading<i64>,
-    /// The other processes.
     pub processes: Reading<Processes>,
     /// The limits of the process's control groups, with what was counted in them.
     pub limits: Vec<LimitCount>,
@@ -73,7 +72,6 @@ pub struct SelfIo {
 pub struct DiskCounters {
     /// Reads completed.
     pub reads: u64,
-    /// Bytes read.
     pub read_bytes: Bytes,
     /// Writes completed.
     pub writes: u64,

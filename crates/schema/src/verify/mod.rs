@@ -25,7 +25,6 @@ use figures::Figures;
 pub struct Discrepancy {
     /// Where: `phases[3].latency_ns.p99`.
     pub path: String,
-    /// The stored value.
     pub stored: String,
     /// The recomputed value, or the condition that must hold.
     pub recomputed: String,
@@ -39,9 +38,6 @@ impl fmt::Display for Discrepancy {
 
 /// Reads a run file and recomputes its figures; also finds a number whose text is not the one that
 /// this program writes for its value.
-///
-/// # Errors
-/// As [`Run::from_json`].
 pub fn verify_text(text: &str) -> Result<Vec<Discrepancy>, RunFileError> {
     Ok(verify_read(&Run::from_json(text)?, text))
 }

@@ -47,9 +47,6 @@ pub fn builtin_protocol(name: &str) -> Option<&'static str> {
 
 impl ProfileCheck {
     /// The scenario of this check, from its text, with the check's own settings.
-    ///
-    /// # Errors
-    /// As [`Scenario::parse`].
     pub fn scenario_of(&self, text: &str) -> Result<Scenario, ScenarioError> {
         let settings = self.settings.iter().map(|(key, value)| (key.clone(), value.clone()));
         Scenario::parse(text, &settings.collect::<Vec<_>>())

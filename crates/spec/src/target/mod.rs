@@ -105,7 +105,6 @@ impl TargetSpec {
 /// A virtual device: kind, profile and what is mounted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceSpec {
-    /// The kind.
     pub kind: Kind,
     /// The profile's name, or its file, which may not exist.
     pub profile: String,

@@ -1,14 +1,14 @@
 //! Writes a table in formats of other programs.
 
 mod csv;
-mod json;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod text;
 
+use serde_json::{Map, Value as Json};
 use thiserror::Error;
 
-use crate::table::Table;
+use crate::table::{Table, Value};
 
 /// A form of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ impl TableFormat {
         match self {
             TableFormat::Text => Ok(text::text(table, width).into_bytes()),
             TableFormat::Csv => Ok(csv::csv(table).into_bytes()),
-            TableFormat::Json => Ok(json::json(table).into_bytes()),
+            TableFormat::Json => Ok(json(table).into_bytes()),
             #[cfg(feature = "parquet")]
             TableFormat::Parquet => parquet::parquet(table).map_err(WriteError::Parquet),
             #[cfg(not(feature = "parquet"))]
@@ -52,5 +52,29 @@ impl TableFormat {
     /// Whether this program was built with it.
     pub fn is_built(self) -> bool {
         self != TableFormat::Parquet || cfg!(feature = "parquet")
+    }
+}
+
+/// The table as a list of objects, one per line; null values are omitted.
+fn json(table: &Table) -> String {
+    let rows: Vec<String> = table.rows.iter().map(|row| object(table, row).to_string()).collect();
+    format!("[\n{}\n]\n", rows.join(",\n"))
+}
+
+fn object(table: &Table, row: &[Value]) -> Json {
+    let cells = table.columns.iter().zip(row);
+    let known = cells.filter(|(_, value)| **value != Value::Null);
+    Json::Object(
+        known.map(|(column, value)| (column.name.clone(), json_of(value))).collect::<Map<_, _>>(),
+    )
+}
+
+fn json_of(value: &Value) -> Json {
+    match value {
+        Value::Null => Json::Null,
+        Value::Integer(value) => (*value).into(),
+        Value::Real(value) => (*value).into(),
+        Value::Boolean(value) => (*value).into(),
+        Value::Text(text) => text.clone().into(),
     }
 }

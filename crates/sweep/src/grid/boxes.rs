@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::axes::SeedRange;
+use crate::point::FILLED;
 use crate::point::Point;
-use crate::words::FILLED;
 
 /// Checked values of each key; none is empty.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -14,7 +14,7 @@ use super::axes::{Axes, Seeds, Values};
 use super::boxes::{Box, SeedList};
 use super::same::{shown, twice};
 use crate::error::GridError;
-use crate::words::FILLED;
+use crate::point::FILLED;
 
 /// Millionths in a whole.
 pub(crate) const WHOLE: u32 = 1_000_000;

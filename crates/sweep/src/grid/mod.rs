@@ -48,9 +48,6 @@ impl Grid {
     }
 
     /// Parses a grid from TOML. Files that it names are read from the current directory.
-    ///
-    /// # Errors
-    /// An unknown key, a value that its key can't have, or duplicate points.
     pub fn parse(text: &str) -> Result<Grid, GridError> {
         let file: Axes = toml::from_str(text).map_err(|error| {
             let line = error.span().map_or(1, |span| line_of(text, span.start));

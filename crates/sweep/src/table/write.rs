@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use flashlag_spec::profile::Profile;
@@ -17,9 +17,23 @@ use parquet::schema::parser::parse_message_type;
 use super::column::{COLUMNS, Cell, Column, Kind, Record, schema};
 use crate::chunk::{Chunks, Version};
 use crate::error::SweepError;
-use crate::finished::Finished;
 use crate::point::Point;
 use crate::row::{Measured, Outcome, Row};
+
+/// A finished sweep.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finished {
+    /// The table.
+    pub output: PathBuf,
+    pub points: u64,
+    pub rows: u64,
+    /// Rows of what failed.
+    pub failed: u64,
+    /// Rows of what was skipped.
+    pub skipped: u64,
+    /// The error of the first row that has failed.
+    pub first_error: Option<String>,
+}
 
 /// Rows per row group: their histograms take some ten megabytes of memory.
 const GROUP: usize = 16_384;

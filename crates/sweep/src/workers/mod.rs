@@ -14,11 +14,11 @@ use flashlag_units::Bytes;
 
 use crate::chunk::{Chunks, results_of};
 use crate::error::SweepError;
-use crate::finished::Finished;
 use crate::measure::Stopped;
 use crate::row::{Measured, Row};
 use crate::side_by_side::{Given, Progress, Until, side_by_side};
 use crate::sweep::Sweep;
+use crate::table::Finished;
 use frame::{Said, Task};
 use process::{Place, Process, Program};
 

@@ -5,7 +5,7 @@ use flashlag_spec::{TraceFileKind, TraceSourceKind};
 use flashlag_units::{Nanos, count};
 
 use crate::Builder;
-use crate::bounds::{lasted, left_out};
+use crate::builder::{lasted, left_out};
 
 /// Most kinds of skipped lines that are counted separately.
 const MOST_SKIPPED: usize = 64;

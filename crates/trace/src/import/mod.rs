@@ -10,19 +10,19 @@ mod lines;
 mod making;
 mod pair;
 mod perfetto;
-mod processes;
 mod rwbs;
 mod strace;
 mod table;
 mod text;
 
+use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read};
 
 use flashlag_schema::trace::Trace;
 use flashlag_spec::TraceSourceKind;
 use flate2::bufread::{MultiGzDecoder, ZlibDecoder};
 
-use crate::bounds::MOST_EVENTS;
+use crate::builder::MOST_EVENTS;
 use crate::{recognize, stored};
 pub use detect::InputFormat;
 use detect::detect;
@@ -154,7 +154,7 @@ fn of_head(
         InputFormat::Perfetto => packets_of(whole, most_events)?,
         _ => text_of(whole, format, importer, most_events)?,
     };
-    processes::name(&mut trace);
+    name_processes(&mut trace);
     recognize(&mut trace);
     Ok(Imported { format, trace, taken })
 }
@@ -245,4 +245,26 @@ fn text_of(
         ));
     }
     finished(making, format)
+}
+
+/// Gives each unnamed process the name of its main thread, as the kernel has it.
+fn name_processes(trace: &mut Trace) {
+    let mains = trace.tasks.iter().filter(|task| task.is_main() == Some(true));
+    let mut names: HashMap<u32, String> = HashMap::new();
+    for task in mains {
+        if let (Some(pid), Some(name)) =
+            (task.pid, task.process.clone().or_else(|| task.thread.clone()))
+        {
+            names.insert(pid, name);
+        }
+    }
+    // Events of the process's other threads may have its full name, too.
+    for task in &trace.tasks {
+        if let (Some(pid), Some(process)) = (task.pid, &task.process) {
+            names.insert(pid, process.clone());
+        }
+    }
+    for task in trace.tasks.iter_mut().filter(|task| task.process.is_none()) {
+        task.process = task.pid.and_then(|pid| names.get(&pid).cloned());
+    }
 }

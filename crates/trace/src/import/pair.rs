@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::making::Making;
 use super::text::SECTOR;
-use crate::bounds::MOST_EVENTS;
+use crate::builder::MOST_EVENTS;
 
 /// Most requests that may wait for an event. A device has hundreds in flight; a damaged trace could
 /// leave any number.

@@ -9,8 +9,8 @@ use flashlag_spec::scenario::JournalMode;
 use flashlag_units::{Bytes, Nanos, per_second};
 
 use super::stack::Stack;
-use super::waits;
 use super::what::{Seen, file_name, kind_of_blocks};
+use super::writers::summary;
 use crate::sqlite::{Commit, Database};
 
 /// Each database with the totals of its commits.
@@ -37,7 +37,7 @@ fn one(
         !commits.is_empty() && commits.iter().all(|commit| commit.timed && commit.syncs > 0);
     let length = |commit: &Commit| commit.ended.saturating_since(commit.begun);
     let lengths: Vec<Nanos> = if timed { commits.iter().map(length).collect() } else { Vec::new() };
-    let (latency_ns, histogram) = waits::summary(&lengths);
+    let (latency_ns, histogram) = summary(&lengths);
     // Exclude the journal of another filesystem, for example of the one that holds a loop device's
     // file.
     let device = trace.files.get(database.file as usize).and_then(|file| file.device);

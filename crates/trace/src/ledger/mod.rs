@@ -4,7 +4,6 @@ mod databases;
 mod layers;
 mod stack;
 mod stalls;
-mod waits;
 mod what;
 mod writers;
 

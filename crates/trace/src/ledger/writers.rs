@@ -7,9 +7,10 @@ use flashlag_schema::trace::{
     BlockOperation, FailedCall, Trace, TraceAction, TraceSyncs, TraceWriter, TraceWrites,
     TraceWrittenKind,
 };
+use flashlag_schema::{LatencySummary, StoredHistogram};
+use flashlag_stats::Histogram;
 use flashlag_units::{Bytes, Nanos};
 
-use super::waits;
 use super::what::{Seen, file_name, is_storage, kind_of_blocks, kind_of_file};
 
 /// A writer, and what it writes.
@@ -84,8 +85,8 @@ pub(super) fn add(writes: &mut TraceWrites, bytes: Bytes) {
 impl Row {
     fn shown(self, trace: &Trace, (task, file, kind): Key, seen: Seen) -> TraceWriter {
         let task = task.and_then(|task| trace.tasks.get(task as usize));
-        let (latency_ns, histogram) = waits::summary(&self.waits);
-        let waited_ns = waits::total(&self.waits);
+        let (latency_ns, histogram) = summary(&self.waits);
+        let waited_ns = total(&self.waits);
         let syncs = TraceSyncs { count: self.syncs, waited_ns, latency_ns, histogram };
         TraceWriter {
             process: task.and_then(|task| task.process.clone()),
@@ -102,4 +103,19 @@ impl Row {
             counted: self.counted,
         }
     }
+}
+
+/// Statistics and histogram of some durations; nothing if there are none.
+pub(super) fn summary(lengths: &[Nanos]) -> (Option<LatencySummary>, Option<StoredHistogram>) {
+    if lengths.is_empty() {
+        return (None, None);
+    }
+    let mut histogram = Histogram::new();
+    lengths.iter().for_each(|length| histogram.record(*length));
+    (Some(LatencySummary::from(&histogram)), Some(StoredHistogram::from(&histogram)))
+}
+
+/// All lengths together.
+fn total(lengths: &[Nanos]) -> Nanos {
+    lengths.iter().fold(Nanos::ZERO, |sum, length| sum.plus(*length))
 }
