@@ -15,13 +15,13 @@ use crate::typed::{self, OUTPUT, REPORT};
 #[derive(Debug)]
 pub struct Results {
     pub run: Arc<RunFile>,
-    /// The report; `None` if its name follows from the run file's.
+    /// The report; `None` if its name is derived from the run file's.
     report: Option<Destination>,
     force: bool,
 }
 
 impl Results {
-    /// Chooses the destinations and checks that no other file is there.
+    /// Chooses the destinations and checks that they don't overwrite other files.
     pub fn plan(args: &RunArgs, scenario: &str) -> Result<Results> {
         let beside = args.output.as_ref().map(|path| path.with_extension("html"));
         let report = args.report.as_ref().or(beside.as_ref());

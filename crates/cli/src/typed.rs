@@ -16,10 +16,10 @@ pub const OUTPUT: OptionNames = OptionNames { long: "--output", short: Some('o')
 pub const REPORT: OptionNames = OptionNames { long: "--report", short: None };
 /// `--leave`
 pub const LEAVE: OptionNames = OptionNames { long: "--leave", short: None };
-/// `--set`; several with different keys stand side by side.
+/// `--set`; options with different keys may be combined.
 pub const SET: OptionNames = OptionNames { long: "--set", short: None };
 
-/// An error with a command that works instead. The command is printed on a line of its own, to be
+/// An error with a command that works instead. The command is printed on its own line, to be
 /// pasted.
 #[derive(Debug)]
 pub struct Suggestion {

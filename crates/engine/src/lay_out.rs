@@ -109,7 +109,7 @@ fn write_of(offset: Bytes, length: Bytes, durability: Durability) -> Request {
     Request { slot: 0, op: Op::Write, offset, length, durability }
 }
 
-/// Writes a range for the first time: stamped as generation 0.
+/// Writes a range for the first time, stamped as generation 0.
 fn write_first<D: Device>(
     device: &mut D,
     payload: &Payload,
@@ -120,8 +120,8 @@ fn write_first<D: Device>(
     run_one(device, write, completed)
 }
 
-/// Submits one request to an idle device and waits for its completion. `completed` is scratch
-/// space, so that a caller in a loop allocates once.
+/// Submits one request to an idle device and waits for its completion. `completed` is scratch space
+/// that a caller can reuse.
 pub(crate) fn run_one<D: Device>(
     device: &mut D,
     request: Request,

@@ -11,10 +11,9 @@ use rustix::fs::{Mode, OFlags, Stat, fstat, lstat};
 use rustix::io::Errno;
 
 /// Paths, each with the file or directory that it led to.
-///
-/// Each is held by an `O_PATH` descriptor, which takes no lock and permits no I/O: FAT and many
-/// FUSE filesystems make inode numbers up, and keep one only while something refers to its file.
-/// A file that is removed gives its space back only once this is dropped.
+///  Each file is held by an `O_PATH` descriptor, which takes no lock and permits no I/O: FAT and
+/// many FUSE filesystems invent inode numbers, and keep one only while the file is open. An
+/// unlinked file frees its space only once this is dropped.
 #[derive(Debug, Default)]
 pub struct Presence {
     held: Vec<(PathBuf, OwnedFd)>,
@@ -40,7 +39,7 @@ impl Presence {
     }
 }
 
-/// Checks that `path` leads to the file open as `held`.
+/// Checks that `path` leads to the open file `held`.
 pub(crate) fn check(path: &Path, held: impl AsFd) -> Result<(), DeviceError> {
     let named = lstat(path).map_err(|errno| gone(path, errno))?;
     let open = fstat(held).map_err(|errno| gone(path, errno))?;
@@ -52,7 +51,7 @@ pub(crate) fn check(path: &Path, held: impl AsFd) -> Result<(), DeviceError> {
     Ok(())
 }
 
-/// The error for a path that leads nowhere, or can't be followed.
+/// The error for a path that does not exist or can't be followed.
 pub(crate) fn gone(path: &Path, errno: Errno) -> DeviceError {
     match errno {
         Errno::NOENT | Errno::NOTDIR | Errno::LOOP => {

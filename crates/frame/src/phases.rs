@@ -8,7 +8,7 @@ use flashlag_views::{device_name, failures_of};
 use crate::column::{Column, Signed, flag, real, table, text, whole};
 use crate::named::{OfPhase, named};
 
-/// One measured stretch, and its run.
+/// A phase and its run.
 struct Row<'a> {
     run: &'a Run,
     phase: &'a Phase,

@@ -84,7 +84,7 @@ pub enum RunInputError {
          has none, so measure with `flashlag run lifecycle`"
     )]
     Scenario { name: String, source: Box<ScenarioError> },
-    /// The capacity of the storage is far from that of the profile's device.
+    /// The capacity of the storage differs much from that of the profile's device.
     #[error(
         "its storage of {measured} is no size that {profile} can stand for; give another profile \
          with --from"

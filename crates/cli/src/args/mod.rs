@@ -102,7 +102,7 @@ pub enum Command {
 }
 
 impl Command {
-    /// Whether it measures or simulates, which takes memory.
+    /// Whether the command measures or simulates, and so allocates much memory.
     pub fn takes_memory(&self) -> bool {
         #[cfg(feature = "sweep")]
         if matches!(self, Command::Sweep(_)) {
@@ -122,7 +122,7 @@ fn scenario_help() -> String {
 /// `flashlag run`
 #[derive(Clone, Debug, Args)]
 pub struct RunArgs {
-    // The list is the program's own, and not written by hand.
+    // The doc comment would be a list by hand; the help names the built-in scenarios itself.
     #[arg(default_value = "quick", help = scenario_help())]
     pub scenario: String,
     /// A directory, sim:PROFILE, lab:PROFILE+FS or adb:
@@ -188,7 +188,7 @@ pub struct RunArgs {
 }
 
 impl RunArgs {
-    /// The run that was asked for, without where its results go.
+    /// The request for a run, without the places of its results.
     pub fn words(&self) -> RunWords {
         RunWords {
             set: self.set.clone(),

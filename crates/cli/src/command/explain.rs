@@ -54,7 +54,7 @@ fn json(explained: &Explained) -> Result<()> {
     say::json(&format!("{}\n", serde_json::to_string_pretty(explained)?))
 }
 
-/// The findings with the effects that the run leaves to forecasts.
+/// The findings, with forecasts of the effects that the run did not measure.
 fn effects(
     args: &ExplainArgs,
     run: &Run,

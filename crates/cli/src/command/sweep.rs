@@ -12,8 +12,8 @@ use crate::say;
 use crate::signals::stop_flag;
 use crate::terminal::Terminal;
 
-/// Simulates every point of a grid and writes the table. Exit status 0 although points failed: each is
-/// a row that says why.
+/// Simulates every point of a grid and writes the table. Exit status 0 even if points failed: the
+/// row of each says why.
 pub fn sweep(args: &SweepArgs, terminal: &Terminal) -> Result<Exit> {
     let grid = Grid::read(&args.grid)?;
     let options = SweepOptions { force: args.force, ..SweepOptions::default() };
@@ -44,7 +44,7 @@ pub fn sweep(args: &SweepArgs, terminal: &Terminal) -> Result<Exit> {
     say(&finished, began.elapsed().as_secs_f64(), terminal)
 }
 
-/// This program, also where its file was replaced meanwhile.
+/// This program, even if its file was replaced in the meantime.
 fn own_program() -> Result<PathBuf> {
     let own = PathBuf::from("/proc/self/exe");
     if own.exists() {
@@ -54,7 +54,7 @@ fn own_program() -> Result<PathBuf> {
     }
 }
 
-/// Measures what a sweep asks at standard input.
+/// Simulates the points that the sweep sends to standard input.
 pub fn be_a_worker() -> Result<Exit> {
     flashlag_sweep::be_a_worker(&mut std::io::stdin().lock(), &mut say::pipe()?)?;
     Ok(Exit::Done)

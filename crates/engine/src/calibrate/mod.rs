@@ -15,7 +15,7 @@ const WINDOW: Nanos = Nanos::from_millis(150);
 /// How long the loop runs on the device that does nothing.
 const LOOP: Nanos = Nanos::from_millis(100);
 
-/// Measures clock, wait meter and loop. What could not be measured says why.
+/// Measures clock, wait meter and loop. A figure that could not be measured says why.
 pub fn calibrate() -> Calibration {
     let began = MonotonicClock.now();
     let boottime = clock::Comparison::start(ClockId::Boottime);
@@ -48,7 +48,8 @@ mod tests {
         assert!(found.clock.resolution_ns.value().is_some_and(|step| step.0 > 0), "{found:?}");
         assert!(found.clock.cost_min_picoseconds > 0);
         assert!(found.clock.cost_min_picoseconds <= found.clock.cost_picoseconds);
-        // The same counter drives both: they part only while the machine sleeps.
+        // The same counter drives both clocks: they differ only by the time that the machine
+        // sleeps.
         assert_eq!(found.clock.against_boottime_ppm.value(), Some(&0.0), "{found:?}");
         let steered = found.clock.against_raw_ppm.value().copied().unwrap_or(f64::MAX);
         assert!(steered.abs() <= 1000.0, "{found:?}");

@@ -13,8 +13,8 @@ use crate::drive::{EndReason, Job, JobOutcome, Limits, Watch, drive};
 const BLOCK: Bytes = Bytes(4096);
 const SPAN: Bytes = Bytes::from_mib(64);
 
-/// The measuring loop, as it runs in every test (clock, histogram, wait meter), on a device that
-/// does nothing: what it records is what it adds.
+/// Runs the measuring loop as every test does (clock, histogram, wait meter) on a device that does
+/// nothing: the latency that it records is its own overhead.
 pub(super) fn measure(time: Nanos) -> Reading<EngineOverhead> {
     let mut device = NullDevice::new(SPAN, 1, BLOCK);
     let job = Job {

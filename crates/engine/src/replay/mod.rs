@@ -73,7 +73,7 @@ pub struct ReplayWatch<'a, M> {
 pub struct ReplayPart {
     pub kind: ReplayKind,
     pub recorded: PhaseRecord,
-    /// What the same operations took where the trace was made; empty where it does not say.
+    /// What the same operations took when the trace was recorded; empty if the trace does not say.
     pub traced: Histogram,
 }
 
@@ -84,7 +84,8 @@ pub struct ReplayOutcome {
     pub parts: Vec<ReplayPart>,
     /// Time from the first operation's intended start to the end of the last one.
     pub elapsed: Nanos,
-    /// Where the time of the threads went, without their waits for the schedule; `None` without a meter.
+    /// The split of the threads' time, without their waits for the schedule; `None` without a
+    /// meter.
     pub time: Option<WaitSplit>,
     pub written: Bytes,
     pub read: Bytes,

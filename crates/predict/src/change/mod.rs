@@ -40,7 +40,7 @@ pub struct PredictOptions {
     pub daily: Bytes,
     /// The seeds that are averaged.
     pub seeds: Vec<u64>,
-    /// Whether what years change is simulated cause by cause besides.
+    /// Whether the effect of years is also simulated cause by cause.
     pub causes: bool,
 }
 
@@ -61,7 +61,7 @@ pub struct Forecast {
     pub before: Figures,
     /// The changes, each on top of those before it.
     pub steps: Vec<Stage>,
-    /// Warnings: the doubts about the run that its profile was fitted to, and a large misfit.
+    /// Warnings: doubts about the run that its profile was fitted to, and a large misfit.
     pub warnings: Vec<String>,
     pub assumptions: Vec<String>,
 }
@@ -77,13 +77,14 @@ pub struct Stage {
     /// Its share of the total change of a durable write's median, by logarithms: shares may be negative
     /// and sum up to 1. `None` if the total does not change.
     pub share: Option<f64>,
-    /// The same for the saves a second.
+    /// The same for saves a second.
     pub share_of_saves: Option<f64>,
-    /// The reasons, from the requests to the device.
+    /// The reasons, derived from the requests to the device.
     pub reasons: Vec<String>,
     /// Extrapolations beyond published measurements.
     pub beyond: Vec<String>,
-    /// What the years change, cause by cause; `None` of a change that makes the device no older.
+    /// The effect of the years, cause by cause; `None` for a change that does not make the device
+    /// older.
     pub years: Option<Years>,
 }
 
@@ -107,7 +108,7 @@ pub fn situation_of(run: &Run, run_name: &str, force: bool) -> Result<Situation,
     Situation::new(&profile, &record.filesystem).map_err(|error| refuse(error.into()))
 }
 
-/// Simulates a device before and after each change, side by side.
+/// Simulates a device before and after each change, in parallel.
 pub fn predict(
     start: &Situation,
     changes: &[Change],

@@ -39,7 +39,7 @@ pub(super) fn reasons(before: &Figures, after: &Figures) -> Vec<String> {
     reasons
 }
 
-/// Durable writes of a device that was not used: their first are like any.
+/// Durable writes of a device that was not used: its first writes are like all others.
 fn alone(figures: &Figures) -> Option<f64> {
     figures.durable().map(|test| test.bytes_per_second)
 }

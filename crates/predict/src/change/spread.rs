@@ -3,8 +3,7 @@
 use flashlag_schema::StoredHistogram;
 use flashlag_stats::Percentile;
 
-/// The ranks around p99: what is rare and slow would have to come twice or half as often for p99 to
-/// lie there.
+/// The ranks around p99: p99 would lie there if rare slow operations came twice or half as often.
 const AROUND_P99: [Percentile; 2] = [Percentile(9800), Percentile(9950)];
 
 /// The lowest and the highest of several values.
@@ -32,7 +31,7 @@ impl Range {
     }
 }
 
-/// How far the figures of one test are apart from seed to seed.
+/// How far the figures of one test differ from seed to seed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SeedSpread {
     pub seeds: usize,
@@ -41,7 +40,7 @@ pub struct SeedSpread {
     pub bytes_per_second: Range,
 }
 
-/// The latencies at the ranks around p99; `None` where too few operations are slower.
+/// The latencies at the ranks around p99; `None` if too few operations are slower.
 pub(super) fn latency_range(histogram: &StoredHistogram) -> Option<Range> {
     let histogram = histogram.restore().ok()?;
     let [low, high] = AROUND_P99.map(|percentile| histogram.percentile(percentile));

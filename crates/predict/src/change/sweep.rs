@@ -14,7 +14,7 @@ pub struct Sweep {
     pub filesystem: String,
     /// From low to high.
     pub levels: Vec<Level>,
-    /// Warnings: the doubts about the run that its profile was fitted to, and a large misfit.
+    /// Warnings: doubts about the run that its profile was fitted to, and a large misfit.
     pub warnings: Vec<String>,
     /// Extrapolations beyond published measurements.
     pub beyond: Vec<String>,
@@ -55,7 +55,7 @@ pub fn parse_levels(text: &str) -> Result<Vec<f64>, PredictError> {
     Ok(levels)
 }
 
-/// Simulates a device at each of these levels, side by side.
+/// Simulates a device at each of these levels, in parallel.
 pub fn sweep(
     start: &Situation,
     levels: &[f64],

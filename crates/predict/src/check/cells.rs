@@ -19,7 +19,7 @@ pub struct SimulatedFigure {
     pub each: Vec<f64>,
 }
 
-/// A published row beside the simulated one.
+/// A published row with its simulated figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
     /// The published row.
@@ -73,7 +73,7 @@ pub(super) fn rows<'a>(
     published.iter().filter(move |row| {
         row.device == check.device
             && (check.conditions.is_empty() || check.conditions.contains_key(&row.condition))
-            // A second target gives changes and nothing else; one alone gives no change.
+            // A check with a second target has only changes; a check with one has none.
             && (row.metric == CHANGE) == check.against.is_some()
     })
 }

@@ -6,7 +6,7 @@ use super::bars::Verdict;
 use super::cells::Cell;
 use crate::knob;
 
-/// A parameter within this share of the range from its end lies on the bound.
+/// A parameter within this share of its range from an end counts as on that bound.
 const AT_BOUND: f64 = 0.01;
 
 /// A fitted parameter.

@@ -85,11 +85,8 @@ pub struct FitRequest<'a> {
     pub force: bool,
 }
 
-/// The doubts about a run that is fitted to nevertheless: [`crate::doubts`], and that its device or its
-/// fills went faster than they would.
-///
-/// # Errors
-/// There are doubts and `force` is not set.
+/// The doubts about a run that is used nevertheless: [`crate::doubts`], and that its device or its
+/// fills were faster than real ones. Fails if there are doubts and `force` is not set.
 pub fn allowed(run: &Run, name: &str, force: bool) -> Result<Vec<String>, PredictError> {
     doubts::decide(doubts::doubts(run).into_iter().chain(pace::doubt(run)).collect(), name, force)
 }

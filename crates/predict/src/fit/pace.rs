@@ -1,4 +1,4 @@
-//! Runs whose virtual device ran faster than in real time: their times are not the device's.
+//! Runs whose virtual device ran faster than in real time: their times are not those of the device.
 
 use flashlag_schema::{Phase, Run};
 use flashlag_spec::scenario::{Step, Test};
@@ -12,7 +12,7 @@ fn pace(run: &Run, word: &str) -> Option<f64> {
     value.strip_prefix('=')?.parse().ok().filter(|pace: &f64| (pace - 1.0).abs() > 1e-9)
 }
 
-/// Why a run's times, or the state that its fills left, are not the device's.
+/// Why a run's times, or the state that its fills left, are not those of the device.
 pub(crate) fn doubt(run: &Run) -> Option<String> {
     let usual = pace(run, "time-scale");
     if let Some(pace) = usual {
@@ -28,7 +28,8 @@ pub(crate) fn doubt(run: &Run) -> Option<String> {
     })
 }
 
-/// The run without the phases whose pace was not the device's, and a note on what was left out.
+/// The run without the phases that did not run at the device's pace, and a note on what was left
+/// out.
 pub(super) fn measured(run: &Run) -> (Run, Option<String>) {
     let mut left = run.clone();
     let Some(pace) = pace(run, "fill-time-scale") else { return (left, None) };

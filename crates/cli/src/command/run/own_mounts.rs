@@ -38,8 +38,8 @@ pub fn enter() -> Result<()> {
 mod tests {
     use super::*;
 
-    /// Mounts something that is shared, as systems do, and unmounts it while a namespace of ours is there; says
-    /// how often it is still mounted in that.
+    /// Mounts a filesystem with shared propagation, as systems do, and unmounts it while a
+    /// namespace of this program exists; prints how often it is still mounted there.
     const SCRIPT: &str = r#"
         base=$1; place=$1/stick; shift
         mount -t tmpfs none "$base" && mount --make-shared "$base" || exit 77

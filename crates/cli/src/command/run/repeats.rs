@@ -133,7 +133,7 @@ fn complete(file: &Path) -> Result<Option<Run>> {
     Ok(Some(run).filter(|run| run.status == RunStatus::Complete))
 }
 
-/// The graver exit status: a failed check is graver than a crossed threshold.
+/// The more serious exit status: a failed check counts more than a crossed threshold.
 pub(super) fn worse(one: Exit, other: Exit) -> Exit {
     let rank = |exit: Exit| match exit {
         Exit::Done => 0,

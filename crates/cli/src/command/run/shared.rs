@@ -32,7 +32,7 @@ fn phone(on: &str) -> Option<PhoneSpec> {
 }
 
 /// The arguments of a `fill` on a phone, which fills the shared storage unless another directory is
-/// named: `None` for every other run.
+/// named; `None` for any other run.
 pub(super) fn filling(args: &RunArgs) -> Option<RunArgs> {
     let named = args.set.iter().any(|(key, _)| key == FILL_DIRECTORY);
     if args.scenario != FILL || named || phone(&args.on).is_none() {
