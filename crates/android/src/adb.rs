@@ -15,18 +15,18 @@ use crate::identity::printable;
 use crate::quote::ShellCommand;
 use crate::transport::{Held, PhoneLines, ShellAnswer, Transport};
 
-/// Environment variable with the adb program, as other tools read it.
+/// The environment variable with the path of the adb program, which other tools use, too.
 const VARIABLE: &str = "ADB";
-/// The time for a question to the adb server.
+/// Timeout of a short adb command.
 const QUESTION: Duration = Duration::from_secs(15);
-/// The time for copying a file of some megabytes over a slow cable.
+/// Timeout of copying a file of some megabytes over a slow cable.
 const COPY: Duration = Duration::from_secs(300);
-/// The first version of adb whose shell and copying work as they are used here (2014).
+/// The first version of adb (2014) whose shell and file transfer work as needed here.
 const OLDEST: (u32, u32, u32) = (1, 0, 32);
-/// What is printed behind the output of a command, before its status: phones before Android 7 pass on
-/// no status by themselves.
+/// Printed after a command's output, before its exit status: before Android 7, phones do not pass
+/// on the status themselves.
 const STATUS: &str = "flashlag-status:";
-/// The longest output of a program that is kept.
+/// Most output of a program to keep.
 const LONGEST: u64 = 64 << 20;
 
 /// The adb program of this machine, whose server is running.
@@ -44,24 +44,18 @@ struct Done {
 
 impl Adb {
     /// Finds the program, checks its version and starts its server.
-    ///
-    /// # Errors
-    /// There is no adb program, or it is too old, or its server does not start.
     pub fn find() -> Result<Adb, PhoneError> {
         let program =
             std::env::var_os(VARIABLE).map_or_else(|| PathBuf::from("adb"), PathBuf::from);
         let adb = Adb { program };
         let version = adb.ask(&["version"], QUESTION)?.output;
         check_version(&version)?;
-        // On its own, since a server that begins keeps what it inherits.
+        // Starts the server separately, since a new server keeps the descriptors that it inherits.
         let started = adb.ask(&["start-server"], QUESTION)?;
         if started.status.success() { Ok(adb) } else { Err(refused("start-server", &started)) }
     }
 
     /// The phones that are connected.
-    ///
-    /// # Errors
-    /// The adb server does not answer.
     pub fn connected(&self) -> Result<Vec<Connected>, PhoneError> {
         let done = self.ask(&["devices", "-l"], QUESTION)?;
         if done.status.success() {
@@ -86,7 +80,7 @@ impl Adb {
         command
     }
 
-    /// Runs the program within a time. Its output goes to files, since a server that the program
+    /// Runs the program with a timeout. Its output goes to files, since a server that the program
     /// starts would keep a pipe open.
     fn run(&self, mut command: Command, action: &str, limit: Duration) -> Result<Done, PhoneError> {
         let temporary = || {
@@ -115,7 +109,7 @@ impl Adb {
     }
 }
 
-/// Ends a program. An error says that it has ended already.
+/// Kills a program. An error means that it has already exited.
 fn end(child: &mut Child) {
     let _ = child.kill();
     let _ = child.wait();
@@ -123,7 +117,7 @@ fn end(child: &mut Child) {
 
 fn text_of(file: &mut File) -> String {
     let mut bytes = Vec::new();
-    // What can't be read is as if it had not been printed.
+    // Output that can't be read is treated as absent.
     let _ = file.rewind().and_then(|()| file.take(LONGEST).read_to_end(&mut bytes));
     String::from_utf8_lossy(&bytes).into_owned()
 }
@@ -134,7 +128,8 @@ fn refused(action: &str, done: &Done) -> PhoneError {
     PhoneError::Adb { action: action.to_owned(), reason }
 }
 
-/// A command without its status: adb ended before the phone's answer did, whatever it says of itself.
+/// The command's exit status is missing: adb ended before the phone had answered, whatever adb's
+/// own status is.
 fn cut_short(done: &Done) -> PhoneError {
     let reason = reason_in(&done.errors).unwrap_or_else(|| {
         "the connection ended before the phone's answer did: was the cable pulled, or did the phone restart?"
@@ -143,8 +138,8 @@ fn cut_short(done: &Done) -> PhoneError {
     PhoneError::Adb { action: "shell".to_owned(), reason }
 }
 
-/// The line of adb's output that says why: the last one about an error, else the last one. Lines with
-/// a star are about the server; a copy that failed ends with how much was copied.
+/// The line of adb's output with the reason: the last line with an error, else the last line. Lines
+/// with a star are about the server; after a failed copy, the last line says how much was copied.
 fn reason_in(text: &str) -> Option<String> {
     let lines: Vec<&str> = text
         .lines()
@@ -211,7 +206,7 @@ impl Transport for AdbPhone {
     fn shell(&self, command: &ShellCommand, limit: Duration) -> Result<ShellAnswer, PhoneError> {
         let text = format!("{command}; echo {STATUS}$?");
         let done = self.ask(&["shell", &text], limit)?;
-        // A terminal, which old phones put between, ends lines by two characters.
+        // Old phones put a terminal in between, which ends lines by two characters.
         let output = done.output.replace('\r', "");
         let (printed, status) = output.rsplit_once(STATUS).ok_or_else(|| cut_short(&done))?;
         let status = status.trim().parse().map_err(|_| cut_short(&done))?;
@@ -252,8 +247,8 @@ impl Transport for AdbPhone {
         if !is_an_address(&self.serial) {
             return false;
         }
-        // The server forgets a phone of the network that did not come back within some seconds. An
-        // offline entry is connected again only after it is taken away.
+        // The server drops a network phone that does not come back within some seconds. An offline
+        // entry must be removed before it can be connected again.
         let _ = self.adb.ask(&["disconnect", &self.serial], QUESTION);
         let _ = self.adb.ask(&["connect", &self.serial], QUESTION);
         ready()
@@ -265,12 +260,12 @@ fn is_an_address(serial: &str) -> bool {
     serial.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok())
 }
 
-/// The output of `adb shell`, line by line. The program ends when this is dropped.
+/// The output of `adb shell`, line by line. Dropping it ends the program.
 #[derive(Debug)]
 struct AdbLines {
     child: Child,
     output: Option<BufReader<ChildStdout>>,
-    /// Open as long as the command is to last.
+    /// The command lasts as long as this is open.
     _input: Option<ChildStdin>,
 }
 
@@ -280,7 +275,7 @@ impl PhoneLines for AdbLines {
     fn next_line(&mut self) -> Option<String> {
         let mut line = Vec::new();
         let read = self.output.as_mut()?.take(LONGEST).read_until(b'\n', &mut line).ok()?;
-        // A line without an end was cut off with the cable.
+        // A line without a newline was cut off when the cable was pulled.
         if read == 0 || line.pop() != Some(b'\n') {
             return None;
         }
@@ -345,7 +340,7 @@ mod tests {
         let silent = Adb { program: "true".into() }.ask(&[], QUESTION).unwrap();
         let said = cut_short(&silent).to_string();
         assert!(said.contains("the connection ended before") && !said.contains("status"), "{said}");
-        // The beginning of an answer is no reason either.
+        // The beginning of an answer is not a reason either.
         let begun = Adb { program: "echo".into() }.ask(&["[ro.product"], QUESTION).unwrap();
         assert_eq!(cut_short(&begun).to_string(), said);
     }

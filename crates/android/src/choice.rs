@@ -3,10 +3,10 @@ use flashlag_spec::target::PhoneChoice;
 use crate::connected::{Connected, Connection};
 use crate::error::PhoneError;
 
-/// The phones that a target means, all of them ready.
+/// The phones that a target selects, all of them ready.
 ///
 /// # Errors
-/// No phone, several without a choice, an absent one, or one that can't be used as it is.
+/// No phone; several without a choice between them; a chosen one that is absent or not usable.
 pub fn chosen(connected: &[Connected], choice: &PhoneChoice) -> Result<Vec<Connected>, PhoneError> {
     let chosen: Vec<Connected> = match choice {
         PhoneChoice::Serial(serial) => {
@@ -18,7 +18,7 @@ pub fn chosen(connected: &[Connected], choice: &PhoneChoice) -> Result<Vec<Conne
         PhoneChoice::Every => connected.to_vec(),
         PhoneChoice::TheOne => {
             let ready = |phone: &&Connected| phone.connection == Connection::Ready;
-            // A phone that can't be used does not hide one that can.
+            // An unusable phone must not hide a usable one.
             let usable: Vec<Connected> = connected.iter().filter(ready).cloned().collect();
             match (usable.as_slice(), connected) {
                 ([one], _) => vec![one.clone()],

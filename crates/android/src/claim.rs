@@ -1,9 +1,9 @@
-//! Whose run a phone makes: one host's at a time, from the making of the folder to its removal.
+//! Which host may run on a phone: one at a time, from creating the folder until its removal.
 //!
-//! The folder is the lock, since `mkdir` succeeds once. A host marks it as its own by a file that is named
-//! after the process of a shell on the phone, which lasts as long as the host's adb connection does: a host
-//! that was killed, or whose cable was pulled, has no such process, and the next host takes the folder over
-//! by removing that mark, which succeeds once, too.
+//! The folder is the lock, since only one `mkdir` succeeds. A host marks the folder by a file named
+//! after the process of a shell on the phone. That process lives as long as the host's adb
+//! connection. If the host was killed or its cable pulled, the process is gone, and the next host
+//! takes the folder over by removing the mark; again, only one `rm` succeeds.
 
 use std::time::Duration;
 
@@ -12,20 +12,20 @@ use crate::folder::{Folder, MARK, host_of};
 use crate::quote::ShellCommand;
 use crate::transport::{Held, Transport};
 
-/// The word by which the shell of a host is known among the processes of the phone.
+/// The word by which a host's shell is recognised among the phone's processes.
 const WAITS: &str = "flashlag_host";
-/// What the shell prints once the folder is its host's.
+/// Printed by the shell once the folder belongs to its host.
 const CLAIMED: &str = "flashlag-claimed";
-/// The time for looking at the folder.
+/// Timeout of listing the folder.
 const LOOK: Duration = Duration::from_secs(20);
 
-/// The names in the folder; `None` where there is no folder.
+/// The names in the folder; `None` if there is no folder.
 pub(crate) fn names(
     transport: &dyn Transport,
     folder: &Folder,
 ) -> Result<Option<Vec<String>>, PhoneError> {
     let path = folder.path();
-    // Only what is part of every shell that Android has had: `ls` prints columns on some.
+    // Use only what every shell of Android has had: on some, `ls` prints columns.
     let script = format!(
         "if [ -e {path} ]; then for f in {path}/* {path}/.[!.]*; do if [ -e \"$f\" ] || [ -L \"$f\" ]; \
          then echo \"$f\"; fi; done; else echo no; fi"
@@ -39,7 +39,7 @@ pub(crate) fn names(
     Ok(Some(names.collect()))
 }
 
-/// Whether the host of a folder with these names is there.
+/// Whether the host that owns a folder with these names is still connected.
 pub(crate) fn host_is_there(
     transport: &dyn Transport,
     names: &[String],
@@ -53,7 +53,7 @@ pub(crate) fn host_is_there(
     Ok(false)
 }
 
-/// Takes the folder, which has these names, or makes it; `None` if another host was faster.
+/// Takes over the folder, which has these names, or creates it; `None` if another host was faster.
 pub(crate) fn take(
     transport: &dyn Transport,
     folder: &Folder,
@@ -63,12 +63,12 @@ pub(crate) fn take(
     let marks = || found.into_iter().flatten().filter(|name| host_of(name).is_some());
     let first = match found {
         None => format!("mkdir {path} && "),
-        // Without -f: the mark of a host that is gone can be removed once.
+        // No -f: only one host succeeds in removing the mark of a host that is gone.
         Some(_) => marks().map(|mark| format!("rm {path}/{mark} && ")).collect(),
     };
     let script = format!("{first}echo host >{path}/{MARK}$$ && echo {CLAIMED} && read {WAITS}");
     let mut held = transport.hold(&ShellCommand::script(script))?;
-    // What the shell says otherwise is why it could not.
+    // Any other output of the shell is the reason why it failed.
     let mut said = String::new();
     while let Some(line) = held.next_line() {
         if line.trim() == CLAIMED {
@@ -76,7 +76,7 @@ pub(crate) fn take(
         }
         said = line;
     }
-    // A cable that was pulled meanwhile shows with the next question; another host has a mark by then.
+    // A pulled cable shows with the next command; another host's mark shows in the folder.
     let full = ["No space", "Read-only", "Permission"].iter().any(|why| said.contains(why));
     if full {
         let what = format!("making the folder {path}");

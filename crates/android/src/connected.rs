@@ -2,16 +2,15 @@
 
 use std::fmt;
 
-/// A phone's connection, as `adb devices` names the states.
+/// The state of a phone's connection, in the words of `adb devices`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Connection {
-    /// Ready.
     Ready,
-    /// Not accepted on the phone's screen yet.
+    /// The user has not yet accepted this computer on the phone's screen.
     Unauthorized,
-    /// Known to adb, and without an answer.
+    /// Known to adb, but it does not answer.
     Offline,
-    /// Without the right to open the USB device.
+    /// This user has no permission to open the USB device.
     NoPermissions,
     /// In another mode: `recovery`, `sideload`, `bootloader`.
     Other(String),
@@ -63,19 +62,19 @@ impl fmt::Display for Connection {
 /// A line of `adb devices -l`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Connected {
-    /// The serial number, or the address of the network.
+    /// The serial number, or the network address.
     pub serial: String,
     /// The state.
     pub connection: Connection,
-    /// The model as adb prints the model, with `_` for most signs.
+    /// The model as adb prints it, with `_` for most other characters.
     pub model: Option<String>,
 }
 
-/// How adb prints a phone whose serial number is empty.
+/// What adb prints if a phone's serial number is empty.
 const NO_SERIAL: &str = "(no serial number)";
 
 impl Connected {
-    /// Reads the output of `adb devices -l`. Lines that are no phone's are left out.
+    /// Parses the output of `adb devices -l`; skips lines that are not about a phone.
     pub fn list(text: &str) -> Vec<Connected> {
         text.lines().filter_map(Connected::of_line).collect()
     }
@@ -103,7 +102,7 @@ impl Connected {
         })
     }
 
-    /// The serial number with the model, where adb knows the model.
+    /// The serial number, with the model if adb knows it.
     pub(crate) fn named(&self) -> String {
         match &self.model {
             Some(model) => format!("{} ({})", self.serial, model.replace('_', " ")),

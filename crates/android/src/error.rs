@@ -15,72 +15,39 @@ pub enum PhoneError {
          else Android's platform-tools), or set ADB to where it is"
     )]
     NoAdb,
-    /// The adb program does not begin.
     #[error("cannot start {}: {source}", program.display())]
-    Start {
-        /// The program.
-        program: PathBuf,
-        /// The system's reason.
-        source: io::Error,
-    },
+    Start { program: PathBuf, source: io::Error },
     /// An adb program that lacks what is needed.
     #[error(
         "adb {found} is too old: it is from before 2014; install a newer one (1.0.32 or later)"
     )]
-    OldAdb {
-        /// Its version.
-        found: String,
-    },
-    /// The adb program refused.
+    OldAdb { found: String },
     #[error("adb {action}: {reason}")]
     Adb {
         /// The operation: `push`.
         action: String,
-        /// What adb printed.
         reason: String,
     },
-    /// The adb program did not end in time.
     #[error("adb {action}: no answer within {} s; is the phone still connected?", limit.as_secs())]
-    Late {
-        /// The operation.
-        action: String,
-        /// The time that it had.
-        limit: Duration,
-    },
+    Late { action: String, limit: Duration },
     /// No phone is connected.
     #[error(
         "no phone is connected: plug it in, unlock it, switch on USB debugging in its developer options, \
          and accept this computer there; `adb devices` lists what is connected"
     )]
     NoPhone,
-    /// Several phones, and none was chosen.
     #[error("{} phones are connected: name one ({}), or adb:all for all", .0.len(), choices(.0))]
     Several(Vec<Connected>),
-    /// The chosen phone is not connected.
     #[error("no phone {serial} is connected; {}", there_are(.others))]
-    Absent {
-        /// The serial number.
-        serial: String,
-        /// The phones that are connected.
-        others: Vec<Connected>,
-    },
-    /// A phone that is connected and can't be used as it is.
+    Absent { serial: String, others: Vec<Connected> },
     #[error("the phone {serial} is {connection}: {}", connection.advice())]
-    NotReady {
-        /// The serial number.
-        serial: String,
-        /// Its state.
-        connection: Connection,
-    },
-    /// A command on the phone failed.
+    NotReady { serial: String, connection: Connection },
     #[error("on the phone, {what} failed: {reason}")]
     Command {
         /// The operation, as a noun: `making the folder /data/local/tmp/flashlag`.
         what: String,
-        /// What the command printed.
         reason: String,
     },
-    /// A phone without properties, which is none.
     #[error("the phone does not say what it is: getprop printed nothing ({0})")]
     NoProperties(String),
     /// A processor that there is no program for.
@@ -96,86 +63,48 @@ pub enum PhoneError {
          folder",
         listed(looked)
     )]
-    NoProgram {
-        /// The file's name.
-        name: String,
-        /// The folders that were searched.
-        looked: Vec<PathBuf>,
-    },
-    /// The program does not run on the phone.
+    NoProgram { name: String, looked: Vec<PathBuf> },
     #[error("flashlag does not run on the phone: {0}")]
     DoesNotRun(String),
-    /// Another run is under way on the phone.
+    /// Another run is in progress on the phone.
     #[error(
         "flashlag is measuring that phone already (scenario {scenario}): `flashlag run … --resume -o FILE` \
          with that run's arguments follows it, `flashlag clean {target}` ends it and removes its files"
     )]
-    Busy {
-        /// The scenario under way.
-        scenario: String,
-        /// The phone as a target.
-        target: String,
-    },
-    /// Another host puts a run on the phone just now.
+    Busy { scenario: String, target: String },
+    /// Another host is putting a run on the phone right now.
     #[error(
         "flashlag is measuring that phone already (another flashlag, here or on another computer, is putting \
          its run there): wait until that run has ended, or end it with `flashlag clean adb:{serial}`"
     )]
-    Taken {
-        /// The phone's serial number.
-        serial: String,
-    },
+    Taken { serial: String },
     /// Something in the phone's folder that flashlag did not put there.
     #[error(
-        "on the phone, {folder} has what is not flashlag's ({}), which is left alone: move it away, or \
+        "on the phone, {folder} has files that are not flashlag's ({}), which it leaves alone: \
+         move it away, or \
          remove it with `adb -s {serial} shell rm -r {folder}`, then give the command again",
         .names.join(", ")
     )]
-    Foreign {
-        /// The folder.
-        folder: String,
-        /// The names in it.
-        names: Vec<String>,
-        /// The phone's serial number.
-        serial: String,
-    },
-    /// Measurements on the phone that a new run would remove.
+    Foreign { folder: String, names: Vec<String>, serial: String },
+    /// The phone has measurements that a new run would remove.
     #[error(
-        "the phone has a run (scenario {scenario}) that was not taken: its command with --resume takes or \
-         continues it, `flashlag clean {target}` removes it"
+        "the phone has a run (scenario {scenario}) that was not fetched: its command with \
+         --resume fetches or continues it, `flashlag clean {target}` removes it"
     )]
-    Kept {
-        /// The scenario of the run on the phone.
-        scenario: String,
-        /// The phone as a target.
-        target: String,
-    },
-    /// A run to resume that is not the one on the phone.
+    Kept { scenario: String, target: String },
+    /// The run to resume is not the one on the phone.
     #[error(
         "cannot resume: the phone has another run (scenario {found}, seed {seed}): give the same scenario, \
          settings and seed, or end it with `flashlag clean {target}`"
     )]
-    OtherRun {
-        /// The scenario of the run on the phone.
-        found: String,
-        /// Its seed.
-        seed: u64,
-        /// The phone as a target.
-        target: String,
-    },
+    OtherRun { found: String, seed: u64, target: String },
     /// A run by another version of flashlag.
     #[error(
-        "the run on the phone is of {there}, this is {here}: go on with that version, or end it with \
+        "the run on the phone was made by {there}, and this is {here}: continue with that \
+         version, or end it with \
          `flashlag clean {target}`"
     )]
-    OtherVersion {
-        /// The version on the phone.
-        there: String,
-        /// This version.
-        here: String,
-        /// The phone as a target.
-        target: String,
-    },
+    OtherVersion { there: String, here: String, target: String },
     /// The phone went away before a run began.
     #[error(
         "{0} (nothing was measured yet: once the phone is connected again, run the command again)"
@@ -188,19 +117,11 @@ pub enum PhoneError {
         program.display(),
         forms(*formats)
     )]
-    OtherProgram {
-        /// The program on this machine.
-        program: PathBuf,
-        /// Its version and commit.
-        there: String,
-        /// Version and commit of this end.
-        here: String,
-        /// The form of the messages there and here.
-        formats: [u32; 2],
-    },
+    OtherProgram { program: PathBuf, there: String, here: String, formats: [u32; 2] },
     /// A folder on the phone with an order that this version can't read.
     #[error(
-        "the phone has a run of {0}, which this version can't read: go on with that version, or end the \
+        "the phone has a run of {0}, which this version can't read: continue with that version, \
+         or end the \
          run and remove its files with `flashlag clean adb:[SERIAL]`"
     )]
     OtherOrder(String),
@@ -214,32 +135,21 @@ pub enum PhoneError {
     /// The phone went away and did not come back before the user stopped waiting.
     #[error(
         "stopped waiting for the phone {0}: the run goes on there by itself; once the phone is connected \
-         again, the same command with --resume takes its result"
+         again, the same command with --resume fetches its result"
     )]
     Left(String),
-    /// An error that the phone's end reported.
     #[error("on the phone: {0}")]
     Reported(String),
-    /// An answer that is none.
     #[error("the phone's end of flashlag answered `{0}`: is another version there?")]
     Answer(String),
-    /// A run file that can't be read or does not hold.
     #[error("the run from the phone can't be used: {0}")]
     Result(String),
-    /// A file of this machine can't be read or written.
     #[error("cannot {action} {}: {source}", path.display())]
-    File {
-        /// The operation.
-        action: &'static str,
-        /// The file.
-        path: PathBuf,
-        /// The system's reason.
-        source: io::Error,
-    },
+    File { action: &'static str, path: PathBuf, source: io::Error },
 }
 
 impl PhoneError {
-    /// Whether the phone may be gone: what failed can be tried again once the phone is back.
+    /// Whether the phone may be gone: then the operation can be repeated once it is back.
     pub fn is_of_the_cable(&self) -> bool {
         matches!(
             self,

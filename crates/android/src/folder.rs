@@ -1,15 +1,15 @@
 use flashlag_spec::target::PHONE_DIRECTORY;
 
-/// How the name of the mark of a host begins; the process of its shell on the phone follows.
+/// Prefix of a host's mark; the process number of its shell on the phone follows.
 pub(crate) const MARK: &str = "host-";
 
-/// The process of a mark; `None` of a name that is none.
+/// The process number in a mark's name; `None` if it is no mark.
 pub(crate) fn host_of(name: &str) -> Option<&str> {
     let digits = |text: &&str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     name.strip_prefix(MARK).filter(digits)
 }
 
-/// The folder of flashlag on a phone, and the files in it. There is one for each phone: two runs at a
+/// flashlag's folder on a phone, and the files in it. There is one per phone, since two runs at a
 /// time would disturb each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Folder(String);
@@ -51,7 +51,7 @@ impl Folder {
         self.file("outcome.json")
     }
 
-    /// Locked while the run is under way.
+    /// Locked while the run is in progress.
     pub fn lock(&self) -> String {
         self.file("lock")
     }
@@ -66,9 +66,9 @@ impl Folder {
         self.file("log")
     }
 
-    /// Whether flashlag makes a file of that name in the folder.
+    /// Whether flashlag creates a file of that name in the folder.
     pub(crate) fn has(&self, name: &str) -> bool {
-        // A run that was killed while it stored its file leaves that file's temporary name.
+        // A run that was killed while it stored its file leaves the file's temporary name.
         let is_temporary = name.starts_with("flashlag-") && name.ends_with(".flashlag-tmp");
         is_temporary || host_of(name).is_some() || self.files().contains(&self.file(name))
     }
@@ -78,7 +78,7 @@ impl Folder {
         self.file(name)
     }
 
-    /// Every file that is made in the folder, beside the marks of hosts.
+    /// All files that flashlag creates in the folder, besides the hosts' marks.
     pub fn files(&self) -> [String; 7] {
         let [program, order, run] = [self.program(), self.order(), self.run()];
         [program, order, run, self.outcome(), self.lock(), self.log(), self.awake()]

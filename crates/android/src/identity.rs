@@ -1,15 +1,16 @@
-//! What a phone says it is, by its properties.
+//! Identifies a phone by its properties.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use flashlag_units::is_printable;
 
 use crate::error::PhoneError;
 
-/// The longest value that is kept of a property.
+/// The longest value of a property to keep.
 const LONGEST: usize = 200;
 
-/// An instruction set that there is a program for.
+/// An instruction set for which there is a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Abi {
     /// `arm64-v8a`.
@@ -40,8 +41,8 @@ impl Abi {
     }
 }
 
-/// A phone's names and versions. Every text comes from the phone and is data: at most 200 printable
-/// characters of it are kept.
+/// A phone's names and versions. Every text comes from the phone and is untrusted: at most 200
+/// printable characters of it are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// Maker and model: `Google Pixel 4`.
@@ -56,9 +57,6 @@ pub struct Identity {
 
 impl Identity {
     /// Reads the output of `getprop`.
-    ///
-    /// # Errors
-    /// No properties, or a processor that there is no program for.
     pub fn of(getprop: &str) -> Result<Identity, PhoneError> {
         let properties = properties(getprop);
         if properties.is_empty() {
@@ -77,8 +75,8 @@ impl Identity {
     }
 }
 
-/// The first instruction set of the phone's list that there is a program for: the list is in the
-/// order of the phone's preference.
+/// The first instruction set of the phone's list, which is in its order of preference, for which
+/// there is a program.
 fn abi(properties: &BTreeMap<&str, String>) -> Result<Abi, PhoneError> {
     let keys = ["ro.product.cpu.abilist", "ro.product.cpu.abi", "ro.product.cpu.abi2"];
     let listed: Vec<&str> = keys
@@ -118,7 +116,7 @@ fn properties(getprop: &str) -> BTreeMap<&str, String> {
     properties
 }
 
-/// The printable characters of a text, in one line and not too long.
+/// The printable characters of a text, as one line and truncated.
 pub(crate) fn printable(text: &str) -> String {
     let line: String = text
         .chars()
@@ -126,6 +124,29 @@ pub(crate) fn printable(text: &str) -> String {
         .filter(|c| is_printable(*c))
         .collect();
     line.trim().chars().take(LONGEST).collect()
+}
+
+/// Environment variable with the folder of the programs for phones.
+pub const PROGRAMS_VARIABLE: &str = "FLASHLAG_PHONE_PROGRAMS";
+
+/// The program for a phone's instruction set: in the folder of [`PROGRAMS_VARIABLE`], beside this
+/// program, or in `dist/` of the source that this program was built from.
+pub fn program_for(abi: Abi) -> Result<PathBuf, PhoneError> {
+    let named = std::env::var_os(PROGRAMS_VARIABLE).map(PathBuf::from);
+    let looked = match named {
+        Some(folder) => vec![folder],
+        None => beside_this_program(),
+    };
+    let found = looked.iter().map(|folder| folder.join(abi.program())).find(|file| file.is_file());
+    found.ok_or_else(|| PhoneError::NoProgram { name: abi.program().to_owned(), looked })
+}
+
+fn beside_this_program() -> Vec<PathBuf> {
+    let Ok(program) = std::env::current_exe() else { return Vec::new() };
+    let mut folders: Vec<PathBuf> = program.parent().map(PathBuf::from).into_iter().collect();
+    // target/release/flashlag
+    folders.extend(program.ancestors().nth(3).map(|source| source.join("dist")));
+    folders
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! A phone on a cable: finds the phone by the `adb` program, puts flashlag and a scenario into a
-//! folder of the phone, follows the run and takes the result.
+//! A phone on a cable: finds it with the `adb` program, puts flashlag and a scenario into a folder
+//! of the phone, follows the run and fetches the result.
 //!
-//! The phone makes the run by itself: a cable that is pulled interrupts only the view of the run.
-//! What flashlag does at the phone's end is in [`end`].
+//! The phone makes the run on its own: pulling the cable interrupts only the view of the run. What
+//! flashlag does on the phone is in [`end`].
 #![forbid(unsafe_code)]
 
 mod adb;
@@ -13,7 +13,6 @@ pub mod end;
 mod error;
 mod folder;
 mod identity;
-mod program;
 pub mod protocol;
 mod quote;
 mod run_on_phone;
@@ -26,7 +25,7 @@ pub use connected::{Connected, Connection};
 pub use error::PhoneError;
 pub use folder::Folder;
 pub use identity::{Abi, Identity};
-pub use program::{PROGRAMS_VARIABLE, program_for};
+pub use identity::{PROGRAMS_VARIABLE, program_for};
 pub use quote::ShellCommand;
 pub use run_on_phone::{Following, Heard, RunOnPhone};
 pub use transport::{Held, PhoneLines, ShellAnswer, Transport};

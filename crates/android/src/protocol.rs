@@ -1,30 +1,29 @@
-//! The messages between this machine and the phone's end of flashlag: each a line of JSON.
+//! The messages between this machine and flashlag on the phone: each is a line of JSON.
 
 use flashlag_schema::Run;
 use flashlag_schema::remote::{Progress, RunOrder};
 use flashlag_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
-/// The number of this form of the messages. A change after which another version can't read them raises
-/// the number.
+/// Version of the messages' format. Raise it when a change makes them unreadable for another
+/// version.
 pub const FORMAT: u32 = 1;
 
 /// The order of a run, stored on the phone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PhoneOrder {
-    /// Version and commit of the program that ordered.
+    /// Version and commit of the program that gave the order.
     pub program: String,
     /// The name of the scenario.
     pub name: String,
     /// The hash of the scenario with its settings.
     pub hash: String,
-    /// The name by which the run's process is reached on the phone.
+    /// The name of the socket of the run's process on the phone.
     pub token: String,
-    /// Whether the run file in the folder is continued.
+    /// Whether to continue the run file in the folder.
     pub resume: bool,
     /// The user's name for the phone.
     pub label: Option<String>,
-    /// The run.
     pub run: RunOrder,
 }
 
@@ -43,7 +42,7 @@ pub enum Answer {
     Hello {
         /// Its version and commit.
         program: String,
-        /// Its [`FORMAT`]; 0 of a program from before there was a number.
+        /// Its [`FORMAT`]; 0 from a program older than that number.
         #[serde(default)]
         format: u32,
     },
@@ -53,27 +52,27 @@ pub enum Answer {
     Started,
     /// The state of the folder's run.
     State(RunState),
-    /// The run was asked to end.
+    /// The run was ordered to end.
     Stopping,
-    /// The phone has its own settings again.
+    /// The phone has its own settings back.
     Sleeps,
-    /// The question could not be answered.
+    /// The request could not be carried out.
     Failed {
         /// What failed, why, and what to try.
         error: String,
     },
 }
 
-/// A run that can begin, and its cost.
+/// A run that is ready to start, and its cost.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Prepared {
-    /// Bytes that are written at most.
+    /// Most bytes that the run writes.
     pub written: Bytes,
-    /// Duration on storage of ordinary speed.
+    /// Duration on storage of typical speed.
     pub time_ns: Nanos,
-    /// Size of the storage, free bytes, and those that may be used.
+    /// Size of the storage, free bytes, and bytes that may be used.
     pub storage: [Bytes; 3],
-    /// The unit in which space is given out.
+    /// The allocation unit of the filesystem.
     pub block: Bytes,
     /// Free space that a fill leaves.
     pub leave: Bytes,
@@ -90,11 +89,10 @@ pub struct Prepared {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunState {
-    /// No process makes the run, and the run did not end: it has not begun or was killed.
+    /// No process makes the run, and it has not ended: it was not started, or was killed.
     Dead,
     /// A process makes the run.
     UnderWay,
-    /// The run ended.
     Ended(Outcome),
 }
 
@@ -109,21 +107,19 @@ pub struct Outcome {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "line", rename_all = "snake_case")]
 pub enum Line {
-    /// A step of the run, which can be asked for again by its number.
+    /// A step of the run, which can be requested again by its number.
     Step {
         /// 1 for the first.
         number: u64,
-        /// The step.
         step: Progress,
     },
-    /// Progress within a phase, which no one asks for again.
+    /// Progress within a phase, which is not sent again.
     Tick {
         /// The reading.
         tick: Progress,
     },
-    /// The run, which could not be stored on the phone; its end follows.
+    /// The run, which could not be stored on the phone; its outcome follows.
     Unstored {
-        /// The run.
         #[serde(with = "flashlag_schema::remote::as_text")]
         run: Box<Run>,
     },
@@ -131,18 +127,18 @@ pub enum Line {
     Ended(Outcome),
 }
 
-/// What is asked of a run's process.
+/// A request to a run's process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "ask", rename_all = "snake_case")]
 pub enum Ask {
-    /// The run's steps after this number, and all that follow.
+    /// Send the run's steps after this number, and all further ones.
     Follow {
-        /// The number of the last step that is known.
+        /// The number of the last step that the follower has.
         after: u64,
     },
     /// The end of the run.
     Stop,
 }
 
-/// The hidden subcommand of the program at the phone's end.
+/// The hidden subcommand of the program on the phone.
 pub const SUBCOMMAND: &str = "on-phone";

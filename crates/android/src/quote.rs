@@ -1,18 +1,18 @@
 use std::fmt;
 
-/// A command for the phone's shell, every word quoted: a path or a serial number of the phone is
-/// never read as shell text.
+/// A command for the phone's shell with every word quoted: a path or a serial number from the phone
+/// is never interpreted by the shell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ShellCommand(String);
 
 impl ShellCommand {
-    /// A command of these words, each of which reaches the program as it is.
+    /// A command of these words, each of which reaches the program unchanged.
     pub fn of(words: &[&str]) -> ShellCommand {
         let quoted: Vec<_> = words.iter().map(|word| quoted(word)).collect();
         ShellCommand(quoted.join(" "))
     }
 
-    /// A text for the shell itself, of which nothing comes from outside.
+    /// Text for the shell itself, with nothing in it that comes from outside.
     pub(crate) fn script(text: String) -> ShellCommand {
         ShellCommand(text)
     }
@@ -29,8 +29,8 @@ impl fmt::Display for ShellCommand {
     }
 }
 
-/// A word in single quotes, in which a POSIX shell gives no character a meaning but the quote
-/// itself; plain words stay as they are.
+/// A word in single quotes, within which a POSIX shell interprets nothing but the closing quote.
+/// Plain words stay as they are.
 fn quoted(word: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+,:@%".contains(&byte);
     if !word.is_empty() && word.bytes().all(plain) {

@@ -1,4 +1,4 @@
-//! A run on a phone, from this machine: what is put there, asked, followed and taken away.
+//! A run on a phone, as seen from this machine: what it copies there, starts, follows and removes.
 
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -17,11 +17,11 @@ use crate::quote::ShellCommand;
 use crate::transport::{Held, ShellAnswer, Transport};
 use crate::version;
 
-/// The time for a command that only looks.
+/// Timeout of a command that only reads.
 const LOOK: Duration = Duration::from_secs(20);
-/// The time for the checks before a run, which remove the files of killed runs.
+/// Timeout of the checks before a run, which remove the files of killed runs.
 const PREPARE: Duration = Duration::from_secs(300);
-/// How long a host that prepares a run is watched before the phone counts as taken, and how often.
+/// How long to watch a host that prepares a run before the phone counts as taken, and how often.
 const PATIENCE: Duration = Duration::from_secs(3);
 const AGAIN: Duration = Duration::from_millis(200);
 
@@ -29,16 +29,15 @@ const AGAIN: Duration = Duration::from_millis(200);
 pub struct RunOnPhone {
     transport: Box<dyn Transport>,
     folder: Folder,
-    /// What keeps the folder this host's, from before its run until everything is removed.
+    /// Keeps the folder claimed by this host, from before its run until everything is removed.
     claim: Mutex<Option<Box<dyn Held>>>,
-    /// The names in the folder when it was looked at last for a run.
+    /// The names that were in the folder when it was last searched for a run.
     judged: Mutex<Option<Vec<String>>>,
 }
 
-/// What was heard of a run.
+/// What was received from a run.
 #[derive(Debug)]
 pub enum Heard {
-    /// A line.
     Line(Box<Line>),
     /// Nothing, for now.
     Nothing,
@@ -77,10 +76,7 @@ impl RunOnPhone {
         &*self.transport
     }
 
-    /// What the phone says it is.
-    ///
-    /// # Errors
-    /// The phone can't be reached, or there is no program for its processor.
+    /// The phone's own identification.
     pub fn identity(&self) -> Result<Identity, PhoneError> {
         Identity::of(&self.shell(&["getprop"], LOOK)?.output)
     }
@@ -88,8 +84,8 @@ impl RunOnPhone {
     /// The run that the phone has, and its state; `None` if there is no run.
     ///
     /// # Errors
-    /// The phone can't be reached, another host puts a run there just now, or the run is of a version that
-    /// can't be read here.
+    /// The phone can't be reached, another host is putting a run there right now, or the run is of
+    /// a version that this one can't read.
     pub fn found(&self) -> Result<Option<(PhoneOrder, RunState)>, PhoneError> {
         let until = Instant::now() + PATIENCE;
         let mut had_host = false;
@@ -97,7 +93,7 @@ impl RunOnPhone {
             let names = self.names()?;
             *self.judged() = names.clone();
             let Some(names) = names else {
-                // That run has been taken meanwhile; the next command finds the phone free.
+                // That run has been fetched in the meantime; the next command finds the phone free.
                 return if had_host { Err(self.taken()) } else { Ok(None) };
             };
             let found = self.found_among(&names)?;
@@ -114,8 +110,8 @@ impl RunOnPhone {
             if Instant::now() > until {
                 return if has_host { Err(self.taken()) } else { Ok(found) };
             }
-            // That run may begin in a moment, its host may be gone in a moment where the cable was pulled, and
-            // one that has just made the folder marks it next.
+            // That run may start soon; its host may be about to disappear because the cable was
+            // pulled; or the host has just created the folder and is about to mark it.
             std::thread::sleep(AGAIN);
         }
     }
@@ -131,18 +127,19 @@ impl RunOnPhone {
         let Some(order) = order.filter(|_| read.status == 0) else {
             return match read.output.lines().find_map(version::of_order) {
                 Some(there) => Err(PhoneError::OtherOrder(there)),
-                // Putting it there was cut short.
+                // Copying it to the phone was interrupted.
                 None => Ok(None),
             };
         };
         Ok(Some((order, self.state()?)))
     }
 
-    /// Makes the phone's folder this host's, as [`RunOnPhone::found`] has found it, until everything is removed
-    /// or this value is dropped. Returns whether it was there already.
+    /// Claims the phone's folder, as [`RunOnPhone::found`] has found it, until everything is
+    /// removed or this value is dropped. Returns whether the folder existed.
     ///
     /// # Errors
-    /// The phone can't be reached, another host was faster, or the folder has what is not flashlag's.
+    /// The phone can't be reached, another host was faster, or the folder has files that are not
+    /// flashlag's.
     pub fn claim(&self) -> Result<bool, PhoneError> {
         let names = self.judged().clone();
         self.only_ours(names.iter().flatten())?;
@@ -160,7 +157,7 @@ impl RunOnPhone {
         self.claim.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
-    /// Why the folder could not be made this host's.
+    /// Why the folder could not be claimed.
     fn not_claimed(&self) -> Result<PhoneError, PhoneError> {
         match self.names()? {
             Some(_) => Ok(self.taken()),
@@ -171,7 +168,7 @@ impl RunOnPhone {
         }
     }
 
-    /// Removes what an earlier run left in the folder, which stays this host's.
+    /// Removes what an earlier run left in the folder, which stays claimed.
     ///
     /// # Errors
     /// The phone can't be reached, or something is left.
@@ -189,7 +186,7 @@ impl RunOnPhone {
         claim::names(self.transport(), &self.folder)
     }
 
-    /// Refuses names that flashlag does not use.
+    /// Refuses file names that flashlag does not use.
     fn only_ours<'a>(&self, names: impl Iterator<Item = &'a String>) -> Result<(), PhoneError> {
         let foreign = names.filter(|name| !self.folder.has(name));
         self.nothing_of(foreign.map(|name| printable(name)).collect())
@@ -203,7 +200,7 @@ impl RunOnPhone {
         Err(PhoneError::Foreign { folder, names, serial })
     }
 
-    /// Removes flashlag's own of these files, and puts the phone's settings back before.
+    /// First restores the phone's settings, then removes those files that are flashlag's.
     fn remove_files<'a>(&self, names: impl Iterator<Item = &'a String>) -> Result<(), PhoneError> {
         let ours = names.filter(|name| self.folder.has(name));
         let files: Vec<String> = ours.map(|name| self.folder.of(name)).collect();
@@ -215,33 +212,27 @@ impl RunOnPhone {
         }
         let mut words = vec!["rm", "-f"];
         words.extend(files.iter().map(String::as_str));
-        // What could not be removed is named by what is left.
+        // The error names what is left, so the exit status does not matter.
         self.shell(&words, LOOK).map(drop)
     }
 
     /// The state of the run in the phone's folder.
-    ///
-    /// # Errors
-    /// The phone can't be reached.
     pub fn state(&self) -> Result<RunState, PhoneError> {
         match self.ask("state", LOOK) {
             Ok(Answer::State(state)) => Ok(state),
             Err(error) if error.is_of_the_cable() => Err(error),
-            // A program that was not copied whole has begun nothing.
+            // A program that was not copied completely has started nothing.
             _ => Ok(RunState::Dead),
         }
     }
 
     /// Whether the phone has a run file that can be continued.
-    ///
-    /// # Errors
-    /// The phone can't be reached.
     pub fn has_run_file(&self) -> Result<bool, PhoneError> {
         self.exists(&self.folder.run())
     }
 
-    /// Puts the program into the folder and asks the program what it is. `here` is the version and commit of
-    /// this end.
+    /// Copies the program into the folder and runs it to get its version. `here` is the version and
+    /// commit of this end.
     ///
     /// # Errors
     /// The phone can't be reached, has no room, or does not run the program, or the program is of
@@ -252,7 +243,7 @@ impl RunOnPhone {
         self.must("making the program executable", &["chmod", "755", &there])?;
         match self.ask("hello", LOOK) {
             Ok(Answer::Hello { program: there, format }) => {
-                version::same(program, (&there, format), here)
+                version::same(program, &there, format, here)
             }
             Ok(other) => Err(PhoneError::Answer(format!("{other:?}"))),
             Err(PhoneError::Answer(text)) => Err(PhoneError::DoesNotRun(text)),
@@ -261,9 +252,6 @@ impl RunOnPhone {
     }
 
     /// Puts the order into the folder.
-    ///
-    /// # Errors
-    /// The phone can't be reached or has no room.
     pub fn give(&self, order: &PhoneOrder) -> Result<(), PhoneError> {
         let mut line = Vec::new();
         let sent = flashlag_schema::remote::send(&mut line, order);
@@ -271,18 +259,12 @@ impl RunOnPhone {
         self.put(&line, &self.folder.order())
     }
 
-    /// Puts an earlier run into the folder, to be continued.
-    ///
-    /// # Errors
-    /// The phone can't be reached or has no room.
+    /// Copies an earlier run into the folder, to be continued.
     pub fn bring(&self, earlier: &Run) -> Result<(), PhoneError> {
         self.put(earlier.to_json().as_bytes(), &self.folder.run())
     }
 
-    /// Has the phone check that the run can be made, and add up its cost.
-    ///
-    /// # Errors
-    /// The phone can't be reached, or the run can't be made.
+    /// Makes the phone check that the run is possible, and compute its cost.
     pub fn prepare(&self) -> Result<Prepared, PhoneError> {
         match self.ask("prepare", PREPARE)? {
             Answer::Prepared(prepared) => Ok(*prepared),
@@ -290,10 +272,7 @@ impl RunOnPhone {
         }
     }
 
-    /// Begins the run, apart from this machine.
-    ///
-    /// # Errors
-    /// The phone can't be reached, or the run does not begin.
+    /// Starts the run, detached from this machine.
     pub fn start(&self) -> Result<(), PhoneError> {
         match self.ask("start", PREPARE)? {
             Answer::Started => Ok(()),
@@ -306,18 +285,12 @@ impl RunOnPhone {
         drop(self.claim.lock().unwrap_or_else(PoisonError::into_inner).take());
     }
 
-    /// Tells the run to end; its result can then be taken.
-    ///
-    /// # Errors
-    /// The phone can't be reached.
+    /// Orders the run to end; its result can then be fetched.
     pub fn stop(&self) -> Result<(), PhoneError> {
         self.ask("stop", LOOK).map(drop)
     }
 
     /// Follows the run from the step after that number.
-    ///
-    /// # Errors
-    /// The adb program does not begin.
     pub fn follow(&self, after: u64) -> Result<Following, PhoneError> {
         let number = after.to_string();
         let words = [&*self.folder.program(), SUBCOMMAND, "follow", self.folder.path(), &number];
@@ -325,7 +298,7 @@ impl RunOnPhone {
         let (sender, receiver) = channel();
         std::thread::spawn(move || {
             while let Some(line) = lines.next_line() {
-                // What is no line of the protocol is a message of the shell.
+                // A line that is not of the protocol is a message of the shell.
                 let Ok(line) = serde_json::from_str(&line) else { continue };
                 if sender.send(line).is_err() {
                     return;
@@ -336,9 +309,6 @@ impl RunOnPhone {
     }
 
     /// Takes the run file.
-    ///
-    /// # Errors
-    /// The phone can't be reached, or its file is not a run that verifies.
     pub fn take(&self) -> Result<Run, PhoneError> {
         let folder = tempfile::tempdir();
         let folder = folder.map_err(PhoneError::file("make a folder in", std::env::temp_dir()))?;
@@ -353,10 +323,10 @@ impl RunOnPhone {
         }
     }
 
-    /// Has the phone's flashlag explain what a directory lies on.
+    /// Makes flashlag on the phone explain the storage below a directory.
     ///
     /// # Errors
-    /// The phone can't be reached, the directory can't be looked at, or the answer is of another
+    /// The phone can't be reached, the directory can't be examined, or the answer is of another
     /// version.
     pub fn explain(&self, directory: &str) -> Result<Explained, PhoneError> {
         let words = [&*self.folder.program(), "explain", "--json", directory];
@@ -371,7 +341,7 @@ impl RunOnPhone {
             .map_err(|error| PhoneError::Answer(printable(&error.to_string())))
     }
 
-    /// Has the phone remove the files that killed runs left in a directory.
+    /// Makes flashlag on the phone remove the files that killed runs left in a directory.
     ///
     /// # Errors
     /// The phone can't be reached, or something is left.
@@ -380,10 +350,10 @@ impl RunOnPhone {
         self.must(&format!("removing flashlag's files in {directory}"), &words)
     }
 
-    /// Removes everything that was put on the phone. Returns whether there was something.
+    /// Removes everything that was copied to the phone. Returns whether there was anything.
     ///
     /// # Errors
-    /// The phone can't be reached, or something is left: what is not flashlag's stays.
+    /// The phone can't be reached, or something is left: files that are not flashlag's stay.
     pub fn remove(&self) -> Result<bool, PhoneError> {
         let path = self.folder.path();
         let Some(names) = self.names()? else { return Ok(false) };
@@ -404,7 +374,7 @@ impl RunOnPhone {
         }
     }
 
-    /// Puts a file of these contents on the phone.
+    /// Writes a file with these contents on the phone.
     fn put(&self, contents: &[u8], to: &str) -> Result<(), PhoneError> {
         let made = tempfile::NamedTempFile::new();
         let file = made.map_err(PhoneError::file("make a file in", std::env::temp_dir()))?;

@@ -4,19 +4,19 @@ use std::time::Duration;
 use crate::error::PhoneError;
 use crate::quote::ShellCommand;
 
-/// The answer of a command on the phone.
+/// The result of a command on the phone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ShellAnswer {
     /// The command's exit status.
     pub status: i32,
-    /// What it printed; on phones before Android 7 the errors are part of it.
+    /// Its output; on phones before Android 7, errors are part of it.
     pub output: String,
     /// What it printed as errors.
     pub errors: String,
 }
 
 impl ShellAnswer {
-    /// The errors, or else the last line that was printed.
+    /// Its errors, or without any the last line of its output.
     pub fn reason(&self) -> String {
         let errors = self.errors.trim();
         let text = if errors.is_empty() { self.output.trim() } else { errors };
@@ -25,13 +25,13 @@ impl ShellAnswer {
     }
 }
 
-/// The lines that a command on the phone prints, as they come.
+/// The lines that a command on the phone prints, as they arrive.
 pub trait PhoneLines: Send {
-    /// The next line, without its end; `None` once the command ended or the phone is gone.
+    /// The next line, without its newline; `None` once the command has ended or the phone is gone.
     fn next_line(&mut self) -> Option<String>;
 }
 
-/// A command on the phone that lasts as long as this value: its input ends with it.
+/// A command on the phone that runs until this value is dropped, which closes its input.
 pub trait Held: PhoneLines + std::fmt::Debug {}
 
 /// The way to one phone.
@@ -43,35 +43,22 @@ pub trait Transport: Send + Sync {
     ///
     /// # Errors
     /// The phone can't be reached, or the command takes longer than the limit. A command that fails
-    /// is an answer.
+    /// is not an error.
     fn shell(&self, command: &ShellCommand, limit: Duration) -> Result<ShellAnswer, PhoneError>;
 
     /// Starts a command and follows what it prints.
-    ///
-    /// # Errors
-    /// The adb program does not begin.
     fn follow(&self, command: &ShellCommand) -> Result<Box<dyn PhoneLines>, PhoneError>;
 
-    /// Starts a command whose input stays open until the value is dropped, or this process or the cable is
-    /// gone.
-    ///
-    /// # Errors
-    /// The adb program does not begin.
+    /// Starts a command whose input stays open until the value is dropped, this process ends or the
+    /// cable is pulled.
     fn hold(&self, command: &ShellCommand) -> Result<Box<dyn Held>, PhoneError>;
 
     /// Copies a file to the phone.
-    ///
-    /// # Errors
-    /// The phone can't be reached or has no room.
     fn push(&self, from: &Path, to: &str) -> Result<(), PhoneError>;
 
     /// Copies a file from the phone.
-    ///
-    /// # Errors
-    /// The phone can't be reached or has no such file.
     fn pull(&self, from: &str, to: &Path) -> Result<(), PhoneError>;
 
-    /// Whether the phone can be used now. A phone of the network is connected again where that is
-    /// needed.
+    /// Whether the phone is usable now. Reconnects a network phone if necessary.
     fn is_there(&self) -> bool;
 }

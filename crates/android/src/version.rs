@@ -1,4 +1,4 @@
-//! Whether both ends are of one version: a run's messages are not meant to be read by another one.
+//! Whether both ends have the same version: the messages of a run are not meant for another one.
 
 use std::path::Path;
 
@@ -6,16 +6,12 @@ use crate::error::PhoneError;
 use crate::identity::printable;
 use crate::protocol::FORMAT;
 
-/// Checks that a program for phones, which said its version and its form of messages, is of this
+/// Checks that a program for phones, which has reported its version and message format, is of this
 /// version.
 ///
 /// # Errors
 /// [`PhoneError::OtherProgram`] if not.
-pub(crate) fn same(
-    program: &Path,
-    (there, format): (&str, u32),
-    here: &str,
-) -> Result<(), PhoneError> {
+pub(crate) fn same(program: &Path, there: &str, format: u32, here: &str) -> Result<(), PhoneError> {
     if format == FORMAT && is_same(there, here) {
         return Ok(());
     }
@@ -27,8 +23,8 @@ pub(crate) fn same(
     })
 }
 
-/// Whether two texts such as `flashlag 0.1.0 (94e4be19d868)` name one version. A commit that is not known,
-/// and changes that are not committed, can't be compared: then the form of the messages decides alone.
+/// Whether two texts such as `flashlag 0.1.0 (94e4be19d868)` mean the same version. An unknown
+/// commit, or uncommitted changes, can't be compared: then only the message format decides.
 fn is_same(one: &str, other: &str) -> bool {
     let ((one, of_one), (other, of_other)) = (parts(one), parts(other));
     one == other && of_one.zip(of_other).is_none_or(|(one, other)| one == other)
@@ -42,7 +38,8 @@ fn parts(text: &str) -> (&str, Option<&str>) {
     })
 }
 
-/// The version and commit in an order that this version can't read; `None` if the text is no order.
+/// The version and commit in an order that this version can't read; `None` if the text is not an
+/// order.
 pub(crate) fn of_order(line: &str) -> Option<String> {
     let order: serde_json::Value = serde_json::from_str(line).ok()?;
     Some(printable(order.get("program")?.as_str()?))
@@ -55,7 +52,7 @@ mod tests {
     const HERE: &str = "flashlag 0.1.0 (94e4be19d868)";
 
     fn refused(there: &str, format: u32) -> Option<String> {
-        let checked = same(Path::new("dist/flashlag-aarch64"), (there, format), HERE);
+        let checked = same(Path::new("dist/flashlag-aarch64"), there, format, HERE);
         checked.err().map(|error| error.to_string())
     }
 

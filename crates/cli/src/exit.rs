@@ -14,7 +14,7 @@ pub enum Exit {
     CouldNotRun,
     /// 3: it ran, but a trust check failed.
     Untrusted,
-    /// The exit status of a command that was run.
+    /// The exit status of the recorded command.
     Passed(u8),
 }
 

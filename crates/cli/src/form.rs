@@ -106,9 +106,6 @@ impl Form {
     }
 
     /// A run in this format.
-    ///
-    /// # Errors
-    /// The format can't represent the run.
     pub fn run(self, run: &Run, path: &Path, terminal: &Terminal) -> Result<String> {
         Ok(match self {
             Form::Text => terminal.summary(run),
@@ -118,12 +115,10 @@ impl Form {
     }
 
     /// A comparison in this format; a gate's judgement is part of a Markdown page.
-    ///
-    /// # Errors
-    /// The format is for single runs.
     pub fn comparison(
         self,
-        (runs, paths): (&[Run], &[PathBuf]),
+        runs: &[Run],
+        paths: &[PathBuf],
         comparison: &Comparison,
         gate: Option<&Gate>,
         terminal: &Terminal,
@@ -136,9 +131,6 @@ impl Form {
     }
 
     /// Prints `text`, which has this format, on standard output.
-    ///
-    /// # Errors
-    /// Standard output can't be written to.
     pub fn print(self, text: &str) -> Result<()> {
         match self {
             Form::Text => say::view(text),
@@ -155,9 +147,6 @@ pub fn page_of(paths: &[PathBuf]) -> flashlag_report::Options {
 }
 
 /// The format of a comparison written to a file with this extension.
-///
-/// # Errors
-/// No format of a comparison has the extension.
 pub fn comparison_by_ending(path: &Path) -> Result<Form> {
     let Some(ending) = path.extension().filter(|_| path != Path::new("-")) else {
         return Ok(Form::Text);

@@ -1,20 +1,21 @@
-//! Limits of this process that are too low to work in: found before anything begins, since a lack of memory
-//! in its middle ends a program by a signal.
+//! Finds limits of this process that are too low, before anything begins: if memory ran out later,
+//! a signal would kill the program.
 
 use std::os::unix::process::CommandExt;
 
 use flashlag_units::Bytes;
 use rustix::process::{Resource, getrlimit};
 
-/// The stack that the program is sure to need, and the one that it takes where the limit is below that.
+/// The stack that the program certainly needs, and the stack that it gets if the limit is lower.
 const STACK: u64 = 4 << 20;
 const OWN_STACK: usize = 8 << 20;
-/// What a measurement or a simulation takes beside the program itself, at least.
+/// The least memory that a measurement or a simulation needs besides the program itself.
 const MEMORY: u64 = 64 << 20;
 
-/// Address space from which on the allocator may take as much of it as it likes.
+/// With this much address space, the allocator may take as much of it as it likes.
 const ROOM: u64 = 4 << 30;
-/// The variable by which glibc's allocator is limited; it is read when a program starts.
+/// The variable that limits the arenas of glibc's allocator; glibc reads it at the start of a
+/// program.
 const ARENAS: &str = "MALLOC_ARENA_MAX";
 
 /// Starts the program again with one arena where `ulimit -v` limits its address space: glibc reserves 64 MB of
@@ -26,11 +27,11 @@ pub fn with_one_arena() {
     }
     let mut words = std::env::args_os();
     let (Some(name), Ok(program)) = (words.next(), std::env::current_exe()) else { return };
-    // It returns only if it fails: then the program goes on as it is.
+    // It returns only if it fails: then the program continues in this process.
     let _ = std::process::Command::new(program).arg0(name).args(words).env(ARENAS, "1").exec();
 }
 
-/// Runs all of the program, in a thread with a stack of its own where `ulimit -s` leaves too little.
+/// Runs the whole program, in a thread with its own stack if `ulimit -s` allows too little.
 pub fn with_enough_stack(all: fn() -> std::process::ExitCode) -> std::process::ExitCode {
     if getrlimit(Resource::Stack).current.is_none_or(|limit| limit >= STACK) {
         return all();
@@ -40,7 +41,7 @@ pub fn with_enough_stack(all: fn() -> std::process::ExitCode) -> std::process::E
         Ok(Ok(exit)) => exit,
         // It has printed why.
         Ok(Err(_)) => std::process::ExitCode::from(101),
-        // There is no room for a stack.
+        // There is no memory for a stack.
         Err(_) => all(),
     }
 }

@@ -25,7 +25,7 @@ fn main() -> std::process::ExitCode {
 }
 
 fn all() -> std::process::ExitCode {
-    // Set by build.rs. Before the guest's branch: a guest runs this program too.
+    // Set by build.rs. Must come before the branch of the lab's guest, which runs this program too.
     if let Some(commit) = option_env!("FLASHLAG_COMMIT") {
         flashlag_runner::set_commit(commit);
     }

@@ -1,4 +1,4 @@
-//! The events of a run on the progress display.
+//! Shows the events of a run on the progress display.
 
 use flashlag_runner::{Event, Observer};
 use flashlag_term::Progress;

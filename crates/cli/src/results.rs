@@ -1,4 +1,4 @@
-//! The destinations of a run's results, chosen and checked before anything is measured.
+//! Chooses and checks where a run's results go, before anything is measured.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,18 +14,14 @@ use crate::typed::{self, OUTPUT, REPORT};
 /// The destinations of a run.
 #[derive(Debug)]
 pub struct Results {
-    /// The run file.
     pub run: Arc<RunFile>,
-    /// The report; `None` if its name follows from the run file's.
+    /// The report; `None` if its name is derived from the run file's.
     report: Option<Destination>,
     force: bool,
 }
 
 impl Results {
-    /// Chooses the destinations and checks that no other file is there.
-    ///
-    /// # Errors
-    /// A destination exists, with what to do instead.
+    /// Chooses the destinations and checks that they don't overwrite other files.
     pub fn plan(args: &RunArgs, scenario: &str) -> Result<Results> {
         let beside = args.output.as_ref().map(|path| path.with_extension("html"));
         let report = args.report.as_ref().or(beside.as_ref());
@@ -49,9 +45,6 @@ impl Results {
     }
 
     /// Writes the report and returns its path.
-    ///
-    /// # Errors
-    /// The report can't be written.
     pub fn write_report(&self, run: &Run, explicit: bool) -> Result<PathBuf> {
         let run_file = self.run.path();
         let page = flashlag_report::html(run, &page_of(std::slice::from_ref(&run_file)));

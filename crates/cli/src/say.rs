@@ -1,7 +1,7 @@
-//! The only way to a terminal: every command prints through these functions.
+//! The only way to print to a terminal: every command uses these functions.
 //!
-//! The printed text contains file names, strings of run files and answers of other programs. None
-//! of them may move the cursor, set a title, change a colour or forge a line, so each function lets
+//! The printed text contains file names, strings of run files and output of other programs. None of
+//! them may move the cursor, set a title, change a colour or forge a line, so each function lets
 //! through only what the text's own layout needs. A closed standard output is an error, which ends
 //! the program quietly; standard error never fails.
 
@@ -36,11 +36,11 @@ pub fn data(text: &str) -> Result<()> {
     }
 }
 
-/// As [`data`], of text that is written piece by piece.
+/// As [`data`], for text that is written piece by piece.
 pub fn data_by(contents: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     let stdout = io::stdout().lock();
     if stdout.is_terminal() {
-        // What a person looks at is not large.
+        // Text for a terminal is not large.
         let mut text = Vec::new();
         contents(&mut text)?;
         drop(stdout);
@@ -52,10 +52,7 @@ pub fn data_by(contents: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Resul
     Ok(())
 }
 
-/// Standard output for messages between processes of flashlag, which are no text.
-///
-/// # Errors
-/// A terminal, on which they could do anything.
+/// Standard output for messages between flashlag's own processes, which are not text.
 #[cfg(feature = "sweep")]
 pub fn pipe() -> Result<io::StdoutLock<'static>> {
     let stdout = io::stdout();
@@ -79,7 +76,7 @@ pub fn note(text: &str) {
     notes(&printable_line(text));
 }
 
-/// A sentence of flashlag's own on standard error: wrapped on a terminal, else one line.
+/// Prints a message of flashlag on standard error: wrapped on a terminal, else one line.
 pub fn sentence(text: &str) {
     let text = printable_line(&format!("flashlag: {text}"));
     if io::stderr().is_terminal() {

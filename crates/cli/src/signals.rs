@@ -11,16 +11,13 @@ use signal_hook::flag;
 static RECEIVED: OnceLock<Arc<AtomicUsize>> = OnceLock::new();
 
 /// A flag that is set by the first signal.
-///
-/// # Errors
-/// The handlers can't be installed.
 pub fn stop_flag() -> io::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     let received = RECEIVED.get_or_init(Arc::default);
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         flag::register_usize(signal, Arc::clone(received), signal as usize)?;
-        // In this order: the second signal finds the flag set and ends the program (what it leaves
-        // is removed at the next start, or by `flashlag clean`).
+        // In this order: a second signal finds the flag set and ends the program (the next start,
+        // or `flashlag clean`, removes its files).
         flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&stop))?;
         flag::register(signal, Arc::clone(&stop))?;
     }
@@ -34,11 +31,8 @@ pub fn exit_status() -> Option<u8> {
     u8::try_from(signal).ok().filter(|signal| *signal > 0).map(|signal| 128 + signal)
 }
 
-/// Turns the signal of a file that reached its size limit (`ulimit -f`) into an error of the write:
-/// the error names the file, and the program can clean up.
-///
-/// # Errors
-/// The handler can't be installed.
+/// Makes the signal for a file at its size limit (`ulimit -f`) an error of the write: the error
+/// names the file, and the program can clean up.
 pub fn long_files_are_errors() -> io::Result<()> {
     flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false))).map(drop)
 }

@@ -1,4 +1,4 @@
-//! The progress line of simulations.
+//! The progress line while simulations run.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

@@ -1,4 +1,4 @@
-//! The capabilities of the terminal, and the text of errors.
+//! What the terminal can show, and how errors are printed.
 
 use flashlag_schema::Run;
 use flashlag_term::{ProgressMode, Style};

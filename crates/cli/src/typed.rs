@@ -1,4 +1,5 @@
-//! The typed command line with some options changed, for errors that suggest a command to paste.
+//! Repeats the typed command line with some options changed, for errors that suggest a command to
+//! paste.
 
 use std::fmt;
 
@@ -15,10 +16,10 @@ pub const OUTPUT: OptionNames = OptionNames { long: "--output", short: Some('o')
 pub const REPORT: OptionNames = OptionNames { long: "--report", short: None };
 /// `--leave`
 pub const LEAVE: OptionNames = OptionNames { long: "--leave", short: None };
-/// `--set`; several with different keys stand side by side.
+/// `--set`; options with different keys may be combined.
 pub const SET: OptionNames = OptionNames { long: "--set", short: None };
 
-/// An error with a command that works instead. The command is printed on a line of its own, to be
+/// An error with a command that works instead. The command is printed on its own line, to be
 /// pasted.
 #[derive(Debug)]
 pub struct Suggestion {
@@ -52,7 +53,8 @@ pub fn resumed(output: &str) -> anyhow::Error {
 pub fn ended(error: &str, output: &str) -> anyhow::Error {
     let command = resuming(std::env::args().skip(1).collect(), output);
     let error = format!(
-        "{error}\n  The measurements before it are kept, and once that is mended, this command goes on:"
+        "{error}\n  The measurements before it are kept, and once that is fixed, this command \
+         continues:"
     );
     Suggestion { error, command }.into()
 }

@@ -14,7 +14,6 @@ const LONGEST_NAME: usize = 24;
 pub struct Sides {
     /// The runs of the other side; empty where each run, with its repeats, is a side.
     pub against: Vec<PathBuf>,
-    /// The runs.
     pub runs: Vec<PathBuf>,
     /// Names of the sides, in order, the other side first.
     pub labels: Vec<String>,
@@ -24,9 +23,6 @@ pub struct Sides {
 
 impl Sides {
     /// All files. The other side comes first: usually it was measured first.
-    ///
-    /// # Errors
-    /// Fewer than two.
     pub fn paths(&self) -> Result<Vec<PathBuf>, CommandError> {
         let paths: Vec<PathBuf> = self.against.iter().chain(&self.runs).cloned().collect();
         if paths.len() < 2 {

@@ -16,102 +16,36 @@ use crate::limits::ASK_ABOVE;
 /// Why a command could not be done. [`one_paragraph`] has it with its causes.
 #[derive(Debug, Error)]
 pub enum CommandError {
-    /// A run file that can't be read.
     #[error("cannot read {}", path.display())]
-    Read {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
-    /// A file without text.
+    Read { path: PathBuf, source: io::Error },
     #[error("cannot read {}", path.display())]
-    Text {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        source: flashlag_export::fio::TextError,
-    },
-    /// A file of fio's that can't be imported.
+    Text { path: PathBuf, source: flashlag_export::fio::TextError },
     #[error("{} is fio's, but cannot be imported", path.display())]
-    Fio {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        source: flashlag_export::fio::FioFileError,
-    },
-    /// A file that is no run.
+    Fio { path: PathBuf, source: flashlag_export::fio::FioFileError },
     #[error("{} is neither a run file nor fio's json+ output", path.display())]
-    NoRun {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        source: RunFileError,
-    },
-    /// A file that is no run file.
+    NoRun { path: PathBuf, source: RunFileError },
     #[error("{} is no run file", path.display())]
-    NoRunFile {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        source: RunFileError,
-    },
-    /// A run file whose figures can't be recomputed.
+    NoRunFile { path: PathBuf, source: RunFileError },
     #[error("{} cannot be verified", path.display())]
-    Verify {
-        /// The file.
-        path: PathBuf,
-        /// Why not.
-        source: RunFileError,
-    },
-    /// A scenario's file that can't be read.
+    Verify { path: PathBuf, source: RunFileError },
     #[error("cannot read the scenario {name}")]
-    ScenarioFile {
-        /// The file.
-        name: String,
-        /// Why not.
-        source: io::Error,
-    },
-    /// A scenario with a fault, or a setting that it lacks.
+    ScenarioFile { name: String, source: io::Error },
     #[error("scenario {name}")]
-    Scenario {
-        /// The scenario's name, or its file.
-        name: String,
-        /// What is wrong and what is allowed.
-        source: Box<ScenarioError>,
-    },
-    /// An earlier run that can't be continued.
+    Scenario { name: String, source: Box<ScenarioError> },
     #[error("cannot resume")]
     Resume(#[source] Box<CommandError>),
-    /// Runs that did not do the same.
     #[error("these runs can't be compared")]
     Compare(#[source] CompareError),
-    /// A run that could not be made.
     #[error(transparent)]
     Run(Box<RunError>),
-    /// A forecast or a fit that could not be made.
     #[error(transparent)]
     Predict(Box<PredictError>),
-    /// A device that can't be simulated.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// A directory that can't be looked at.
     #[error("the directory {} can't be looked at", path.display())]
-    Directory {
-        /// The directory.
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
-    /// An option's value that is no filesystem.
+    Directory { path: PathBuf, source: io::Error },
     #[error("{option}")]
-    Filesystem {
-        /// The option, as it is typed.
-        option: &'static str,
-        /// What is wrong, and what there is.
-        source: TargetError,
-    },
-    /// More is written than was agreed to.
+    Filesystem { option: &'static str, source: TargetError },
     #[error("not run: it writes more than {ASK_ABOVE}; add --yes to agree, or --budget to cap it")]
     Consent,
     /// Words without a meaning: what is wrong with them, and what there is.

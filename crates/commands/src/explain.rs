@@ -31,16 +31,12 @@ const QUICK: &str = "quick";
 pub enum Subject {
     /// What a directory or a phone's storage is made of; nothing was measured.
     SetUp(Box<Explained>),
-    /// A run.
     Run(Box<Run>),
 }
 
 impl Subject {
     /// A directory, a phone (`adb:`), a simulated device (`sim:PROFILE`, which is measured), or a run
     /// file.
-    ///
-    /// # Errors
-    /// It can't be looked at, simulated or read.
     pub fn of(path: &Path) -> Result<Subject, CommandError> {
         let text = path.to_string_lossy();
         if path.is_dir() {
@@ -72,11 +68,9 @@ impl Subject {
 
 /// The findings with the effects that a run leaves to forecasts: on `profile`, or on the nearest built-in
 /// one. Forecasts take 15 s at most.
-///
-/// # Errors
-/// No such profile.
 pub fn effects(
-    (run, name): (&Run, &str),
+    run: &Run,
+    name: &str,
     found: Vec<Finding>,
     profile: Option<&str>,
     stop: &Arc<AtomicBool>,
@@ -95,7 +89,7 @@ pub fn effects(
         .filter(|name| *name != NO_DEVICE)
         .map(sim::profile)
         .collect::<Result<_, _>>()?;
-    let device = device_of((run, name), &found, named.as_ref(), &profiles, &simulations);
+    let device = device_of(run, name, &found, named.as_ref(), &profiles, &simulations);
     let found = match device {
         Ok(device) => with_forecasts(run, found, &device, &simulations),
         Err(why) => without_forecasts(found, run, &why),

@@ -1,4 +1,4 @@
-//! Reading run files, fio files and scenarios.
+//! Reads run files, fio files and scenarios.
 
 use std::path::Path;
 
@@ -26,9 +26,6 @@ pub fn run_from(file: &Path) -> Result<Run, CommandError> {
 }
 
 /// The text of a results file, unpacked and decoded.
-///
-/// # Errors
-/// The file can't be read, or has no text.
 pub(crate) fn text_from(path: &Path) -> Result<String, CommandError> {
     let bytes = std::fs::read(path)
         .map_err(|source| CommandError::Read { path: path.to_owned(), source })?;
@@ -65,9 +62,6 @@ pub fn name_of(path: &Path) -> String {
 }
 
 /// The earlier run in a file, to be continued.
-///
-/// # Errors
-/// The file can't be read, or is no run file.
 pub fn earlier(path: &Path) -> Result<Run, CommandError> {
     let refuse = |source: CommandError| CommandError::Resume(Box::new(source));
     let text = std::fs::read_to_string(path)

@@ -35,7 +35,8 @@ type MakesSimulations<'a> = dyn Fn(&str, Option<usize>) -> Result<Simulations, C
 /// # Errors
 /// A run that can't be fitted to, an unknown profile or filesystem, or the user stops it.
 pub fn fit(
-    (run, run_name): (&Run, &str),
+    run: &Run,
+    run_name: &str,
     words: &FitWords,
     simulations: &MakesSimulations<'_>,
     begins_with: &mut dyn FnMut(&str),

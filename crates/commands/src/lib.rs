@@ -1,8 +1,9 @@
-//! What each command does, shared by the doors: words in, runs, comparisons, forecasts and profiles out.
+//! What each command does, for the program and for the Python package.
 //!
-//! The program and the Python package take words (a scenario's name, `sim:pixel-2016+f2fs`,
-//! `full=90%`) and give them to this crate, so that both mean the same by them and refuse them in the
-//! same sentences. Nothing is printed here; progress goes to a [`Counting`], if there is one.
+//! Both pass on words (a scenario's name, `sim:pixel-2016+f2fs`, `full=90%`) and get runs,
+//! comparisons, forecasts and profiles back. So both understand the words alike and refuse them
+//! with the same messages. Nothing is printed here; progress goes to a [`Counting`], if there is
+//! one.
 #![forbid(unsafe_code)]
 
 mod compare;

@@ -1,4 +1,5 @@
-//! Limits: of what is written without asking, and of charge and heat on a device with a battery.
+//! Limits: how much may be written without asking the user, and within which charge and temperature
+//! a device with a battery is measured.
 
 use flashlag_schema::ConditionLimits;
 use flashlag_units::Bytes;
@@ -45,18 +46,12 @@ impl Limits {
 }
 
 /// `20` or `20%`.
-///
-/// # Errors
-/// No share of a whole charge.
 pub fn percent(text: &str) -> Result<u8, String> {
     let number = text.trim().trim_end_matches('%').parse().ok().filter(|number| *number <= 100);
     number.ok_or_else(|| "write a share of the whole charge, e.g. 20%".to_owned())
 }
 
 /// `38`, `38.5C` or `38 °C`, in thousandths of a degree.
-///
-/// # Errors
-/// No temperature that a battery has.
 pub fn celsius(text: &str) -> Result<i64, String> {
     let number = text.trim().trim_end_matches(['C', 'c', '°', ' ']).parse::<f64>().ok();
     let number = number.filter(|degrees| (-20.0..=100.0).contains(degrees));

@@ -57,9 +57,6 @@ impl Prediction {
     }
 
     /// A forecast that begins with the device of a simulated run.
-    ///
-    /// # Errors
-    /// As [`Prediction::of`].
     pub fn of_run(run: &Run, words: &PredictWords) -> Result<Prediction, CommandError> {
         let found = situation_of(run, &words.subject, words.force)?;
         Prediction::beginning_with(on(found, words)?, words)
@@ -82,9 +79,6 @@ impl Prediction {
     }
 
     /// Simulates the device before and after each change; `None` without a change.
-    ///
-    /// # Errors
-    /// A changed device is invalid, or can't be simulated.
     pub fn forecast(&self, simulations: &Simulations) -> Result<Option<Forecast>, CommandError> {
         if self.changes.is_empty() {
             return Ok(None);
@@ -94,9 +88,6 @@ impl Prediction {
     }
 
     /// Simulates the device, after all changes, at each fill level; `None` if none was asked for.
-    ///
-    /// # Errors
-    /// A changed device is invalid, or can't be simulated.
     pub fn sweep(&self, simulations: &Simulations) -> Result<Option<Sweep>, CommandError> {
         let Some(levels) = &self.levels else { return Ok(None) };
         let mut situation = self.start.clone();

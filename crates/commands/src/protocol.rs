@@ -1,5 +1,5 @@
-//! `lifecycle --set protocol=…`: the steps by which reviewers measured a device, instead of the
-//! scenario's own.
+//! `lifecycle --set protocol=…`: replaces the scenario's steps by those with which reviewers
+//! measured a device.
 
 use flashlag_runner::sim;
 use flashlag_spec::profile::{Profile, ProfileCheck};

@@ -1,4 +1,4 @@
-//! `run`: a run as it was asked for in words.
+//! `run`: makes the run that the user's words describe.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -79,9 +79,6 @@ impl RunWords {
     }
 
     /// The built-in scenario of that name, or the one in that file.
-    ///
-    /// # Errors
-    /// No such scenario, or a setting that it lacks.
     pub fn scenario(&self) -> Result<Scenario, CommandError> {
         let text = scenario_text(&self.scenario)?;
         Scenario::parse(&text, &self.set).map_err(|source| CommandError::Scenario {
@@ -91,9 +88,6 @@ impl RunWords {
     }
 
     /// The storage that is measured.
-    ///
-    /// # Errors
-    /// No such target, or an option that has no meaning on it.
     pub fn target(&self, resumes: bool) -> Result<Target, CommandError> {
         let target = Target::parse(&self.on)?.with_parameters(&self.parameters)?;
         target.check_options(resumes, self.verify, self.budget.is_some())?;
@@ -144,9 +138,6 @@ pub fn consent(prepared: Prepared, agreed: bool) -> Result<Prepared, CommandErro
 }
 
 /// A name short enough for the head of a column.
-///
-/// # Errors
-/// No characters, or too many.
 pub fn label(text: &str) -> Result<String, String> {
     let label = flashlag_units::sanitize(text);
     match label.chars().count() {

@@ -8,9 +8,6 @@ use crate::files::{run_from, text_from};
 
 /// Figures of a run file that differ from those recomputed from its histograms, and findings that differ
 /// from those recomputed from the figures.
-///
-/// # Errors
-/// The file can't be read, or is no run file.
 pub fn discrepancies(path: &Path) -> Result<Vec<Discrepancy>, CommandError> {
     let text = text_from(path)?;
     if flashlag_export::fio::looks_like_fio(&text) {

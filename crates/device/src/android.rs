@@ -1,5 +1,5 @@
-//! Whether this system is Android. It is asked at run time: the program for a phone is built for
-//! Linux and calls no Android library, so the compiler does not know.
+//! Whether this system is Android, found out at run time: the program for phones is built for Linux
+//! and calls no Android library, so the compiler can't know.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -28,7 +28,7 @@ pub fn is_android() -> bool {
 
 /// Whether the system with this root directory is Android, by its files alone.
 pub fn is_android_at(root: &Path) -> bool {
-    // A link counts even if it can't be followed: apps may not read where some of them lead.
+    // A link counts even if it can't be followed: apps may not read all targets.
     MARKS.iter().any(|mark| root.join(mark).symlink_metadata().is_ok())
 }
 

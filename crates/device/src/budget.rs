@@ -3,11 +3,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use flashlag_units::Bytes;
 
-/// The bytes that a run may still write, shared by all of its writers; clones share it.
+/// The bytes that a run may still write, shared by all of its writers (clones share it).
 ///
-/// Bytes are taken *before* they are written, all of them or none, so that no order of threads ever
-/// writes more than there was. Who can't know what a call will write takes the most that it can, and
-/// gives back the rest.
+/// A writer takes bytes *before* it writes them, all of them or none. So no interleaving of threads
+/// writes more than the budget. A writer that can't know the amount takes the most that it may
+/// need, and gives back the rest.
 #[derive(Clone, Debug)]
 pub struct Budget(Arc<Shared>);
 
@@ -23,7 +23,7 @@ impl Budget {
         Budget(Arc::new(Shared { left: AtomicU64::new(limit.0), refused: AtomicBool::new(false) }))
     }
 
-    /// Takes `bytes`, or nothing where fewer are left.
+    /// Takes `bytes`, or nothing if fewer are left.
     #[inline]
     pub fn take(&self, bytes: Bytes) -> bool {
         let left = |left: u64| left.checked_sub(bytes.0);
@@ -34,13 +34,13 @@ impl Budget {
         taken
     }
 
-    /// Gives back what was taken and not written.
+    /// Gives back bytes that were taken and not written.
     pub fn give_back(&self, bytes: Bytes) {
         self.0.left.fetch_add(bytes.0, Relaxed);
     }
 
-    /// Settles what was taken for a call that really wrote `written`: the rest goes back. Where it wrote
-    /// more than was taken, what is left pays for it.
+    /// Settles the account of a call that took `taken` and wrote `written`: gives back the rest, or
+    /// takes the excess from what is left.
     pub fn settle(&self, taken: Bytes, written: Bytes) {
         self.give_back(taken.saturating_minus(written));
         let beyond = written.saturating_minus(taken).0;
@@ -53,7 +53,7 @@ impl Budget {
         Bytes(self.0.left.load(Relaxed))
     }
 
-    /// Whether anything was refused since this was last asked.
+    /// Whether anything was refused since the last call.
     pub fn take_refused(&self) -> bool {
         self.0.refused.swap(false, Relaxed)
     }

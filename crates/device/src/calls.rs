@@ -8,44 +8,41 @@ use crate::request::Completion;
 /// A system call on a file of a [`CallDevice`]. Files are numbers: a device knows their names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Call {
-    /// Opens the file. One that is not there is made, whether that is asked for or not: a replay may
-    /// come to it before its maker.
+    /// Opens the file, and creates it if it does not exist, with or without `create`: a replay may
+    /// open a file before the thread that creates it.
     Open {
-        /// Whether a file that is not there was to be made.
+        /// Whether the traced call would have created a missing file.
         create: bool,
-        /// Whether what is in it is dropped.
+        /// Whether to drop the file's content.
         truncate: bool,
     },
     /// Closes the file.
     Close,
-    /// Reads; beyond the end of the file nothing.
+    /// Reads; nothing beyond the end of the file.
     Read {
-        /// Where.
         offset: Bytes,
         /// How much, of any size.
         length: Bytes,
     },
-    /// Writes.
     Write {
-        /// Where.
         offset: Bytes,
         /// How much, of any size.
         length: Bytes,
     },
     /// `fsync`, or with `data_only` `fdatasync`.
     Sync {
-        /// Whether the file's times need not be durable.
+        /// Whether this is fdatasync, which need not make the file's times durable.
         data_only: bool,
     },
-    /// `fsync` of the directory with the files.
+    /// `fsync` of the directory that holds the files.
     SyncDirectory,
     /// Makes everything durable that was written.
     SyncAll,
     /// Sets the file's size.
     Truncate(Bytes),
-    /// Removes the file, if it is there.
+    /// Removes the file, if it exists.
     Unlink,
-    /// Gives the file the name of another, which is gone after that.
+    /// Renames the file to another's name, replacing that one.
     Rename {
         /// The other file.
         to: u32,
@@ -55,11 +52,10 @@ pub enum Call {
 /// A system call to be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallRequest {
-    /// The thread that makes it: below the device's number of threads, with no call under way.
+    /// The thread that makes it: less than the device's number of threads, and without a call in
+    /// flight.
     pub slot: u32,
-    /// The file.
     pub file: u32,
-    /// The call.
     pub call: Call,
 }
 
@@ -71,24 +67,21 @@ pub trait CallDevice {
     /// That clock.
     fn clock(&self) -> &Self::Clock;
 
-    /// Makes a call. A device that works synchronously does it here.
+    /// Makes a call. A synchronous device carries it out here.
     ///
     /// # Errors
-    /// Only where the call could not be begun at all; what fails later is in its completion.
+    /// Only if the call could not be started at all; a later failure is in its completion.
     fn submit(&mut self, request: CallRequest) -> Result<(), DeviceError>;
 
-    /// Appends what has completed, after waiting until at least `at_least` calls have (zero never waits;
-    /// more than are under way waits for all).
-    ///
-    /// # Errors
-    /// Where completions can no longer be waited for.
+    /// Appends completions. Waits until there are `at_least` (zero never waits; more than are in
+    /// flight waits for all).
     fn reap(&mut self, at_least: u32, completed: &mut Vec<Completion>) -> Result<(), DeviceError>;
 
-    /// Lets time pass until `time` while calls go on. Returns early where a completion is ready.
+    /// Lets time pass until `time` while calls proceed. May return early if one completes.
     fn wait_until(&mut self, time: Nanos);
 
-    /// Where the time went of the call that completed last in a slot: parts that add up to its
-    /// `ended - started`. `None` where the device does not know.
+    /// What the last completed call of a slot waited for: parts that add up to its `ended -
+    /// started`. `None` if the device does not know.
     fn waited(&mut self, _slot: u32) -> Option<Waited> {
         None
     }

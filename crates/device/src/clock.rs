@@ -9,16 +9,15 @@ pub trait Clock {
     /// Now, from an arbitrary zero; never goes back.
     fn now(&self) -> Nanos;
 
-    /// Lets time pass until `time`; returns at once where that is in the past. Real clocks sleep,
-    /// and spin for the last of it, since a sleep ends late; virtual ones move on.
+    /// Lets time pass until `time`; returns at once if that is in the past. Real clocks sleep, and
+    /// spin at the end, since sleeps end late; virtual clocks advance.
     fn pass_until(&self, time: Nanos);
 }
 
-/// A sleeper is woken up this much late, or less, on a machine that is not overloaded: from here
-/// on, spin.
+/// Sleeps on a machine that is not overloaded end at most this late: spin for that long.
 const SPIN_FROM: Nanos = Nanos::from_micros(60);
 
-/// `CLOCK_MONOTONIC`: real time, not slewed backwards, stands still while suspended.
+/// `CLOCK_MONOTONIC`: real time, never set back; it stops while the machine is suspended.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MonotonicClock;
 
@@ -44,12 +43,12 @@ impl Clock for MonotonicClock {
     }
 }
 
-/// Virtual time, moved only by the device that owns it; clones share it.
+/// Virtual time, advanced only by the device that owns it; clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct VirtualClock(Rc<Cell<Nanos>>);
 
 impl VirtualClock {
-    /// Moves on to `time`; does nothing where that is in the past.
+    /// Advances to `time`; does nothing if that is in the past.
     pub fn advance_to(&self, time: Nanos) {
         self.0.set(self.0.get().max(time));
     }

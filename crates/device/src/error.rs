@@ -9,15 +9,10 @@ use thiserror::Error;
 pub struct DeviceError {
     /// `write`, `fdatasync`, `open`, …
     pub operation: &'static str,
-    /// The path or the device.
     pub subject: String,
-    /// Where in it.
     pub offset: Option<Bytes>,
-    /// The operating system's error number, if any.
     pub errno: Option<i32>,
-    /// What happened, in words.
     pub reason: String,
-    /// What to try next.
     pub advice: String,
 }
 
@@ -45,7 +40,7 @@ impl DeviceError {
         }
     }
 
-    /// A slot was used that is not free.
+    /// The error for using a slot that is not free.
     pub fn busy(operation: &'static str, subject: &str, slot: u32) -> DeviceError {
         DeviceError {
             operation,
@@ -68,15 +63,15 @@ impl DeviceError {
     }
 }
 
-/// Advice on an error, which names the limit of the shell (`ulimit`) that is its cause. `offset` is where in the
-/// file it happened.
+/// Advice on an error; names the shell limit (`ulimit`) that caused it, if one did. `offset` is the
+/// position in the file.
 pub fn advice_within_limits(errno: Errno, offset: Option<Bytes>) -> String {
     limited(errno, offset, |resource| getrlimit(resource).current)
 }
 
 fn limited(errno: Errno, offset: Option<Bytes>, limit: impl Fn(Resource) -> Option<u64>) -> String {
     let named = match errno {
-        // Up to the limit a write is short; it fails where it would begin at the limit or beyond.
+        // A write that reaches the limit is short; one that starts at the limit or beyond fails.
         Errno::FBIG => limit(Resource::Fsize)
             .filter(|limit| offset.is_none_or(|offset| offset.0 >= *limit))
             .map(|limit| {
@@ -110,15 +105,19 @@ pub fn advice_for_errno(errno: Errno) -> &'static str {
         Errno::ROFS => {
             "the filesystem is read-only: choose another directory, or see the kernel log"
         }
-        Errno::IO => "the storage failed to do it: see the kernel log, and back up this device",
+        Errno::IO => {
+            "the storage reported an I/O error: see the kernel log, and back up this device"
+        }
         Errno::NOENT | Errno::STALE | Errno::NODEV | Errno::NXIO => {
-            "it has vanished: was the device removed or the directory deleted?"
+            "it no longer exists: was the device removed or the directory deleted?"
         }
         Errno::ACCESS | Errno::PERM => "choose a directory that you may write to",
         Errno::INVAL => "the filesystem refuses this kind of I/O: try --set direct=false",
         Errno::MFILE | Errno::NFILE => "too many open files: raise `ulimit -n`",
-        Errno::NOMEM | Errno::AGAIN => "memory or a limit on it ran out: try a lower queue depth",
-        Errno::FBIG => "the filesystem takes no file that large",
+        Errno::NOMEM | Errno::AGAIN => {
+            "memory, or a limit on it, is used up: try a lower queue depth"
+        }
+        Errno::FBIG => "the filesystem allows no file that large",
         _ => "see the kernel log",
     }
 }
@@ -140,7 +139,7 @@ mod tests {
             at(Some(102_400))
         );
         assert!(at(None).contains("RLIMIT_FSIZE"));
-        let filesystem = "the filesystem takes no file that large";
+        let filesystem = "the filesystem allows no file that large";
         assert_eq!(at(Some(102_399)), filesystem, "below the limit of the shell");
         assert_eq!(of(Errno::FBIG, Some(1 << 40), None), filesystem, "without one");
         assert!(of(Errno::MFILE, None, Some(1024)).contains("1,024: raise `ulimit -n`"));

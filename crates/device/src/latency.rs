@@ -2,21 +2,20 @@ use flashlag_units::Nanos;
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::Rng;
 
-/// A duration, drawn anew each time. Integers only, so that virtual time is the same
-/// everywhere.
+/// A duration, drawn anew each time. It uses only integers, so that virtual time is the same on
+/// every machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Latency {
     /// Always the same.
     Fixed(Nanos),
     /// Anything from the first to the second, both included.
     Uniform(Nanos, Nanos),
-    /// Mostly the one, now and then the other.
+    /// Usually one duration, sometimes another.
     Bimodal {
         /// Mostly.
         usual: Nanos,
         /// Now and then.
         slow: Nanos,
-        /// How many of a million are slow.
         slow_per_million: u32,
     },
 }

@@ -1,6 +1,6 @@
-//! The interface between the measuring loop and storage. A [`Device`] takes requests and gives
-//! completions, in its own time ([`Clock`]): real storage, nothing at all, memory or a simulated
-//! flash. All pass one conformance suite, which is in the crate `flashlag-testing`.
+//! The interface between the measuring loop and storage. A [`Device`] takes requests and returns
+//! completions, timed by its own [`Clock`]: real storage, nothing at all, memory or a simulated
+//! flash. All pass one conformance suite, in the crate `flashlag-testing`.
 #![forbid(unsafe_code)]
 
 mod android;

@@ -4,8 +4,8 @@ use crate::clock::{Clock, MonotonicClock};
 use crate::error::DeviceError;
 use crate::request::{Completion, Device, Durability, Geometry, Op, Request};
 
-/// Completes everything at once, keeps nothing and reads as whatever its buffers hold: what is
-/// left when it is measured is the cost of measuring.
+/// Completes everything at once and keeps nothing; a read leaves its buffer as it is. Measuring it
+/// measures the cost of measuring.
 #[derive(Debug)]
 pub struct NullDevice<C: Clock = MonotonicClock> {
     clock: C,
@@ -15,14 +15,14 @@ pub struct NullDevice<C: Clock = MonotonicClock> {
 }
 
 impl NullDevice {
-    /// A device of `size` that takes `slots` requests of up to `buffer` bytes at once.
+    /// A device of `size` with `slots` slots, for requests of up to `buffer` bytes.
     pub fn new(size: Bytes, slots: u32, buffer: Bytes) -> NullDevice {
         NullDevice::with_clock(MonotonicClock, size, slots, buffer)
     }
 }
 
 impl<C: Clock> NullDevice<C> {
-    /// The same, on a clock of one's own.
+    /// The same with a given clock.
     pub fn with_clock(clock: C, size: Bytes, slots: u32, buffer: Bytes) -> NullDevice<C> {
         let slots = slots.max(1);
         let geometry = Geometry { size, alignment: Bytes(1), slots, buffer, keeps_data: false };

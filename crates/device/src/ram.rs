@@ -13,13 +13,12 @@ use crate::request::{Completion, Device, Durability, Geometry, Op, Request};
 /// The service times of a [`RamDevice`] and its number of parallel units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Service {
-    /// A read.
     pub read: Latency,
     /// A write, before any flush.
     pub write: Latency,
-    /// Duration of a flush, or what a durable write takes in addition.
+    /// Duration of a flush, also added to each durable write.
     pub flush: Latency,
-    /// Requests that are worked on at once; others wait in line, first come first served.
+    /// Requests that are served in parallel; others queue, first come first served.
     pub units: u32,
 }
 
@@ -33,12 +32,10 @@ impl Service {
     };
 }
 
-/// The counts of a [`RamDevice`], to check a caller's account against.
+/// What a [`RamDevice`] has counted, to check a caller's account against.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RamCounts {
-    /// Reads.
     pub reads: u64,
-    /// Writes.
     pub writes: u64,
     /// Writes that were followed by a flush.
     pub flushed_writes: u64,
@@ -48,8 +45,8 @@ pub struct RamCounts {
     pub flushes: u64,
 }
 
-/// A device that keeps its data in memory. On a [`VirtualClock`] its requests take as long as its [`Service`] says,
-/// and wait in line for a unit that is free; data moves when the request is handed over.
+/// A device that keeps its data in memory. On a [`VirtualClock`] requests take as long as its
+/// [`Service`] says, and queue for a free unit; data moves on submission.
 #[derive(Debug)]
 pub struct RamDevice<C: Clock = MonotonicClock> {
     clock: C,
@@ -59,16 +56,16 @@ pub struct RamDevice<C: Clock = MonotonicClock> {
     busy: Vec<bool>,
     service: Service,
     random: Pcg64Mcg,
-    /// When each unit is free again.
+    /// When each unit becomes free.
     units: BinaryHeap<Reverse<Nanos>>,
-    /// What is under way: the end, a number that keeps equal ends in order, the slot.
+    /// Requests in flight: the end, a number that orders equal ends, the slot.
     line: BinaryHeap<Reverse<(Nanos, u64, u32)>>,
     under_way: Vec<(Nanos, Option<Nanos>)>,
     submitted: u64,
     counts: RamCounts,
 }
 
-/// What every offset and length is a multiple of.
+/// Offsets and lengths are multiples of this.
 const ALIGNMENT: Bytes = Bytes(512);
 
 impl RamDevice {
@@ -149,7 +146,7 @@ impl<C: Clock> RamDevice<C> {
         }
     }
 
-    /// Durations of a request and of its flush, if that is a step of its own.
+    /// Durations of a request and of its flush, if the flush is a separate step.
     fn draw(&mut self, request: &Request) -> (Nanos, Option<Nanos>) {
         let (service, random) = (self.service, &mut self.random);
         match (request.op, request.durability) {
@@ -195,7 +192,7 @@ impl<C: Clock> Device for RamDevice<C> {
         self.count(&request);
         let (moving, flushing) = self.draw(&request);
         let free = self.units.pop().map_or(Nanos::ZERO, |Reverse(time)| time);
-        // In real time all of this is now; then the copy is what took the time.
+        // In real time all of these are now; the copy below takes the time.
         let begins = free.max(started).max(self.clock.now());
         let flush_from = flushing.map(|_| begins.plus(moving));
         let ended = begins.plus(moving).plus(flushing.unwrap_or_default());

@@ -11,7 +11,7 @@ pub enum Op {
     Read,
     /// Writes the slot's buffer to the device.
     Write,
-    /// Makes everything that completed before durable. Moves nothing.
+    /// Makes everything durable that completed before. Moves no data.
     Flush,
     /// Tells the device that the data of the range is no longer needed.
     Discard,
@@ -54,7 +54,7 @@ pub enum Durability {
     /// It does not.
     #[default]
     None,
-    /// The write is followed by a flush, whose part of the latency is reported.
+    /// A flush follows the write; its part of the latency is reported.
     Flush,
     /// The write itself is durable (FUA, `O_DSYNC`, `RWF_DSYNC`).
     Write,
@@ -63,7 +63,7 @@ pub enum Durability {
 /// One request. Its data is in the buffer of its slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Which of the device's slots carries it: below [`Geometry::slots`], free until completed.
+    /// The device's slot that carries it: less than [`Geometry::slots`], and free.
     pub slot: u32,
     /// The operation.
     pub op: Op,
@@ -75,14 +75,14 @@ pub struct Request {
     pub durability: Durability,
 }
 
-/// What became of a request. Times are the device's own clock's.
+/// The result of a request. Times are of the device's clock.
 #[derive(Debug)]
 pub struct Completion {
     /// The slot, free again.
     pub slot: u32,
     /// When the device took it.
     pub started: Nanos,
-    /// When its flush began, where that was a step of its own.
+    /// When its flush began, if that was a separate step.
     pub flush_from: Option<Nanos>,
     /// Time of completion.
     pub ended: Nanos,
@@ -93,7 +93,6 @@ pub struct Completion {
 /// The shape of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
-    /// Its size.
     pub size: Bytes,
     /// Offsets and lengths are multiples of this.
     pub alignment: Bytes,
@@ -101,13 +100,13 @@ pub struct Geometry {
     pub slots: u32,
     /// Size of a slot's buffer.
     pub buffer: Bytes,
-    /// Whether written data is kept; if not, no payload need be made.
+    /// Whether the device keeps written data; if not, no payload needs to be generated.
     pub keeps_data: bool,
 }
 
 impl Geometry {
-    /// Whether a request has this shape: a slot there is, an aligned range within the size, and no
-    /// more than a buffer holds. Every device refuses what has not, before it does anything.
+    /// Checks the request's shape: an existing slot, an aligned range within the size, no more than
+    /// a buffer holds. Every device refuses other requests before it does anything.
     ///
     /// # Errors
     /// `EINVAL`, with what is wrong in words.
@@ -124,7 +123,7 @@ impl Geometry {
     #[inline]
     fn fits(&self, request: &Request) -> bool {
         let Request { slot, offset, length, .. } = *request;
-        // Alignments are powers of two in all but the oddest geometry; both ways are right.
+        // Almost every alignment is a power of two, for which a mask is faster.
         let both = offset.0 | length.0;
         let aligned = if self.alignment.0.is_power_of_two() {
             both & (self.alignment.0 - 1) == 0
@@ -143,7 +142,7 @@ impl Geometry {
         let reason = if slot >= slots {
             format!("slot {slot} of {slots}")
         } else if length.0 == 0 {
-            "a length of nothing".to_owned()
+            "a length of 0".to_owned()
         } else if offset.0.checked_add(length.0).is_none_or(|end| end > size.0) {
             format!("{} bytes from there end beyond the device's {} bytes", length.0, size.0)
         } else if op != Op::Discard && length > buffer {
@@ -164,8 +163,8 @@ impl Geometry {
 
 /// Storage, real or not.
 ///
-/// A request is prepared in [`Device::buffer`], handed over by [`Device::submit`] and given back
-/// by [`Device::reap`]. The hot path allocates nothing: `completed` is the caller's and keeps its
+/// A request is prepared in [`Device::buffer`], submitted by [`Device::submit`] and returned by
+/// [`Device::reap`]. The hot path allocates nothing: the caller owns `completed`, which keeps its
 /// capacity.
 pub trait Device {
     /// The clock that completions are timed by.
@@ -180,40 +179,34 @@ pub trait Device {
     /// The buffer of a free slot.
     fn buffer(&mut self, slot: u32) -> &mut [u8];
 
-    /// Hands a request over. A device that works synchronously does it here.
+    /// Submits a request. A synchronous device carries it out here.
     ///
     /// # Errors
-    /// Only where the request could not be handed over at all; what fails later is in its
-    /// completion.
+    /// Only if the request could not be submitted at all; a later failure is in its completion.
     fn submit(&mut self, request: Request) -> Result<(), DeviceError>;
 
-    /// Appends what has completed, after waiting until at least `at_least` requests have (zero
-    /// never waits; more than are in flight waits for all).
-    ///
-    /// # Errors
-    /// Where completions can no longer be waited for.
+    /// Appends completions. Waits until there are `at_least` (zero never waits; more than are in
+    /// flight waits for all).
     fn reap(&mut self, at_least: u32, completed: &mut Vec<Completion>) -> Result<(), DeviceError>;
 
-    /// Lets time pass until `time` while requests go on. Returns early where a completion is
-    /// ready, if the device reports it.
+    /// Lets time pass until `time` while requests proceed. May return early if one completes.
     fn wait_until(&mut self, time: Nanos);
 
-    /// Where the time went of the request that was given back last in a slot: parts that add up to
-    /// its `ended - started`. `None` where the device does not know, as no real one does.
+    /// What the last completed request of a slot waited for: parts that add up to its `ended -
+    /// started`. `None` if the device does not know, as no real one does.
     #[inline]
     fn waited(&mut self, _slot: u32) -> Option<Waited> {
         None
     }
 
-    /// What of [`Device::waited`] passed while the request waited for requests that were handed over
-    /// before it.
+    /// The part of [`Device::waited`] spent waiting for requests submitted earlier.
     #[inline]
     fn waited_behind(&mut self, _slot: u32) -> Option<Waited> {
         None
     }
 
-    /// What held the device up between two times, for a request that could not be handed over yet:
-    /// parts that add up to that time. `None` where the device does not know.
+    /// What kept the device busy between two times, for a request that could not be submitted yet:
+    /// parts that add up to that time. `None` if the device does not know.
     #[inline]
     fn held_up(&mut self, _from: Nanos, _until: Nanos) -> Option<Waited> {
         None

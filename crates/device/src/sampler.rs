@@ -4,16 +4,17 @@ use flashlag_units::Nanos;
 use crate::clock::Clock;
 use crate::wait::{SchedulerTimes, WaitMeter};
 
-/// Readings are taken no more often than every `n` times the cost of one: two of them, before
-/// and after an operation, then cost at most a quarter of a percent of the time.
+/// Readings are at least this many times the cost of one apart. The two around an operation then
+/// cost at most a quarter of a percent of the time.
 const COSTS_BETWEEN: u64 = 800;
-/// ...but before an operation at least this often, so that a stall's split is never further off.
+/// But a reading before an operation is never older than this, so that a stall's split is that
+/// precise.
 const LONGEST_GAP: Nanos = Nanos::from_millis(1);
-/// An operation's split is kept where the window it was read over is at most this much longer:
-/// one part in this many.
+/// An operation's split is kept if the time between its two readings exceeds the operation by at
+/// most one part in this many.
 const WINDOW_EXCESS: u64 = 16;
 
-/// The scheduler's times at a moment of a clock.
+/// The scheduler's times for a thread, at a time of a clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WaitReading {
     /// The moment.
@@ -37,10 +38,10 @@ impl WaitWindow {
         self.split_of(self.length())
     }
 
-    /// The split of an operation of `latency` within it. What the window has beyond the operation
-    /// was the caller's own work: on the CPU or, where the thread was not on the CPU for so long,
-    /// waiting for it. Before a stall it may hold short operations that blocked: an error of the
-    /// sampling gap at most.
+    /// The split of an operation of `latency` within this time. The rest of the time is the
+    /// caller's own work: on the CPU, or, if the thread was on the CPU for less than that, waiting
+    /// for a CPU. Before a stall it may include short operations that blocked: the error is at most
+    /// the sampling gap.
     pub fn split_of(&self, latency: Nanos) -> WaitSplit {
         let outside = self.length().saturating_since(latency);
         let on_cpu = self.to.times.on_cpu.saturating_since(self.from.times.on_cpu);
@@ -53,7 +54,7 @@ impl WaitWindow {
         )
     }
 
-    /// Whether it is tight enough around an operation of `latency` to be a sample of its kind.
+    /// Whether the readings are close enough around an operation of `latency` to be a sample of it.
     pub fn is_tight_around(&self, latency: Nanos) -> bool {
         self.length().saturating_since(latency).0 <= latency.0 / WINDOW_EXCESS
     }
@@ -64,17 +65,17 @@ impl WaitWindow {
     }
 }
 
-/// Reads a wait meter now and then: as often as costs a quarter of a percent of the time at most.
+/// Reads a wait meter from time to time, at a cost of at most a quarter of a percent of the time.
 #[derive(Debug)]
 pub struct WaitSampler<M> {
     meter: M,
     gap: Nanos,
-    /// `None` where the meter can't be read: then nothing is ever asked of it again.
+    /// `None` if the meter can't be read; it is then never read again.
     last: Option<WaitReading>,
 }
 
 impl<M: WaitMeter> WaitSampler<M> {
-    /// Finds out what a reading costs, on `clock`.
+    /// Measures what a reading costs, on `clock`.
     pub fn new<C: Clock>(meter: M, clock: &C) -> WaitSampler<M> {
         const TRIES: u64 = 16;
         let mut sampler = WaitSampler { meter, gap: Nanos::ZERO, last: None };
@@ -121,7 +122,8 @@ mod tests {
     use crate::wait::NoWaitMeter;
     use std::cell::Cell;
 
-    /// Each reading costs a microsecond of virtual time; a quarter of all time is a run queue's.
+    /// Each reading takes a microsecond of virtual time; a quarter of all time counts as waiting
+    /// for a CPU.
     struct Quarter<'a>(&'a VirtualClock, &'a Cell<u64>);
 
     impl WaitMeter for Quarter<'_> {

@@ -4,7 +4,7 @@ use flashlag_units::{Bytes, Nanos};
 use crate::error::DeviceError;
 use crate::request::{Completion, Device, Geometry, Request};
 
-/// A device from some offset on: address 0 is there.
+/// The part of a device from an offset on, addressed from 0.
 #[derive(Debug)]
 pub struct Shifted<D> {
     device: D,
@@ -12,7 +12,7 @@ pub struct Shifted<D> {
 }
 
 impl<D: Device> Shifted<D> {
-    /// The part of `device` from `by` on; empty beyond the device's end.
+    /// The part of `device` from `by` on; empty beyond its end.
     pub fn new(device: D, by: Bytes) -> Shifted<D> {
         Shifted { device, by }
     }

@@ -5,7 +5,7 @@ use flashlag_units::Nanos;
 pub struct SchedulerTimes {
     /// Executing.
     pub on_cpu: Nanos,
-    /// Able to run, but waiting for a CPU.
+    /// Runnable, but waiting for a CPU.
     pub runnable: Nanos,
 }
 
@@ -30,7 +30,7 @@ impl<M: WaitMeter> WaitMeter for &M {
     }
 }
 
-/// No meter: in virtual time no thread waits for a CPU.
+/// Has no readings: in virtual time no thread waits for a CPU.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoWaitMeter;
 

@@ -1,4 +1,4 @@
-//! A job that runs beside another, in a thread of its own on files of its own.
+//! Runs a background job in parallel to a measured one, in its own thread and on its own files.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +14,7 @@ use crate::files::FileSet;
 use crate::meter::ThreadWaitMeter;
 use crate::open::{OpenOptions, open};
 
-/// A job under way in its own thread. Dropping it stops it and waits for it.
+/// A job that runs in its own thread. Dropping it stops it and waits for its end.
 #[derive(Debug)]
 pub struct Background {
     stop: Arc<AtomicBool>,
@@ -30,9 +30,6 @@ type Opening = Result<Vec<Downgrade>, DeviceError>;
 impl Background {
     /// Opens `files` and begins; returns when the device is open. It runs until
     /// [`Background::finish`] or its own limits.
-    ///
-    /// # Errors
-    /// A file that can't be opened, or no thread.
     pub fn start(
         files: FileSet,
         options: OpenOptions,
@@ -42,9 +39,6 @@ impl Background {
     }
 
     /// [`Background::start`] that ends before an operation that would exceed `budget`.
-    ///
-    /// # Errors
-    /// As [`Background::start`].
     pub fn start_within(
         files: FileSet,
         options: OpenOptions,
@@ -70,7 +64,7 @@ impl Background {
         Ok(background)
     }
 
-    /// Options that were not possible as asked for.
+    /// Options that the device could not give as requested.
     pub fn downgrades(&self) -> &[Downgrade] {
         &self.downgrades
     }
@@ -80,15 +74,13 @@ impl Background {
         &self.live
     }
 
-    /// Whether the job has ended by itself: at a limit or by an error.
+    /// Whether the job has ended without [`Background::finish`]: at a limit or with an error.
     pub fn has_ended(&self) -> bool {
         self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
-    /// Stops the job, waits for its end, and returns its outcome; errors are in [`JobOutcome::ended`].
-    ///
-    /// # Errors
-    /// The thread has died, which would be a bug.
+    /// Stops the job, waits for its end, and returns its outcome; errors are in
+    /// [`JobOutcome::ended`]. Fails only if the thread has panicked, which would be a bug.
     pub fn finish(mut self) -> Result<JobOutcome, DeviceError> {
         let driven = self.join();
         driven.ok_or_else(|| thread_error(&self.subject, "it has died".to_owned()))
@@ -106,8 +98,8 @@ impl Drop for Background {
     }
 }
 
-/// Opens the device in this thread, since an io_uring belongs to the thread that made it; says
-/// whether that went well; does the job.
+/// Opens the device in this thread, since an io_uring belongs to the thread that made it; reports
+/// the result; runs the job.
 fn work(
     files: &FileSet,
     options: &OpenOptions,

@@ -15,7 +15,7 @@ pub(crate) struct Alignment {
     pub offset: u64,
 }
 
-/// A page: what buffers begin at anyway, so that registering them costs as few pages as can be.
+/// A page: buffers begin at one anyway, so that registering them pins as few pages as possible.
 const PAGE: usize = 4096;
 
 impl Alignment {
@@ -23,8 +23,8 @@ impl Alignment {
     pub(crate) const NONE: Alignment = Alignment { memory: PAGE, offset: 1 };
 }
 
-/// The alignment that a file opened with `O_DIRECT` wants: from `statx` (since Linux 6.1), else
-/// the device's logical block size, else a page; or why direct I/O can't be had after all.
+/// The alignment that a file opened with `O_DIRECT` needs: from `statx` (since Linux 6.1), else the
+/// device's logical block size, else a page. Fails with the reason if direct I/O is not possible.
 pub(crate) fn alignment(file: &OwnedFd) -> Result<Alignment, String> {
     let alignment = match from_statx(file) {
         Some((0, _) | (_, 0)) => {
@@ -39,8 +39,8 @@ pub(crate) fn alignment(file: &OwnedFd) -> Result<Alignment, String> {
     Ok(alignment)
 }
 
-/// Memory and offset alignment; zeroes where direct I/O is not supported; `None` where the kernel
-/// does not say.
+/// Memory and offset alignment; zeroes if direct I/O is not supported; `None` if the kernel does
+/// not report it.
 fn from_statx(file: &OwnedFd) -> Option<(u32, u32)> {
     let stat = statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN).ok()?;
     let is_known = stat.stx_mask & StatxFlags::DIOALIGN.bits() != 0;
@@ -58,12 +58,12 @@ fn logical_block(file: &OwnedFd) -> Option<u64> {
     })
 }
 
-/// Reads the first bytes: some filesystems take the flag and refuse the I/O.
+/// Reads the first bytes: some filesystems accept `O_DIRECT` at open and then refuse the I/O.
 fn probe(file: &OwnedFd, alignment: Alignment) -> Result<(), String> {
     let mut buffer = AlignedBuffer::new(alignment.offset as usize, alignment.memory);
     match rustix::io::pread(file, buffer.as_mut_slice(), 0) {
         Err(Errno::INVAL) => Err("the filesystem takes O_DIRECT but refuses the I/O".to_owned()),
-        // Any other error is the first real operation's to tell.
+        // The first real operation reports any other error.
         _ => Ok(()),
     }
 }

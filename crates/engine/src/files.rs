@@ -1,4 +1,4 @@
-//! A span of bytes over files of a bounded size.
+//! A span of bytes over several files of limited size.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,16 +11,16 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::presence::{Presence, gone};
 
-/// The bits of an offset within one file: files are at most 2 GiB, which every filesystem takes
+/// The bits of an offset within one file: files are at most 2 GiB, which every filesystem accepts
 /// (FAT's limit is 4 GiB − 1).
 pub(crate) const FILE_BITS: u32 = 31;
 
-/// Bytes `0..span` over the files `STEM-0000.dat`, `STEM-0001.dat`, … of a directory, each of
-/// 2 GiB but the last. A description: it holds no file open, at most their directory.
+/// Bytes `0..span` over the files `STEM-0000.dat`, `STEM-0001.dat`, … of a directory, each of 2 GiB
+/// except the last. It only names the files: it holds none of them open, at most their directory.
 #[derive(Clone, Debug)]
 pub struct FileSet {
     directory: PathBuf,
-    /// The directory itself, where files are made and removed whatever its path leads to.
+    /// The directory, open: files are created and removed in it even if its path changes.
     opened: Option<Arc<OwnedFd>>,
     stem: String,
     span: Bytes,
@@ -29,8 +29,8 @@ pub struct FileSet {
 impl FileSet {
     /// The largest file.
     pub const FILE_BYTES: Bytes = Bytes(1 << FILE_BITS);
-    /// The unit of a span, which is rounded down to a multiple (at least one), so that its end can
-    /// be written with `O_DIRECT`.
+    /// Spans are rounded down to a multiple of this (at least one), so that their end can be
+    /// written with `O_DIRECT`.
     pub const GRAIN: Bytes = Bytes(4096);
 
     /// The files that hold (or will hold) `span` bytes.
@@ -39,12 +39,13 @@ impl FileSet {
         FileSet { directory: directory.to_owned(), opened: None, stem: stem.to_owned(), span }
     }
 
-    /// The same files in an open directory, which nobody can replace by another.
+    /// The same files in an open directory, which stays the same directory if its path changes.
     pub fn opened(self, directory: Arc<OwnedFd>) -> FileSet {
         FileSet { opened: Some(directory), ..self }
     }
 
-    /// A path as a directory and a name in it: relative to the open directory, if there is one.
+    /// A path split into a directory and a name in it: relative to the open directory, if there is
+    /// one.
     pub(crate) fn at(&self, path: &Path) -> (BorrowedFd<'_>, PathBuf) {
         match (&self.opened, path.file_name()) {
             (Some(opened), Some(name)) => (opened.as_fd(), PathBuf::from(name)),
@@ -89,7 +90,7 @@ impl FileSet {
     }
 
     /// Whether every file has its full length with every block allocated: laid out before, by this
-    /// run or by the one it resumes.
+    /// run or by the one that it resumes.
     pub fn is_laid_out(&self) -> bool {
         (0..self.count()).all(|index| {
             let path = self.path(index);
@@ -102,10 +103,7 @@ impl FileSet {
         })
     }
 
-    /// Checks that every file still has its name, so that no deleted file was measured.
-    ///
-    /// # Errors
-    /// The first file that is gone.
+    /// Checks that the path of every file still leads to it, so that no unlinked file is measured.
     pub fn check_present(&self) -> Result<(), DeviceError> {
         for path in self.paths() {
             rustix::fs::stat(&path).map_err(|errno| gone(&path, errno))?;
@@ -113,19 +111,13 @@ impl FileSet {
         Ok(())
     }
 
-    /// The identity of the files, to check later that nobody put others in their place.
-    ///
-    /// # Errors
-    /// The first file that is missing.
+    /// The identity of the files, to check later that nobody has replaced them.
     pub fn presence(&self) -> Result<Presence, DeviceError> {
         allow_files(self.count() as u64 * 2);
         Presence::of(self.paths())
     }
 
     /// Drops the files from the page cache: their data must be durable already.
-    ///
-    /// # Errors
-    /// A file that can't be opened.
     pub fn evict(&self) -> Result<(), DeviceError> {
         for file in self.open_files(OFlags::RDONLY)? {
             // Only advice: a filesystem that ignores it is no error.
@@ -135,9 +127,6 @@ impl FileSet {
     }
 
     /// Removes the files; one that is gone already is no error.
-    ///
-    /// # Errors
-    /// The first file that could not be removed.
     pub fn remove(&self) -> Result<(), DeviceError> {
         for path in self.paths() {
             let (directory, name) = self.at(&path);
@@ -152,9 +141,9 @@ impl FileSet {
         Ok(())
     }
 
-    /// Opens every file. A symbolic link is not followed: its target is not ours.
+    /// Opens every file. Does not follow symbolic links: their targets do not belong to the run.
     pub(crate) fn open_files(&self, flags: OFlags) -> Result<Vec<OwnedFd>, DeviceError> {
-        // Once for the I/O and once for a `Presence`.
+        // Each file is opened once for the I/O and once for a `Presence`.
         allow_files(self.count() as u64 * 2);
         let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let open_one = |path: PathBuf| {

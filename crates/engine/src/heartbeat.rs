@@ -1,15 +1,15 @@
-//! Stops of this process: found by a thread that does nothing but wake up, and notes when it did
-//! not.
+//! Finds times when this process was stopped: a thread that only wakes up at intervals notices when
+//! it did not.
 //!
-//! A process that was stopped (SIGSTOP, Ctrl-Z, a debugger), frozen with its cgroup (Android does that
-//! to cached apps) or suspended with its machine looks to the scheduler's figures exactly like one
-//! that waited for storage: it was neither running nor runnable. But then no other thread ran
-//! either, whereas a wait for storage leaves this one alone.
+//! A process that was stopped (SIGSTOP, Ctrl-Z, a debugger), frozen with its cgroup (Android does
+//! this to cached apps) or suspended with its machine looks to the scheduler's figures exactly like
+//! one that waited for storage: it was neither running nor runnable. But then no other thread ran
+//! either, whereas a wait for storage does not affect this one.
 //!
-//! A beat that comes late has other reasons too, and none of them is a stop: waiting for a CPU (the
-//! thread's own `schedstat`), running, a page of the program that had to be fetched again (its major
-//! faults), or a hypervisor that gave the time to another machine (`steal`, which the check of the
-//! CPU looks at). What is left over is a stop from [`SHORTEST`] on.
+//! A late beat may have other reasons, which are subtracted: waiting for a CPU (the thread's own
+//! `schedstat`), running, a page of the program that had to be read again (its major faults), or a
+//! hypervisor that ran another machine (`steal`, which the CPU check looks at). What remains is a
+//! stop, from [`SHORTEST`] on.
 
 use std::fs::File;
 use std::io;
@@ -24,23 +24,23 @@ use flashlag_device::{Clock, MonotonicClock, SchedulerTimes, WaitMeter};
 use flashlag_stats::Stop;
 use flashlag_units::Nanos;
 
-/// From one beat to the next: a hundred a second, each a few microseconds.
+/// The interval of beats: a hundred a second, each takes a few microseconds.
 pub const PERIOD: Nanos = Nanos::from_millis(10);
-/// A beat that is late by less, beyond what is explained, is no stop.
+/// A beat that is late by less than this, after what is explained, is no stop.
 pub const SHORTEST: Nanos = Nanos::from_millis(10);
-/// How often what may explain a late beat is read ahead, and the temperature with it.
+/// How often the costlier explanations for a late beat, and the temperature, are read.
 const LOOK_EVERY: Nanos = Nanos::from_millis(250);
-/// The most stops that are kept; hours of stops of 10 ms, one after the other.
+/// The most stops that are kept: enough for hours of consecutive stops of 10 ms.
 const MOST_STOPS: usize = 100_000;
-/// How long a caller waits for the beat that shows the latest stop.
+/// How long a caller waits for the beat that reveals the latest stop.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// The value for "no temperature".
 const NONE: i64 = i64::MIN;
 
-/// Reads the storage's temperature, in millidegrees Celsius, apart from the measuring thread.
+/// Reads the storage's temperature, in millidegrees Celsius, in the heartbeat's thread.
 pub type ReadTemperature = Box<dyn FnMut() -> Option<i64> + Send>;
 
-/// The thread. Ends when this is dropped.
+/// The thread. It ends when this is dropped.
 #[derive(Debug)]
 pub struct Heartbeat {
     shared: Arc<Shared>,
@@ -57,11 +57,8 @@ struct Shared {
 }
 
 impl Heartbeat {
-    /// Starts it.
-    ///
-    /// # Errors
-    /// Where the kernel keeps no scheduler statistics, so that a late beat can't be told from a busy
-    /// machine, or no thread can be had.
+    /// Starts the thread. Fails if the kernel keeps no scheduler statistics, so that a stop can't
+    /// be told from a busy machine, or if no thread can be started.
     pub fn start(temperature: ReadTemperature) -> io::Result<Heartbeat> {
         let shared = Arc::new(Shared {
             ends: AtomicBool::new(false),
@@ -72,7 +69,7 @@ impl Heartbeat {
         let (opened, answer) = mpsc::sync_channel(1);
         let of_thread = Arc::clone(&shared);
         let thread = std::thread::Builder::new().name("heartbeat".to_owned()).spawn(move || {
-            // The meter and the files are those of the thread that opens them.
+            // The meter and the files belong to the thread that opens them.
             match Excuses::open() {
                 Ok(excuses) => {
                     let _ = opened.send(Ok(()));
@@ -87,8 +84,8 @@ impl Heartbeat {
         Ok(Heartbeat { shared, thread: Some(thread) })
     }
 
-    /// The stops up to now. Waits for the beat that shows a stop that has just ended: a hundredth of
-    /// a second, longer on a busy machine. `None` where that beat does not come.
+    /// The stops up to now. Waits for the beat that reveals a stop that has just ended: a hundredth
+    /// of a second, longer on a busy machine. `None` if that beat does not come.
     pub fn stops(&self) -> Option<Vec<Stop>> {
         let now = MonotonicClock.now();
         let mut waited = Duration::ZERO;
@@ -103,7 +100,7 @@ impl Heartbeat {
         Some(self.shared.stops.lock().unwrap_or_else(PoisonError::into_inner).clone())
     }
 
-    /// The storage's temperature as of the last quarter of a second.
+    /// The storage's temperature, at most a quarter of a second old.
     #[inline]
     pub fn temperature(&self) -> Option<i64> {
         let read = self.shared.temperature.load(Ordering::Relaxed);
@@ -144,14 +141,14 @@ fn beat(shared: &Shared, mut excuses: Excuses, mut temperature: ReadTemperature)
     }
 }
 
-/// What else can make a beat late.
+/// Other explanations for a late beat.
 struct Excuses {
     meter: ThreadWaitMeter,
     times: Option<SchedulerTimes>,
     stat: File,
     faults: Option<u64>,
     system: Option<File>,
-    /// In ticks, of all processors.
+    /// Of all processors, in ticks.
     stolen: Option<u64>,
 }
 
@@ -169,7 +166,7 @@ impl Excuses {
         Ok(excuses)
     }
 
-    /// Reads what costs more than a moment.
+    /// Reads the explanations that cost more than a few microseconds.
     fn look(&mut self) {
         self.faults = self.faults_now();
         self.stolen = self.stolen_now();
@@ -179,7 +176,8 @@ impl Excuses {
         self.times = self.meter.read();
     }
 
-    /// What of a beat that was `due` and came `now` nothing explains, where that is a stop.
+    /// The part of a beat's lateness (`due`, came at `now`) that nothing explains, if it is long
+    /// enough for a stop.
     fn unexplained(&mut self, due: Nanos, now: Nanos) -> Option<Stop> {
         let late = now.saturating_since(due);
         if late < SHORTEST {
@@ -196,7 +194,7 @@ impl Excuses {
         let ticks = self.stolen.zip(stolen).map_or(0, |(now, before)| now.saturating_sub(before));
         let stolen = Nanos::from_millis(ticks.saturating_mul(10));
         let is_stop = left >= SHORTEST && !fetched && stolen.0 < left.0 / 2;
-        // It waited for a CPU after it could go on, so the stop is the first part.
+        // After the stop the thread waited for a CPU, so the stop is the first part.
         is_stop.then(|| Stop { from: due, to: due.plus(left) })
     }
 
@@ -214,7 +212,7 @@ impl Excuses {
     }
 }
 
-/// The first line, or what there is of it.
+/// The first line, as far as it fits.
 fn read(file: &File) -> Option<String> {
     let mut text = [0u8; 512];
     let length = file.read_at(&mut text, 0).ok()?;

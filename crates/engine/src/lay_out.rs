@@ -1,4 +1,4 @@
-//! Writing the files under test in full before anything is measured on them.
+//! Writes the files under test completely before anything is measured on them.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -8,7 +8,6 @@ use flashlag_units::Bytes;
 use flashlag_workload::Payload;
 
 use crate::files::FileSet;
-use crate::one::run_one;
 use crate::open::{OpenOptions, open};
 
 /// Length of one write.
@@ -110,7 +109,7 @@ fn write_of(offset: Bytes, length: Bytes, durability: Durability) -> Request {
     Request { slot: 0, op: Op::Write, offset, length, durability }
 }
 
-/// Writes a range for the first time: stamped as generation 0.
+/// Writes a range for the first time, stamped as generation 0.
 fn write_first<D: Device>(
     device: &mut D,
     payload: &Payload,
@@ -119,4 +118,17 @@ fn write_first<D: Device>(
 ) -> Result<(), DeviceError> {
     payload.fill(&mut device.buffer(0)[..write.length.0 as usize], write.offset, 0);
     run_one(device, write, completed)
+}
+
+/// Submits one request to an idle device and waits for its completion. `completed` is scratch space
+/// that a caller can reuse.
+pub(crate) fn run_one<D: Device>(
+    device: &mut D,
+    request: Request,
+    completed: &mut Vec<Completion>,
+) -> Result<(), DeviceError> {
+    completed.clear();
+    device.submit(request)?;
+    device.reap(1, completed)?;
+    completed.drain(..).try_for_each(|completion| completion.result)
 }

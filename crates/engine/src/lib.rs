@@ -1,5 +1,5 @@
 //! Real I/O: psync and io_uring devices, the measuring loop, fill and clean-up guard, calibration of itself.
-// Allowed only where a system call has no safe wrapper: in modules that say so at their head.
+// Allowed only if a system call has no safe wrapper: in modules whose heads say so.
 #![deny(unsafe_code)]
 
 mod aligned;
@@ -14,7 +14,6 @@ pub mod guard;
 pub mod heartbeat;
 mod lay_out;
 mod meter;
-mod one;
 mod open;
 mod presence;
 mod psync;

@@ -1,5 +1,4 @@
-//! Opening a device as a scenario asks for, or the nearest that is possible, with each difference
-//! recorded.
+//! Opens a device as a scenario requests, or as closely as possible, and records each difference.
 
 use flashlag_device::{DeviceError, Geometry, NullDevice, SyncCall};
 use flashlag_spec::Downgrade;
@@ -56,7 +55,6 @@ impl OpenOptions {
 /// An open device, and the options in force.
 #[derive(Debug)]
 pub struct OpenDevice {
-    /// The device.
     pub device: AnyDevice,
     /// What does the I/O: psync, io_uring or null.
     pub engine: EngineKind,
@@ -66,14 +64,12 @@ pub struct OpenDevice {
     pub durable: Durability,
     /// Operations in flight, at most.
     pub queue_depth: u32,
-    /// Options that were not possible as asked for.
+    /// Options that the device could not give as requested.
     pub downgrades: Vec<Downgrade>,
 }
 
-/// Opens `files` as `options` ask, or as nearly as possible.
-///
-/// # Errors
-/// A file that can't be opened or created; an engine of another crate.
+/// Opens `files` as `options` request, or as closely as possible. Fails if a file can't be opened
+/// or created, or the engine is one of another crate.
 pub fn open(files: &FileSet, options: &OpenOptions) -> Result<OpenDevice, DeviceError> {
     let buffer = options.buffer.max(options.block);
     match options.engine {
@@ -145,7 +141,7 @@ fn not_ours(files: &FileSet, engine: EngineKind) -> DeviceError {
     }
 }
 
-/// io_uring if wanted and possible, else psync.
+/// io_uring if requested and possible, else psync.
 fn choose(
     table: FileTable,
     mut geometry: Geometry,
@@ -188,8 +184,8 @@ impl Opening<'_> {
         flags
     }
 
-    /// The durability that is possible: `RWF_DSYNC` becomes `O_DSYNC`, which means the same, where
-    /// the kernel or the filesystem does not know it.
+    /// The durability that is possible: if the kernel or the filesystem does not know `RWF_DSYNC`,
+    /// it becomes `O_DSYNC`, which means the same.
     fn durability(&mut self) -> Result<Durability, DeviceError> {
         let asked = self.options.durable;
         if asked != Durability::RwfDsync || !self.options.write {
@@ -231,8 +227,8 @@ impl Opening<'_> {
         Ok((files, Alignment::NONE, false))
     }
 
-    /// The files open with `O_DIRECT`, or why they can't be. Errors are those of buffered files
-    /// too.
+    /// The files, opened with `O_DIRECT`, or why that is not possible. Errors that buffered files
+    /// would have too are returned as errors.
     fn direct(
         &self,
         flags: OFlags,
@@ -259,8 +255,8 @@ impl Opening<'_> {
     }
 }
 
-/// Rewrites the first bytes of the file unchanged: a zero-length write would not reach the check.
-/// An empty file has no bytes to rewrite: then the first real write shows an error.
+/// Rewrites the first bytes of the file unchanged: the kernel does not check the flag for a write
+/// of zero bytes. An empty file has nothing to rewrite: then the first real write shows an error.
 fn probe_rwf_dsync(file: &OwnedFd) -> Result<(), Errno> {
     let mut bytes = [0u8; 512];
     let length = rustix::io::pread(file, &mut bytes, 0)?;
@@ -270,10 +266,11 @@ fn probe_rwf_dsync(file: &OwnedFd) -> Result<(), Errno> {
     write_dsync(file, &bytes[..length], 0).map(|_| ())
 }
 
-/// Writes dirty pages and drops the files from the page cache, so that reads reach the storage.
+/// Writes dirty pages back and drops the files from the page cache, so that reads reach the
+/// storage.
 fn forget_cached(files: &[OwnedFd]) {
     for file in files {
-        // Both are best effort: the trust check on cache bypass sees the effect.
+        // Both are best effort: the trust check of cache bypass sees the effect.
         let _ = rustix::fs::fdatasync(file);
         let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed);
     }

@@ -1,7 +1,7 @@
-//! Checking that a path still leads to the file that is measured.
+//! Checks that a path still leads to the file that is being measured.
 //!
-//! A file that is deleted, moved or unmounted while it is open goes on to work through its
-//! descriptor, and nothing of that reaches the I/O loop.
+//! A file that is unlinked, renamed or unmounted while it is open keeps working through its
+//! descriptor, and the I/O loop does not notice.
 
 use std::path::{Path, PathBuf};
 
@@ -11,10 +11,9 @@ use rustix::fs::{Mode, OFlags, Stat, fstat, lstat};
 use rustix::io::Errno;
 
 /// Paths, each with the file or directory that it led to.
-///
-/// Each is held by an `O_PATH` descriptor, which takes no lock and permits no I/O: FAT and many
-/// FUSE filesystems make inode numbers up, and keep one only while something refers to its file.
-/// A file that is removed gives its space back only once this is dropped.
+///  Each file is held by an `O_PATH` descriptor, which takes no lock and permits no I/O: FAT and
+/// many FUSE filesystems invent inode numbers, and keep one only while the file is open. An
+/// unlinked file frees its space only once this is dropped.
 #[derive(Debug, Default)]
 pub struct Presence {
     held: Vec<(PathBuf, OwnedFd)>,
@@ -22,9 +21,6 @@ pub struct Presence {
 
 impl Presence {
     /// Opens a descriptor of each path's file.
-    ///
-    /// # Errors
-    /// The first path that leads nowhere or can't be opened.
     pub fn of(paths: impl IntoIterator<Item = PathBuf>) -> Result<Presence, DeviceError> {
         let hold = |path: PathBuf| {
             let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -38,27 +34,24 @@ impl Presence {
     }
 
     /// Checks that each path still leads to its file.
-    ///
-    /// # Errors
-    /// The first path that does not, and what to try.
     pub fn check(&self) -> Result<(), DeviceError> {
         self.held.iter().try_for_each(|(path, held)| check(path, held))
     }
 }
 
-/// Checks that `path` leads to the file open as `held`.
+/// Checks that `path` leads to the open file `held`.
 pub(crate) fn check(path: &Path, held: impl AsFd) -> Result<(), DeviceError> {
     let named = lstat(path).map_err(|errno| gone(path, errno))?;
     let open = fstat(held).map_err(|errno| gone(path, errno))?;
     let identity = |stat: &Stat| (stat.st_dev, stat.st_ino);
     if identity(&named) != identity(&open) {
-        let reason = "something else is in its place than what the run made there";
+        let reason = "something other than the run's own is in its place";
         return Err(lost(path, None, reason.to_owned()));
     }
     Ok(())
 }
 
-/// The error for a path that leads nowhere, or can't be followed.
+/// The error for a path that does not exist or can't be followed.
 pub(crate) fn gone(path: &Path, errno: Errno) -> DeviceError {
     match errno {
         Errno::NOENT | Errno::NOTDIR | Errno::LOOP => {
@@ -70,8 +63,8 @@ pub(crate) fn gone(path: &Path, errno: Errno) -> DeviceError {
 }
 
 fn lost(path: &Path, errno: Option<i32>, reason: String) -> DeviceError {
-    let advice = "what was written since may be on no storage at all: find out what took it away, \
-                  then go on with --resume";
+    let advice = "what was written since then may not be on any storage: find out what removed \
+         it, then continue with --resume";
     DeviceError {
         operation: "find",
         subject: path.display().to_string(),

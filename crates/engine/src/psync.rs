@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use crate::aligned::AlignedBuffer;
 use crate::table::{DurableWrite, FileTable, retry};
 
-/// One request at a time, done when [`Device::submit`] returns.
+/// One request at a time, complete when [`Device::submit`] returns.
 #[derive(Debug)]
 pub struct PsyncDevice {
     clock: MonotonicClock,
@@ -34,7 +34,7 @@ impl PsyncDevice {
         PsyncDevice { clock, geometry, table, durable, buffer, completed: None }
     }
 
-    /// Does it; returns when the flush began, where there was one apart.
+    /// Does the request; returns when the flush began, if there was a separate one.
     #[inline]
     fn perform(&mut self, request: &Request) -> Result<Option<Nanos>, DeviceError> {
         match request.op {
@@ -72,7 +72,7 @@ impl PsyncDevice {
             let step = self.table.within(at, length.0 - done);
             let buffer = &self.buffer.as_slice()[done as usize..(done + step) as usize];
             match self.write_call(at, buffer, durability) {
-                // A write of nothing that is no error would be repeated for ever.
+                // Repeating a write that returns 0 without an error would never end.
                 Ok(0) => return Err(self.table.error("write", at, Errno::IO)),
                 Ok(moved) => done += moved as u64,
                 Err(errno) => return Err(self.table.error("write", at, errno)),
@@ -117,7 +117,7 @@ pub(crate) fn write_dsync(
     rustix::io::pwritev2(file, &[IoSlice::new(bytes)], at, flags)
 }
 
-/// Android's C library has it only in its latest releases.
+/// Only the latest releases of Android's C library have it.
 #[cfg(target_os = "android")]
 pub(crate) fn write_dsync(_: &rustix::fd::OwnedFd, _: &[u8], _: u64) -> Result<usize, Errno> {
     Err(Errno::OPNOTSUPP)
@@ -180,8 +180,8 @@ mod tests {
 
     const BLOCK: Bytes = Bytes(8192);
 
-    /// A device over two files. `/dev/null` takes writes and refuses to be synced (EINVAL), so an
-    /// error tells that a file was synced.
+    /// A device over two files. `/dev/null` accepts writes and returns EINVAL for a sync, so an
+    /// error shows that a file was synced.
     fn device(directory: &std::path::Path, null: usize) -> PsyncDevice {
         let span = FileSet::FILE_BYTES.plus(BLOCK);
         let set = FileSet::new(directory, "test", span);

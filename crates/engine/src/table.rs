@@ -8,7 +8,7 @@ use rustix::io::Errno;
 
 use crate::files::{FILE_BITS, FileSet};
 
-/// How a write is made durable by itself, without a flush of everything before.
+/// How a single write is made durable, without a flush of all earlier writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DurableWrite {
     /// The files are open with `O_DSYNC`: every write is durable.
@@ -39,18 +39,18 @@ impl FileTable {
         ((offset.0 >> FILE_BITS) as usize, offset.0 & (FileSet::FILE_BYTES.0 - 1))
     }
 
-    /// The part of `length` from `offset` that lies in the file that holds `offset`.
+    /// The part of `length` from `offset` that lies in the same file as `offset`.
     #[inline]
     pub(crate) fn within(&self, offset: Bytes, length: u64) -> u64 {
         length.min(FileSet::FILE_BYTES.0 - (offset.0 & (FileSet::FILE_BYTES.0 - 1)))
     }
 
-    /// Whether some block of that size lies in two files.
+    /// Whether a block of that size may lie in two files.
     pub(crate) fn crosses(&self, block: Bytes) -> bool {
         self.files.len() > 1 && !FileSet::FILE_BYTES.0.is_multiple_of(block.0.max(1))
     }
 
-    /// The file of an index below the count of [`FileSet::count`].
+    /// The file with an index below [`FileSet::count`].
     #[inline]
     pub(crate) fn file(&self, index: usize) -> &OwnedFd {
         &self.files[index]

@@ -1,4 +1,4 @@
-//! Whether a run may be said to have nothing to change.
+//! Whether a run shows that there is nothing to change.
 
 use flashlag_schema::{Phase, Run, RunStatus};
 use flashlag_spec::Operation;
@@ -7,13 +7,13 @@ use crate::doubt::is_trusted;
 use crate::plan::{Plan, is_fill};
 use crate::verdict::{LagVerdict, verdict};
 
-/// What a run without findings says of the device: only a complete one whose saves and durable writes
-/// are believed and in time says that there is nothing to change.
+/// What a run without findings says about the device. Only a complete run whose saves and durable
+/// writes are trusted and in time says that there is nothing to change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Calm {
-    /// Every save and durable write can be believed, and all of them are smooth.
+    /// Every save and durable write is trusted, and all of them are smooth.
     Calm,
-    /// The run ended early, or one of its tests did.
+    /// The run, or one of its tests, ended early.
     Incomplete,
     /// A failed check covers saves or durable writes.
     Doubted,
@@ -46,7 +46,7 @@ impl Calm {
     }
 }
 
-/// Whether a person waits for what the phase did: a save, or a durable write that no fill made.
+/// Whether a person waits for what the phase did: a save, or a durable write outside of a fill.
 fn is_felt(plan: &Plan, phase: &Phase) -> bool {
     let felt = phase.operation == Operation::Save || phase.is_durable_write();
     felt && phase.ops > 0 && !is_fill(plan, phase)

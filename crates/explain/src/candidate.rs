@@ -1,4 +1,4 @@
-//! A suspicion that was weighed: a cause, or ruled out.
+//! A suspicion that was weighed against the evidence: a cause, or ruled out.
 
 use flashlag_schema::finding::{
     Cause, CauseId, FindingAction, FindingEffect, FindingEvidence, FindingRisk, FindingSide,
@@ -29,7 +29,7 @@ pub struct Suspicion {
 }
 
 impl Suspicion {
-    /// A cause where the evidence shows one, else ruled out.
+    /// A cause if the evidence shows one, else ruled out.
     pub fn weighed(
         self,
         is_cause: bool,
@@ -46,12 +46,12 @@ impl Suspicion {
     }
 }
 
-/// A whole phase as a side.
+/// A whole phase as one side of a comparison.
 pub fn side(phase: &Phase) -> FindingSide {
     FindingSide { phase: phase.label(), part: None }
 }
 
-/// A part of a phase's saves as a side.
+/// A part of a phase's saves as one side of a comparison.
 pub fn part_of(phase: &Phase, part: SavePart) -> FindingSide {
     FindingSide { phase: phase.label(), part: Some(part) }
 }

@@ -1,4 +1,4 @@
-//! Failed checks, and which of two causes a busy CPU was.
+//! Failed checks, and how much of the waits a busy CPU caused.
 
 use flashlag_schema::{Check, CheckCause, CheckStatus, Phase, Run};
 use flashlag_units::ratio;
@@ -19,8 +19,9 @@ pub fn is_trusted(run: &Run, phase: &Phase) -> bool {
     failed_for(run, phase).next().is_none()
 }
 
-/// Whether a busy CPU made most of a phase's waits or added to them: as the check says; in files
-/// that do not store it by the phase's own split, where more than half of the time is most.
+/// Whether a busy CPU caused most of a phase's waits, or only added to them: as the check says; if
+/// a file does not store that, by the phase's own split, in which more than half of the time is
+/// most.
 pub fn cpu_cause(check: &Check, phase: &Phase) -> CheckCause {
     let by_split = || {
         let time = phase.time.value()?;

@@ -1,6 +1,7 @@
-//! How much longer one side waits than the other, with its interval.
+//! How much longer one side waits than the other, with a confidence interval.
 //!
-//! Only operations that IEEE 754 rounds correctly: a file has to verify on another machine, too.
+//! It uses only operations that IEEE 754 rounds correctly: a file must verify on another machine,
+//! too.
 
 use flashlag_schema::Phase;
 use flashlag_schema::finding::{Counted, Estimate, FindingEffect, MeasuredWait};
@@ -24,7 +25,7 @@ pub struct Mean {
 const LEAST_INTERVALS: usize = 8;
 
 impl Mean {
-    /// Of a histogram, its values taken as independent. `None` below two values.
+    /// The mean of a histogram, whose values are taken as independent. `None` below two values.
     pub fn of(histogram: &Histogram) -> Option<Mean> {
         let n = histogram.count();
         let mean = histogram.mean()?.0 as f64;
@@ -40,15 +41,15 @@ impl Mean {
         Some(Mean { mean, error: (sum / freedom / n as f64).sqrt(), n, freedom })
     }
 
-    /// Of each of several equal parts of an operation.
+    /// The mean of one of several equal parts of an operation.
     pub fn divided(self, parts: u32) -> Mean {
         let parts = f64::from(parts.max(1));
         Mean { mean: self.mean / parts, error: self.error / parts, ..self }
     }
 
-    /// Of what a person would have waited in a phase. Slow stretches come in one piece, so the
-    /// error is the larger of that of independent values and that between intervals (the
-    /// linearized variance of a ratio of sums, intervals as clusters).
+    /// The mean wait of a phase as a person would feel it. Slow stretches come in one piece, so the
+    /// error is the larger of two: that of independent values, and that between intervals (the
+    /// linearized variance of a ratio of sums, with intervals as clusters).
     pub fn of_phase(phase: &Phase) -> Option<Mean> {
         let mut mean = Mean::of(&response_histogram(phase)?)?;
         // Intervals have latencies, not responses.
@@ -101,9 +102,9 @@ impl Side {
     }
 }
 
-/// Half the width of a 95 % interval of a difference of two means, in its standard errors: Student's, with
-/// the degrees of freedom of Welch (1947, "The generalization of 'Student's' problem"). Few values say
-/// little of how far waits scatter.
+/// Half the width of a 95 % interval of a difference of two means, in its standard errors:
+/// Student's, with the degrees of freedom of Welch (1947, "The generalization of 'Student's'
+/// problem"). A few values say little about how much waits vary.
 fn half_width(a: Mean, b: Mean) -> Option<f64> {
     let (one, other) = (a.error * a.error, b.error * b.error);
     let together = one + other;
@@ -114,7 +115,7 @@ fn half_width(a: Mean, b: Mean) -> Option<f64> {
     student_95(1.0 / (one * one / a.freedom + other * other / b.freedom))
 }
 
-/// By how much the first side waits longer than the second, a share of all operations concerned.
+/// By how much the first side waits longer than the second; `share` of all operations is affected.
 /// `None` if the numbers are too large.
 pub fn effect(per: Counted, now: &Side, fixed: &Side, share: f64) -> Option<FindingEffect> {
     let per_thousand = |nanos: f64| nanos * share * 1e3 / 1e9;
@@ -134,7 +135,7 @@ pub fn effect(per: Counted, now: &Side, fixed: &Side, share: f64) -> Option<Find
 }
 
 /// The ratio of two independent means with Fieller's interval (Fieller 1954, "Some problems in
-/// interval estimation"); without one where the second mean is not shown to differ from 0.
+/// interval estimation"); without an interval if the second mean may be 0.
 fn ratio_of_means(a: Mean, b: Mean) -> Option<Estimate> {
     let value = a.mean / b.mean;
     if !value.is_finite() {
@@ -149,7 +150,7 @@ fn ratio_of_means(a: Mean, b: Mean) -> Option<Estimate> {
     Some(Estimate { value, interval: known.then_some(interval) })
 }
 
-/// Whether the first side waits longer, beyond chance, by a hundredth or more.
+/// Whether the first side waits longer by at least 1 %, and not by chance.
 pub fn is_cost(effect: &FindingEffect) -> bool {
     let sure = effect.cost_s_per_1000.interval.is_some_and(|(low, _)| low > 0.0);
     let Some(fixed) = effect.fixed else { return false };
@@ -157,14 +158,14 @@ pub fn is_cost(effect: &FindingEffect) -> bool {
     sure && now > fixed.saturating_add(fixed / 100)
 }
 
-/// Whether the median falls by 2 % at least: where it does not, the cost is in the slow ones.
+/// Whether the median falls by at least 2 %: if not, the cost is in the slow operations.
 pub fn lowers_median(effect: &FindingEffect) -> bool {
     let fixed = effect.fixed.and_then(|fixed| fixed.p50_ns);
     let (Some(now), Some(fixed)) = (effect.now.p50_ns, fixed) else { return false };
     fixed.0 as f64 <= 0.98 * now.0 as f64
 }
 
-/// Both 99.9 % waits, where the slowest remain more than four fifths as long.
+/// Both 99.9 % waits, if the slowest operations remain more than four fifths as long.
 pub fn slowest_remain(effect: &FindingEffect) -> Option<(Nanos, Nanos)> {
     let (now, fixed) = (effect.now.p999_ns?, effect.fixed?.p999_ns?);
     (fixed.0 as f64 > 0.8 * now.0 as f64).then_some((now, fixed))

@@ -5,8 +5,8 @@ use flashlag_units::{Nanos, ratio};
 use crate::histograms::response_histogram;
 use crate::overload::is_overloaded;
 
-/// Latency figures of one distribution: times in nanoseconds. A percentile with fewer than ten values
-/// beyond it is absent; so are all times of an overloaded schedule.
+/// Latency figures of one distribution: times in nanoseconds. A percentile with fewer than ten
+/// values beyond it is absent; on an overloaded schedule all times are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
     /// Number of values.
@@ -21,12 +21,11 @@ pub struct Figures {
     pub p999: Option<Nanos>,
     /// The longest.
     pub max: Option<Nanos>,
-    /// The mean.
     pub mean: Option<Nanos>,
     /// Number of values longer than one 60 Hz frame; `None` if the histogram can't be read.
     pub late: Option<u64>,
-    /// Whether the schedule was overloaded ([`is_overloaded`]): then there are no times, which would
-    /// grow with the length of the test.
+    /// Whether the schedule was overloaded ([`is_overloaded`]): then there are no times, since they
+    /// would grow with the length of the test.
     pub overloaded: bool,
 }
 
@@ -51,8 +50,8 @@ impl Figures {
         Figures { n, overloaded: true, ..Figures::default() }
     }
 
-    /// The figures of a phase as users see it: from the intended start if there was a
-    /// schedule, else from the call.
+    /// The figures of a phase as users feel it: from the intended start if there was a schedule,
+    /// else from the call.
     pub fn of_phase(phase: &Phase) -> Figures {
         if is_overloaded(phase) {
             return Figures::of_overloaded(phase.ops);

@@ -1,7 +1,7 @@
-//! Explanations of lag: typed causes with their evidence, what was ruled out, what operations waited
-//! for. A pure function over a run's phases and checks; the words for people are elsewhere.
+//! Explains lag: typed causes with their evidence, what was ruled out, and what operations waited
+//! for. A pure function over a run's phases and checks; sentences are made elsewhere.
 //!
-//! [`findings`] derives, [`attach`] stores, [`verify`] compares what is stored with what follows.
+//! [`findings`] derives, [`attach`] stores, [`verify`] compares stored findings with derived ones.
 #![forbid(unsafe_code)]
 
 mod calm;
@@ -79,15 +79,15 @@ pub fn findings(run: &Run) -> Findings {
     found
 }
 
-/// The findings that are stored in a run; derived from the run where its file has none, or those of
-/// other rules.
+/// The findings stored in a run; derived from the run if its file has none, or those of other
+/// rules.
 pub fn findings_of(run: &Run) -> Cow<'_, Findings> {
     let stored = run.findings.as_ref().filter(|stored| stored.rules == RULES);
     stored.map_or_else(|| Cow::Owned(findings(run)), Cow::Borrowed)
 }
 
-/// Derives the findings of a run and stores them in it. To be called whenever its phases or checks
-/// have changed; the checksum is the caller's.
+/// Derives the findings of a run and stores them in it. Call it whenever its phases or checks have
+/// changed; the checksum is the caller's business.
 pub fn attach(run: &mut Run) {
     run.findings = Some(findings(run));
 }

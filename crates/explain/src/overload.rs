@@ -1,8 +1,8 @@
-//! A schedule that a device can't keep: its queue grows for as long as the test goes on, and so do
-//! the waits. Percentiles of them would say how long the test was, not how the device is.
+//! A schedule that a device can't keep: its queue grows for as long as the test lasts, and so do
+//! the waits. Percentiles would show the length of the test, not the device.
 //!
-//! A scheduled test is overloaded where fewer than nine in ten of the operations that came due were
-//! done, and fewer than came due in each third of its time: the queue grew to the end.
+//! A scheduled test is overloaded if fewer than nine in ten of the due operations completed, and in
+//! each third of its time fewer completed than came due: the queue grew until the end.
 
 use flashlag_schema::Phase;
 
@@ -13,11 +13,12 @@ const LEAST: u64 = 3;
 
 /// Whether a phase could not keep its schedule.
 ///
-/// Growth is read off the interval series; without one, the median response must be at least a
-/// quarter of the longest, as in a queue that grows steadily it is half.
+/// The interval series shows the growth; without one, the median response must be at least a
+/// quarter of the longest (in a steadily growing queue it is half).
 ///
-/// A replay does all that is due, however late: it could not keep the trace's times where it took more than
-/// ten ninths of them and the waits grew, so that fewer than nine in ten were done in time.
+/// A replay does everything that is due, however late. It could not keep the trace's times if it
+/// took more than ten ninths of them and the waits grew: fewer than nine in ten operations were in
+/// time.
 pub fn is_overloaded(phase: &Phase) -> bool {
     if let Some(scheduled) = phase.replay.as_ref().and_then(|replay| replay.scheduled_ns) {
         let late = u128::from(phase.elapsed_ns.0) * 9 > u128::from(scheduled.0) * 10;
@@ -28,8 +29,8 @@ pub fn is_overloaded(phase: &Phase) -> bool {
     !phase.closed_loop && phase.ops >= LEAST && short && grew_to_the_end(phase, due)
 }
 
-/// Operations that came due: those done, or the slots missed where these are more (a slot is missed
-/// where its operation began more than a period late or never).
+/// Operations that came due: the completed ones, or the missed slots if there are more (a slot is
+/// missed if its operation began more than a period late or never).
 pub fn due(phase: &Phase) -> u64 {
     phase.missed_slots.unwrap_or(0).max(phase.ops)
 }
@@ -41,8 +42,8 @@ fn grew_to_the_end(phase: &Phase, due: u64) -> bool {
     }
 }
 
-/// How many operations ended in each third of the phase; those of an interval across a boundary
-/// are shared out by time. `None` without a series.
+/// How many operations ended in each third of the phase; an interval across a boundary is divided
+/// by time. `None` without a series.
 fn done_by_thirds(phase: &Phase) -> Option<[f64; 3]> {
     let third = phase.elapsed_ns.0 as f64 / 3.0;
     if phase.intervals.is_empty() || third <= 0.0 {
@@ -81,7 +82,8 @@ mod tests {
     use flashlag_stats::Histogram;
     use flashlag_units::{Bytes, Nanos};
 
-    /// A phase of a schedule: operations done in each of twelve seconds, of `missed` slots.
+    /// A phase with a schedule: the operations completed in each of twelve seconds, and `missed`
+    /// slots.
     fn scheduled(each_second: [u64; 12], missed: u64) -> Phase {
         let mut phase = crate::testing::writes("rand_write_4k", State::New, &[1]);
         let ops: u64 = each_second.iter().sum();
@@ -120,10 +122,10 @@ mod tests {
 
     #[test]
     fn a_stall_after_which_the_queue_is_worked_off_is_no_overload() {
-        // Four seconds of nothing, then twice the schedule's rate until all is done.
+        // Four seconds without progress, then twice the schedule's rate until all is done.
         let worked_off = [100, 100, 0, 0, 0, 0, 200, 200, 200, 200, 100, 100];
         assert!(!is_overloaded(&scheduled(worked_off, 900)));
-        // A stall at the end: behind, but what came before kept up.
+        // A stall at the end: the phase is behind, but had kept up before.
         let at_the_end = [100, 100, 100, 100, 100, 100, 100, 100, 0, 0, 0, 1];
         assert!(!is_overloaded(&scheduled(at_the_end, 1200)));
         let at_the_start = [0, 0, 0, 0, 120, 120, 120, 120, 120, 120, 120, 120];

@@ -39,7 +39,7 @@ fn journal(context: &Context<'_>, main: &Phase) -> Option<Candidate> {
     weigh(context.run, rollback, wal, suspicion)
 }
 
-/// Trimmed against the state before it: deleted if that was measured, else full.
+/// Trimmed, compared with the state before it: deleted if that was measured, else full.
 fn trim(run: &Run, main: &Phase) -> Option<Candidate> {
     let trimmed = same_test(run, main, State::Trimmed)?;
     let deleted = same_test(run, main, State::Deleted);
@@ -64,8 +64,8 @@ fn full(context: &Context<'_>, main: &Phase) -> Option<Candidate> {
     weigh(context.run, main, new, suspicion)
 }
 
-/// Whether making room undid at least a fifth of the slowdown, if the run measured that: otherwise the
-/// speed when new had another cause, such as a write cache.
+/// Whether making room undid at least a fifth of the slowdown, if the run measured that. If it did
+/// not, the device was faster when new for another reason, such as a write cache.
 fn comes_back(run: &Run, full: &Phase, new: &Phase) -> bool {
     let later = [State::Trimmed, State::Deleted].map(|state| same_test(run, full, state));
     let Some(later) = later.into_iter().flatten().find(|later| later.state != full.state) else {
@@ -97,7 +97,7 @@ fn busy(context: &Context<'_>) -> Option<Candidate> {
     weigh(run, busy, alone, suspicion)
 }
 
-/// A save over several databases against the same save in one.
+/// A save over several databases, compared with the same save in one.
 fn databases(context: &Context<'_>, main: &Phase) -> Option<Candidate> {
     let several = in_stage(context, main, |kind| kind.databases > 1)?;
     let kind = SaveKind { databases: 1, ..context.plan.save(several)? };
@@ -110,7 +110,7 @@ fn databases(context: &Context<'_>, main: &Phase) -> Option<Candidate> {
     weigh(context.run, several, one, suspicion)
 }
 
-/// A transaction for each change against one for several, by change.
+/// One transaction per change, compared with one for several changes, per change.
 fn statements(context: &Context<'_>) -> Option<Candidate> {
     let main = context.subjects.main?;
     let many = in_stage(context, main, |kind| kind.statements > 1)?;
@@ -122,10 +122,10 @@ fn statements(context: &Context<'_>) -> Option<Candidate> {
         action: FindingAction::GroupFlushes,
         risk: FindingRisk::MoreLostAtOnce,
     };
-    weigh_shares(context.run, one, (many, kind.statements), suspicion)
+    weigh_shares(context.run, one, many, kind.statements, suspicion)
 }
 
-/// Saves of a kind in the stage that is explained, one after the other and alone.
+/// Saves of a kind in the stage that is explained, in a closed loop and alone.
 fn in_stage<'a>(
     context: &Context<'a>,
     main: &Phase,
@@ -138,9 +138,9 @@ fn in_stage<'a>(
     phases.find(|phase| context.plan.save(phase).is_some_and(|kind| wanted(&kind)))
 }
 
-/// Whether about the same share of the saves of both grew a file. A few hundred saves on a new log
-/// all grow it, thousands hardly do, and growth costs a commit of the filesystem's: with shares
-/// apart, a difference would not tell the other writer from that.
+/// Whether about the same share of both phases' saves grew a file. A few hundred saves on a new log
+/// all grow it, thousands hardly do, and growth costs a commit of the filesystem's. If the shares
+/// differ, a difference can't be attributed to the other writer.
 fn grew_alike(one: &Phase, other: &Phase) -> bool {
     const APART: f64 = 0.1;
     let share = |phase: &Phase| {
@@ -149,7 +149,7 @@ fn grew_alike(one: &Phase, other: &Phase) -> bool {
     };
     match (share(one), share(other)) {
         (Some(one), Some(other)) => (one - other).abs() <= APART,
-        // Unknown growth can't explain a difference.
+        // Growth that is not known can't explain a difference.
         _ => true,
     }
 }
@@ -170,22 +170,23 @@ pub fn counted(phase: &Phase) -> Counted {
     }
 }
 
-/// A cause if the first side waits longer beyond chance, else ruled out.
+/// A cause if the first side waits longer, and not by chance; else ruled out.
 fn weigh(run: &Run, now: &Phase, fixed: &Phase, suspicion: Suspicion) -> Option<Candidate> {
-    weigh_shares(run, now, (fixed, 1), suspicion)
+    weigh_shares(run, now, fixed, 1, suspicion)
 }
 
-/// The same where each operation of the second side does the work of several of the first.
+/// The same if each operation of the second side does the work of several of the first.
 fn weigh_shares(
     run: &Run,
     now: &Phase,
-    (fixed, work): (&Phase, u32),
+    fixed: &Phase,
+    work: u32,
     suspicion: Suspicion,
 ) -> Option<Candidate> {
     if !is_trusted(run, now) || !is_trusted(run, fixed) {
         return None;
     }
-    // What a schedule that is not kept waits depends on how long the test was.
+    // On a schedule that is not kept, waits depend on how long the test was.
     if is_overloaded(now) || is_overloaded(fixed) {
         return None;
     }

@@ -6,7 +6,7 @@ use flashlag_spec::scenario::{
     JournalMode, Save, Scenario, Statement, Step, SyncCall, Synchronous, Test,
 };
 
-/// The scenario of a run, where it can be read again.
+/// The scenario of a run, if it can be parsed again.
 pub struct Plan(Option<Scenario>);
 
 impl Plan {
@@ -28,8 +28,8 @@ impl Plan {
         steps.into_iter().any(|step| matches!(step, Step::Fill { test, .. } if test == name))
     }
 
-    /// What a phase of saves did: from the scenario, else from the phase's name (`save_wal`,
-    /// `insert_delete_full`). `None` if neither says, and of phases that are no saves.
+    /// How a phase's saves work: from the scenario, else from the phase's name (`save_wal`,
+    /// `insert_delete_full`). `None` if neither says, and for phases that are no saves.
     pub fn save(&self, phase: &Phase) -> Option<SaveKind> {
         if phase.operation != Operation::Save {
             return None;
@@ -41,8 +41,8 @@ impl Plan {
     }
 }
 
-/// Whether a phase filled the storage, so that its figures span all levels; or was run for nothing but
-/// the state that it leaves (`prepares = true`).
+/// Whether a phase filled the storage, so that its figures span all levels; or ran only for the
+/// state that it leaves (`prepares = true`).
 pub fn is_fill(plan: &Plan, phase: &Phase) -> bool {
     let prepares = matches!(plan.test(&phase.name), Some(Test::Io(io)) if io.prepares);
     prepares
@@ -55,9 +55,7 @@ pub fn is_fill(plan: &Plan, phase: &Phase) -> bool {
 pub struct SaveKind {
     /// Insert, update or delete.
     pub statement: Statement,
-    /// Journal mode.
     pub journal: JournalMode,
-    /// `synchronous`.
     pub synchronous: Synchronous,
     /// Databases changed by one save.
     pub databases: u32,
@@ -65,9 +63,10 @@ pub struct SaveKind {
     pub statements: u32,
     /// The call by which SQLite makes a file durable.
     pub sync_call: SyncCall,
-    /// Whether its test asks for F2FS's atomic writes.
+    /// Whether its test requests F2FS's atomic writes.
     pub atomic: bool,
-    /// The first Android that saved so by default, where the test's name has it: `…_android4_2012_…`.
+    /// The first Android version that saved this way by default, if the test's name has it:
+    /// `…_android4_2012_…`.
     pub android: Option<u32>,
 }
 
@@ -77,7 +76,7 @@ fn android_of(name: &str) -> Option<u32> {
 }
 
 impl SaveKind {
-    /// Of a test of a scenario.
+    /// The kind of a scenario's test.
     pub fn of_test(save: &Save) -> SaveKind {
         SaveKind {
             statement: save.statement,
@@ -91,15 +90,16 @@ impl SaveKind {
         }
     }
 
-    /// As [`Plan::save`], where it is asked for once only.
+    /// As [`Plan::save`], for a single use.
     pub fn of(run: &Run, phase: &Phase) -> Option<SaveKind> {
-        // Views ask for each phase many times; reading the scenario again costs more than the rest.
+        // Views call this many times per phase; parsing the scenario again would cost more than
+        // everything else.
         (phase.operation == Operation::Save).then(|| Plan::of(run).save(phase)).flatten()
     }
 
     fn from_name(name: &str) -> Option<SaveKind> {
         let words: Vec<&str> = name.split('_').collect();
-        // The statement comes first, so `delete_wal_full` deletes and `save_delete` has a rollback
+        // The statement comes first: `delete_wal_full` deletes, and `save_delete` has a rollback
         // journal.
         let statement = match words.first() {
             Some(&"update") => Statement::Update,

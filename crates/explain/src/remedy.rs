@@ -1,4 +1,4 @@
-//! What would remove each finding, and the price of that.
+//! What would remove each finding, and at what price.
 
 use flashlag_schema::finding::{
     Effect, Fact, Finding, FindingAction, FindingId, FindingRisk, Severity,
@@ -21,8 +21,8 @@ pub fn finding(
     Finding { id, severity, evidence, effect, action, risk, commands, source: source.to_owned() }
 }
 
-/// Two runs that show what a finding costs, where neither a run nor a model has it: with what was found
-/// and without. Empty where nobody can take away what was found for the length of a run.
+/// Two runs that show what a finding costs, if neither a run nor a model has it: with what was
+/// found and without. Empty if nobody can remove it for the duration of a run.
 fn pair(id: FindingId) -> Vec<String> {
     let run = |at: &str, name: &str| format!("flashlag run quick --on {at} -o {name}.json");
     let (with, without) = ("with", "without");

@@ -30,7 +30,7 @@ pub fn of_phase(phase: &Phase) -> StallFinding {
     }
 }
 
-/// Whether the median wait of a phase is over the limit of a stall: then those over it are no
+/// Whether the median wait of a phase exceeds the limit of a stall: then waits above it are no
 /// stalls.
 pub fn is_usual(phase: &Phase) -> bool {
     phase.latency_ns.p50.is_some_and(|median| median > phase.stall_over_ns)

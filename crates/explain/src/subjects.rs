@@ -6,17 +6,17 @@ use crate::figures::Figures;
 use crate::plan::{Plan, SaveKind, is_fill};
 use crate::verdict::{LagVerdict, verdict};
 
-/// The tests that explain a run: the one that decides its verdict, and those beside it that
-/// differ from it in one thing.
+/// The tests that explain a run: the one that decides its verdict, and others that differ from it
+/// in one thing.
 pub struct Subjects<'a> {
-    /// The save of SQLite's default kind in the fullest stage, in its worst repetition; else another
-    /// save; else the durable write.
+    /// The save of SQLite's default kind in the fullest stage, in its worst repetition; else
+    /// another save; else the durable write.
     pub main: Option<&'a Phase>,
     /// The same test in the stage with the worst verdict.
     pub worst: Option<&'a Phase>,
-    /// The same test when new, where `worst` is from a later stage.
+    /// The same test when new, if `worst` is from a later stage.
     pub new: Option<&'a Phase>,
-    /// The other journal mode's save beside `main`.
+    /// The save with the other journal mode beside `main`.
     pub other_journal: Option<&'a Phase>,
     /// Saves beside another writer in the same stage.
     pub busy: Option<&'a Phase>,
@@ -25,7 +25,7 @@ pub struct Subjects<'a> {
 }
 
 impl<'a> Subjects<'a> {
-    /// Of a run; without any where it measured neither a save nor a durable 4 KiB write.
+    /// The subjects of a run; none if it measured neither a save nor a durable 4 KiB write.
     pub fn of(run: &'a Run) -> Subjects<'a> {
         let plan = Plan::of(run);
         let measured = |phase: &&Phase| phase.ops > 0;
@@ -67,14 +67,14 @@ impl<'a> Subjects<'a> {
         }
     }
 
-    /// How it was when new, where `worst` is from a later stage and New can be judged.
+    /// The verdict when new, if `worst` is from a later stage and the new state can be judged.
     pub fn new_verdict(&self, run: &Run) -> Option<LagVerdict> {
         self.new.and_then(|phase| verdict(run, phase))
     }
 }
 
-/// The phase that is explained: in the fullest stage; SQLite's default journal first; the worst of its
-/// repetitions that can be judged.
+/// The phase to explain: in the fullest stage; SQLite's default journal mode first; the worst of
+/// its repetitions that can be judged.
 fn best<'a>(run: &Run, plan: &Plan, list: &[&'a Phase]) -> Option<&'a Phase> {
     let rank = |phase: &Phase| match plan.save(phase) {
         Some(kind)
@@ -101,17 +101,17 @@ fn best<'a>(run: &Run, plan: &Plan, list: &[&'a Phase]) -> Option<&'a Phase> {
     Some(severest(run, repeats).unwrap_or(first))
 }
 
-/// The test of `main` in the stage where it is worst, of those that can be judged; `main` where no
+/// The test of `main` in the stage where it is worst, of those that can be judged; `main` if no
 /// other is worse.
 fn worst_stage<'a>(run: &Run, list: &[&'a Phase], main: &'a Phase) -> Option<&'a Phase> {
     let same = list.iter().copied().filter(|phase| phase.name == main.name);
-    // `main` last: of equals the last is taken.
+    // `main` last: among equals the last is taken.
     let same = same.filter(|phase| !std::ptr::eq(*phase, main)).chain([main]);
     Some(severest(run, same).unwrap_or(main))
 }
 
-/// The one with the worst verdict, of those that can be judged; of several the one with most late, then with
-/// the longest tail, then the last.
+/// The phase with the worst verdict, of those that can be judged; among several the one with most
+/// late operations, then with the longest tail, then the last.
 pub fn severest<'a>(run: &Run, phases: impl Iterator<Item = &'a Phase>) -> Option<&'a Phase> {
     let judged = phases.filter_map(|phase| {
         let verdict = verdict(run, phase)?;

@@ -1,4 +1,4 @@
-//! Runs made up for the tests of this crate.
+//! Constructed runs for the tests of this crate.
 #![allow(clippy::unwrap_used)]
 
 use flashlag_schema::*;
@@ -38,7 +38,7 @@ pub fn saves(name: &str, state: State, waits: &Histogram) -> Phase {
     phase(name, state, Operation::Save, waits)
 }
 
-/// How a phase's time was split, in parts of 1,000.
+/// Sets how a phase's time was split, in parts of 1,000.
 pub fn split(phase: &mut Phase, on_cpu: u64, runnable: u64) {
     let part =
         |parts: u64| Nanos((u128::from(phase.elapsed_ns.0) * u128::from(parts) / 1000) as u64);
@@ -50,7 +50,7 @@ pub fn split(phase: &mut Phase, on_cpu: u64, runnable: u64) {
     });
 }
 
-/// A failed check over the phases with these labels; without labels, over all.
+/// A failed check that covers the phases with these labels; without labels, all.
 pub fn failing(id: CheckId, phases: &[&str]) -> Check {
     Check {
         id,

@@ -8,7 +8,7 @@ use crate::doubt::is_trusted;
 use crate::histograms::response_histogram;
 use crate::overload::is_overloaded;
 
-/// A wait of this length is noticed.
+/// A wait of this length is noticeable.
 pub const NOTICED: Nanos = Nanos::from_millis(100);
 /// A wait of this length is a freeze.
 pub const FREEZE: Nanos = Nanos::from_secs(1);
@@ -49,8 +49,8 @@ impl LagVerdict {
         }
     }
 
-    /// Of a distribution; `None` if it is empty. Where n supports no p99 or p99.9, the value of
-    /// that rank stands in for it, so that a single long wait still counts.
+    /// The verdict on a distribution; `None` if it is empty. If n is too small for a p99 or p99.9,
+    /// the value at that rank stands in for it, so that a single long wait still counts.
     pub fn of(histogram: &Histogram) -> Option<LagVerdict> {
         let n = histogram.count();
         let p99 = histogram.quantile(Percentile::P99)?;

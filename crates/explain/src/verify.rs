@@ -1,19 +1,19 @@
-//! Stored findings against those that follow from the run.
+//! Compares stored findings with those that follow from the run.
 
 use flashlag_schema::Run;
 use flashlag_schema::verify::Discrepancy;
 use serde_json::Value;
 
 /// Inferred causes that do not follow from the counters in the run, and stored findings that do not
-/// follow from its phases and checks, down to the field. Without findings also for a file without them, and for findings of other rules than [`crate::RULES`], which no view
-/// shows.
+/// follow from its phases and checks, field by field. Returns none for a file without findings, and
+/// for findings of other rules than [`crate::RULES`], which no view shows.
 pub fn verify(run: &Run) -> Vec<Discrepancy> {
     let mut found = crate::infer::verify(run);
     let stored = run.findings.as_ref().filter(|stored| stored.rules == crate::RULES);
     let Some(stored) = stored else { return found };
     let derived = crate::findings(run);
     if *stored != derived {
-        // Findings always become JSON: no map in them has a key that is no text.
+        // Findings can always become JSON: no map in them has a key that is not text.
         let value = |findings| serde_json::to_value(findings).unwrap_or_default();
         compare("findings", &value(stored), &value(&derived), &mut found);
     }
@@ -47,7 +47,7 @@ fn member(value: Option<&Value>) -> &Value {
     value.unwrap_or(&Value::Null)
 }
 
-/// A whole finding by its id: the file has the rest.
+/// A whole finding is named by its id: the file has the rest.
 fn in_words(value: &Value) -> String {
     match value {
         Value::Null => "absent".to_owned(),

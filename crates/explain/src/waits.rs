@@ -9,7 +9,7 @@ use crate::doubt::failed_for;
 use crate::histograms::restored;
 use crate::subjects::Subjects;
 
-/// From this share of the wait on, one part is the main one.
+/// From this share of the wait on, a part is the main one.
 const HELD: f64 = 0.5;
 
 /// Ranks in ten-thousandths: above the first, up to the second.
@@ -21,7 +21,7 @@ fn ranks(range: WaitRange) -> (u64, u64) {
     }
 }
 
-/// Of the test that explains the run; `None` if no operation's time was split.
+/// The waits of the test that explains the run; `None` if no operation's time was split.
 pub fn waits(run: &Run, subjects: &Subjects<'_>) -> Option<WaitFinding> {
     let split = |phase: &&Phase| !phase.waits.is_empty();
     let main = subjects.main.filter(split);
@@ -46,8 +46,8 @@ pub fn waits(run: &Run, subjects: &Subjects<'_>) -> Option<WaitFinding> {
     Some(WaitFinding { phase, cause, doubted_by, groups })
 }
 
-/// The first failed check that leaves the cause open. A busy CPU does not where each group shows it:
-/// that is what the split is there to show.
+/// The first failed check that leaves the cause open. A busy CPU does not, if each group shows it:
+/// the split exists to show that.
 fn doubt(run: &Run, main: &Phase, groups: &[&WaitGroupRecord]) -> Option<CheckId> {
     let first = failed_for(run, main).next()?.id;
     let cpu_failed = failed_for(run, main).any(|check| check.id == CheckId::CpuContention);
@@ -55,7 +55,7 @@ fn doubt(run: &Run, main: &Phase, groups: &[&WaitGroupRecord]) -> Option<CheckId
     (!shown).then_some(first)
 }
 
-/// The part that is half of a group's wait or more.
+/// The part that makes up at least half of a group's wait.
 fn cause(group: &WaitGroupRecord) -> StallCause {
     let parts = [
         (StallCause::Storage, group.blocked),
@@ -69,7 +69,7 @@ fn cause(group: &WaitGroupRecord) -> StallCause {
     }
 }
 
-/// The waits of a range of percentiles. Their mean is the histogram's; how it splits is that of
+/// The waits of a range of percentiles. Their mean comes from the histogram. Their split comes from
 /// the sampled operations of the same latency classes, each weighted by its time in the range.
 fn group(phase: &Phase, range: WaitRange) -> Option<WaitGroupRecord> {
     let histogram = restored(&phase.histogram)?;
@@ -110,7 +110,7 @@ fn group(phase: &Phase, range: WaitRange) -> Option<WaitGroupRecord> {
 }
 
 struct Split {
-    /// On CPU, waiting for one, blocked.
+    /// On a CPU, waiting for one, blocked.
     shares: [f64; 3],
     sampled: u64,
     from: Nanos,

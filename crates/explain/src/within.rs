@@ -1,4 +1,4 @@
-//! Causes that a phase shows by itself: growth, the flush, waiting for a CPU.
+//! Causes that a single phase shows: growth, the flush, waiting for a CPU.
 
 use flashlag_schema::finding::{
     CauseId, Counted, Estimate, FindingAction, FindingEffect, FindingEvidence, FindingRisk,
@@ -15,9 +15,10 @@ use crate::figures::Figures;
 use crate::histograms::restored;
 use crate::pairs::counted;
 
-/// From this share of the wait on, waiting for a CPU is a cause; below a fifth of this, it is ruled out.
+/// From this share of the wait on, waiting for a CPU is a cause; below a fifth of it, it is ruled
+/// out.
 const CPU_IS_A_CAUSE: f64 = 0.05;
-/// A flush that takes less of a durable write is no cause.
+/// A flush that takes a smaller share of a durable write is not a cause.
 const FLUSH_IS_A_CAUSE: f64 = 0.2;
 
 /// Every suspicion of this kind.
@@ -28,7 +29,7 @@ pub fn all(context: &Context<'_>) -> Vec<Candidate> {
         found.extend(growth(context, main));
         found.extend(cpu(main));
     }
-    // Of the stage that is explained; else the last.
+    // From the stage that is explained; else the last one.
     let trusted_writes = || subjects.writes.iter().rev().filter(|phase| is_trusted(run, phase));
     let same_stage = |phase: &&&Phase| {
         subjects.main.is_some_and(|main| (phase.state, phase.run) == (main.state, main.run))
@@ -38,7 +39,7 @@ pub fn all(context: &Context<'_>) -> Vec<Candidate> {
     found
 }
 
-/// Saves that made a file grow against those that did not.
+/// Saves that made a file grow, compared with those that did not.
 fn growth(context: &Context<'_>, phase: &Phase) -> Option<Candidate> {
     let Growth { grew, in_place } = phase.growth.as_ref()?;
     let (grew, in_place) = (restored(&grew.histogram)?, restored(&in_place.histogram)?);
@@ -60,7 +61,7 @@ fn growth(context: &Context<'_>, phase: &Phase) -> Option<Candidate> {
     Some(suspicion.weighed(is_cost(&effect), sides, effect, FindingEvidence::TwoParts { share }))
 }
 
-/// Waiting for a CPU, from the scheduler's own count over the phase.
+/// Waiting for a CPU, by the scheduler's own counters over the phase.
 fn cpu(phase: &Phase) -> Option<Candidate> {
     let time = phase.time_each()?;
     let (whole, each) = (time.total(), time.runnable_ns);
@@ -86,7 +87,8 @@ fn cpu(phase: &Phase) -> Option<Candidate> {
     Some(suspicion.weighed(share >= CPU_IS_A_CAUSE, sides, effect, evidence))
 }
 
-/// The flush's part of a durable write: it has no fix of its own, but grouping writes saves it.
+/// The flush's part of a durable write. The flush itself can't be fixed, but grouping writes saves
+/// flushes.
 fn flush(phase: &Phase) -> Option<Candidate> {
     let flush = restored(phase.flush_histogram.as_ref()?)?.mean()?;
     let histogram = restored(&phase.histogram)?;

@@ -1,7 +1,7 @@
-//! Addresses and indices, each a type of its own, so that none is taken for another.
+//! Addresses and indices, each a type of its own, so that none can be taken for another.
 //!
-//! All are `u32` in memory and in stored devices. Units and slots can be counted on from; an
-//! address is made and taken apart by the shape of the page map.
+//! All are `u32` in memory and in stored devices. Units and slots allow arithmetic; only the page
+//! map's geometry composes and decomposes an address.
 
 use serde::{Deserialize, Serialize};
 

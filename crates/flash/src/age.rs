@@ -17,9 +17,6 @@ const DAY: u64 = 86_400;
 const PIECE: u64 = 512 << 10;
 
 /// A flash of an age, and its time; a day of use writes [`Age::DAILY`].
-///
-/// # Errors
-/// As [`aged_by`].
 pub fn aged(model: &Model, seed: u64, age: Age) -> Result<(Flash, Nanos), FlashError> {
     aged_by(model, seed, age, Age::DAILY)
 }

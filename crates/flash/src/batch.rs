@@ -1,4 +1,4 @@
-//! Many commands at once: for a caller to whom each call costs something.
+//! Many commands at once, for a caller for whom each call is expensive.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -16,7 +16,6 @@ const AHEAD: usize = 32;
 /// One command of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operation {
-    /// The command.
     pub command: Command,
     /// When it comes, of a schedule.
     pub at: Nanos,
@@ -36,11 +35,8 @@ pub enum Batch {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("operation {index}: {source}")]
 pub struct BatchError {
-    /// Number of commands before it.
     pub index: usize,
-    /// When the last of those ended.
     pub ended: Nanos,
-    /// What is wrong with it.
     pub source: FlashError,
 }
 

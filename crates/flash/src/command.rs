@@ -52,50 +52,30 @@ pub enum FlashError {
         /// The command; not stored, since no stored device contains such an error.
         #[serde(skip)]
         operation: &'static str,
-        /// Start of the range, in bytes.
         offset: u64,
-        /// Length of the range, in bytes.
         length: u64,
-        /// Size of the device, in bytes.
         capacity: u64,
     },
-    /// The model's parameters contradict one another.
     #[error("{0}")]
     Model(String),
     /// The device is worn out and read-only.
     #[error(
         "the flash is worn out after {cycles} program/erase cycles a block: it can only be read"
     )]
-    WornOut {
-        /// Mean program/erase cycles of a block.
-        cycles: u64,
-    },
+    WornOut { cycles: u64 },
     /// An age that the device does not reach.
     #[error(
         "worn out by then: {days} days of {daily} a day are {cycles} program/erase cycles a block, and this flash has {rated}: \
          name at most {last_days} days, as state=aged:{last_days}d"
     )]
-    TooOld {
-        /// The age, in whole days.
-        days: u64,
-        /// What a day of use writes.
-        daily: Bytes,
-        /// Mean program/erase cycles of a block by then.
-        cycles: u64,
-        /// Program/erase cycles for which a block is rated.
-        rated: u64,
-        /// The last whole day at which a block has cycles left.
-        last_days: u64,
-    },
-    /// A past can only be given to a new device.
-    #[error("the device was written to: only a new one can be given a past")]
+    TooOld { days: u64, daily: Bytes, cycles: u64, rated: u64, last_days: u64 },
+    #[error("the device was written to: only a new one can be aged")]
     NotNew,
     /// No past can be computed for this kind of map.
     #[error(
         "a map of log blocks has no aged state, only new and full: run a scenario that writes to it instead"
     )]
     NoPast,
-    /// Garbage collection has no block to reclaim.
     #[error("no block can be reclaimed: more is mapped than the spare area allows")]
     NoSpace,
 }

@@ -98,9 +98,6 @@ impl FlashDevice {
     }
 
     /// Puts the flash's content where random overwrites would have put it in the long run.
-    ///
-    /// # Errors
-    /// As [`Flash::scatter`].
     pub fn scatter(&mut self) -> Result<(), FlashError> {
         self.flash.scatter()
     }
@@ -117,9 +114,6 @@ impl FlashDevice {
 
     /// Cuts the power now; it comes back at once. Requests under way never complete, and the data
     /// is what survived.
-    ///
-    /// # Errors
-    /// As [`Flash::power_cut`].
     pub fn power_cut(&mut self) -> Result<PowerCut, FlashError> {
         self.follow_up();
         self.line.clear();

@@ -34,9 +34,6 @@ pub struct Flash {
 
 impl Flash {
     /// A new device that was never written to.
-    ///
-    /// # Errors
-    /// If the parameters of the model contradict one another.
     pub fn new(model: &Model, seed: u64) -> Result<Flash, FlashError> {
         let ftl = Ftl::new(model, seed)?;
         Ok(Flash {
@@ -105,9 +102,6 @@ impl Flash {
     /// Gives a new device a past without simulating it: content, its layout and wear are as if it
     /// had been written, and statistics start from zero. The write buffer and the write cache are
     /// empty. A part of a unit at the end of `past.written` is ignored.
-    ///
-    /// # Errors
-    /// If the device is not new, or its map is not a page map.
     pub fn prepare(&mut self, past: &Past) -> Result<(), FlashError> {
         if self.written > 0 {
             return Err(FlashError::NotNew);
@@ -119,9 +113,6 @@ impl Flash {
     /// Puts the content of the main area where uniform random overwrites of it would have put it in
     /// the long run, without simulating them. What is in the write buffer or the write cache stays
     /// there; statistics and wear stay as they are.
-    ///
-    /// # Errors
-    /// If blocks are worn out, or the map is not a page map.
     pub fn scatter(&mut self) -> Result<(), FlashError> {
         self.ftl.scatter()
     }

@@ -33,9 +33,6 @@ macro_rules! each {
 
 impl Ftl {
     /// Whether a model makes a device, without the memory of its map.
-    ///
-    /// # Errors
-    /// As [`Ftl::new`].
     pub(crate) fn check(model: &Model) -> Result<(), FlashError> {
         match model.map.kind {
             MapKind::Page | MapKind::CachedPage => Shape::new(model).map(drop),

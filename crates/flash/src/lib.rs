@@ -1,5 +1,5 @@
 //! A simulated flash device: NAND, mapping, garbage collection, caches, TRIM, wear and power cuts,
-//! in virtual time. Deterministic: the same model, seed and commands give the same times.
+//! in virtual time. It is deterministic: the same model, seed and commands give the same times.
 //!
 //! A command's times are computed when it is submitted: each die, channel, link direction and the
 //! controller is reserved until a time in whole nanoseconds, and whatever has to wait begins then.
@@ -7,42 +7,42 @@
 //! begins after that.
 //!
 //! - **NAND.** A read takes tR, then its bytes use the channel; a program uses the channel, then
-//!   takes tPROG for each page of all planes (MLC: lower and upper pages alternate and have times
-//!   of their own; TLC and QLC: all pages of a word line together); an erase takes tBERS. So d dies
-//!   on a channel program `min(bus, d · unit / (unit / bus + tPROG))` bytes a second. A read may
+//!   takes tPROG for each page of all planes (MLC: lower and upper pages alternate and have their
+//!   own times; TLC and QLC: all pages of a word line together); an erase takes tBERS. So d dies on
+//!   a channel program `min(bus, d · unit / (unit / bus + tPROG))` bytes per second. A read may
 //!   suspend a program or an erase, which then ends later by the suspension and the read. A page
 //!   that is still in the die's register is not read again.
 //! - **Host.** At most `queue_depth` commands are served at a time; n clients with commands of time
-//!   T each get `min(n, depth) / T` commands a second until the controller (one overhead after
+//!   T each get `min(n, depth) / T` commands per second until the controller (one overhead after
 //!   another) or the link is the bottleneck. Packed writes share one overhead; a sleeping device
 //!   wakes first.
 //! - **Write buffer.** Units stay in RAM until half of the buffer is full, and overwriting them
-//!   meanwhile is free. A flush empties a volatile buffer; force unit access programs its own
-//!   units.
+//!   there is free. A flush empties a volatile buffer; force unit access programs its own units.
 //! - **Write cache** in SLC mode: `(static + dynamic · F / b) / (1 + dynamic / b)` bytes at SLC
-//!   speed while F bytes are free and a cell otherwise has b bits; then the cliff. Its content is
-//!   folded to the main area in idle time, or to make room. Small writes to a full cache go to a
-//!   reserve in SLC mode, which gathers them to whole program units.
+//!   speed, with F bytes free and b bits per cell outside of it; then the cliff. Its content is
+//!   folded into the main area in idle time, or to make room. Small writes to a full cache go to a
+//!   reserve in SLC mode, which collects them into whole program units.
 //! - **Page map.** Any unit can be anywhere. A block is one erase block of each plane of each die,
 //!   and program units are striped over the dies. A program unit that a command does not fill is
 //!   padded; a mapping unit that it writes in part is read first and written whole.
-//! - **Map on flash.** If the map does not fit in RAM, some of its pages are cached; a command that
-//!   needs another one waits for a read, and for a program if the page that is evicted has changed.
-//!   A host may hold entries itself (HPB), and its reads of these wait for none.
+//! - **Map on flash.** If the map does not fit in RAM, some of its pages are cached. A command that
+//!   needs another one waits for a read, and also for a program if the evicted page has changed. A
+//!   host may hold entries itself (HPB); its reads of these do not wait.
 //! - **Log-block maps** (FAST): switch, partial and full merges; at most `open_units` allocation
 //!   units have data in logs.
 //! - **Garbage collection.** In the foreground while too few blocks are free to open one for the
-//!   host, and in idle time. Write amplification of uniform random writes in steady state is what
-//!   queueing theory predicts for each policy, within 0.5 %. Static wear levelling moves cold data
-//!   from the least worn block to the most worn free one.
+//!   host, and in idle time. Write amplification of uniform random writes in steady state matches
+//!   the prediction of queueing theory for each policy within 0.5 %. Static wear levelling moves
+//!   cold data from the least worn block to the most worn free one.
 //! - **Discards.** Their cost is per range and per size, paid at once or in a queue that a flush
 //!   waits for.
 //! - **Wear.** After c of e rated cycles a read takes `1 + retries · (c / e)²` of tR. A block with
-//!   e cycles is retired; when too few are left the device is read-only. Factory bad blocks are no
+//!   e cycles is retired; when too few are left the device is read-only. Factory bad blocks are not
 //!   part of the spare area.
 //! - **Power cuts.** A program that has ended survives, except for a lower page whose upper page is
 //!   being programmed, unless a flush or force unit access made it durable. Afterwards the first
-//!   command waits for the pages of open blocks, and of the map, to be read on all dies at once.
+//!   command waits until the pages of open blocks, and of the map, have been read on all dies in
+//!   parallel.
 //! - **Past.** A new page map can be put into the state that months of writing would leave: see
 //!   [`Past`].
 //!

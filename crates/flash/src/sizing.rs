@@ -1,4 +1,4 @@
-//! Devices of another size than their profile's.
+//! Devices of a size that differs from their profile's.
 
 use flashlag_spec::profile::{Model, Profile, ProfileError};
 use flashlag_units::{Bytes, Nanos, Text};
@@ -14,37 +14,14 @@ const STEP: Bytes = Bytes::from_mib(1);
 /// Why a profile makes no device of a size.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SizeError {
-    /// The profile's parameters make no model.
     #[error("profile {profile}: {source}")]
-    Profile {
-        /// The profile's name.
-        profile: String,
-        /// The parameter at fault.
-        source: ProfileError,
-    },
-    /// A part of a sector.
+    Profile { profile: String, source: ProfileError },
     #[error("size={}: no multiple of 512 bytes", .0.0)]
     Sectors(Bytes),
-    /// Fewer blocks than the model needs.
     #[error("profile {profile}: {} MiB are too small: its blocks need {least_mib} MiB at least", size.0 / STEP.0)]
-    TooSmall {
-        /// The profile's name.
-        profile: String,
-        /// The size asked for.
-        size: Bytes,
-        /// The smallest size.
-        least_mib: u64,
-    },
-    /// The model makes no device of this size.
+    TooSmall { profile: String, size: Bytes, least_mib: u64 },
     #[error("profile {profile}: no device of {size}{}", because(source.as_ref()))]
-    Impossible {
-        /// The profile's name.
-        profile: String,
-        /// The size asked for.
-        size: Bytes,
-        /// The flash's own reason, if any.
-        source: Option<FlashError>,
-    },
+    Impossible { profile: String, size: Bytes, source: Option<FlashError> },
 }
 
 fn because(error: Option<&FlashError>) -> String {

@@ -6,9 +6,7 @@ use flashlag_units::{Bytes, Nanos};
 /// Programmed bytes are whole mapping units, also where the host wrote a part of one.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Stats {
-    /// Bytes written by the host.
     pub host_written: Bytes,
-    /// Bytes read by the host.
     pub host_read: Bytes,
     /// Flushes by the host.
     pub flushes: u64,

@@ -1,15 +1,16 @@
-//! What commands wait for, by time.
+//! What commands wait for, over time.
 //!
-//! Work on a die is noted with its reason; where an operation finds its die busy, the time until
-//! its turn is a *stop*, for the reason of the work that is in the way. Stops are also what the
-//! host waits for with no die in between: the wake-up, room in the write cache, a discard. A moment
-//! of a command counts for a cause if the command was stopped for that cause at that moment; of
-//! several at once, the one that [`RANKS`] has first. What remains is the device's own work for the
-//! command. So parts add up to the command's time whatever the model does.
+//! Work on a die is recorded with its reason. If an operation finds its die busy, the time until
+//! the die is free is a *stop*, with the reason of the work that is in the way. The host also has
+//! stops that involve no die: the wake-up, waiting for room in the write cache, a discard. Each
+//! moment of a command counts under the cause that stopped the command then; under several at once,
+//! the one that comes first in [`RANKS`] counts. The rest is the device's own work for the command.
+//! So the parts always add up to the command's time, whatever the model does.
 //!
-//! A command that waits for others (in the queue, for room in the buffer, a flush for all before it)
-//! is stopped by whatever stops the device at that time. How much of each part it waited for behind
-//! others is kept besides: who knows whose these are may count that time as theirs.
+//! A command that waits for others (in the queue, for room in the buffer, a flush for all previous
+//! ones) is stopped by whatever stops the device at that time. The part of it spent behind other
+//! commands is kept separately, so that a caller who knows whose commands these are can attribute
+//! that time.
 
 use std::collections::VecDeque;
 

@@ -52,7 +52,7 @@ pub(crate) fn real<R>(
     Column { name, about, read: Read::Real(read) }
 }
 
-/// A column of yes and no.
+/// A column of booleans.
 pub(crate) fn flag<R>(
     name: &'static str,
     about: &'static str,
@@ -61,7 +61,7 @@ pub(crate) fn flag<R>(
     Column { name, about, read: Read::Flag(read) }
 }
 
-/// A number of things; one beyond 64 signed bits counts as the largest.
+/// A count; one beyond 64 signed bits becomes the largest.
 pub(crate) trait Signed {
     /// The number.
     fn signed(self) -> i64;
@@ -92,9 +92,6 @@ impl Signed for Bytes {
 }
 
 /// The table of these rows.
-///
-/// # Errors
-/// None is known: each column has a value for each row.
 pub(crate) fn table<R>(columns: Vec<Column<R>>, rows: &[R]) -> Result<RecordBatch, ArrowError> {
     let fields = columns.iter().map(|column| {
         let kind = match column.read {

@@ -22,9 +22,6 @@ impl Row<'_> {
 
 /// A row for each test and side, with its figures and their ratios to those of the first side, each with
 /// its 95 % interval.
-///
-/// # Errors
-/// None is known.
 pub fn comparison(comparison: &Comparison) -> Result<RecordBatch, ArrowError> {
     let mut rows = Vec::new();
     for test in &comparison.rows {

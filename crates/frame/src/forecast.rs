@@ -14,7 +14,9 @@ struct Row<'a> {
 }
 
 fn rows<'a>(
-    (change, filesystem, full): (&str, &'a str, Option<f64>),
+    change: &str,
+    filesystem: &'a str,
+    full: Option<f64>,
     figures: &'a Figures,
 ) -> impl Iterator<Item = Row<'a>> {
     let row = move |test| Row { change: change.to_owned(), filesystem, full, test };
@@ -22,15 +24,12 @@ fn rows<'a>(
 }
 
 /// A row for each test before the first change (`as it is`) and after each change.
-///
-/// # Errors
-/// None is known.
 pub fn forecast(forecast: &Forecast) -> Result<RecordBatch, ArrowError> {
-    let before = rows(("as it is", &forecast.filesystem, None), &forecast.before);
+    let before = rows("as it is", &forecast.filesystem, None, &forecast.before);
     let after = forecast
         .steps
         .iter()
-        .flat_map(|stage| rows((&stage.change, &stage.filesystem, None), &stage.after));
+        .flat_map(|stage| rows(&stage.change, &stage.filesystem, None, &stage.after));
     let rows: Vec<Row<'_>> = before.chain(after).collect();
     let mut columns =
         vec![text("change", "The last change: each is on top of those before", |row: &Row<'_>| {
@@ -41,14 +40,11 @@ pub fn forecast(forecast: &Forecast) -> Result<RecordBatch, ArrowError> {
 }
 
 /// A row for each test at each fill level.
-///
-/// # Errors
-/// None is known.
 pub fn sweep(sweep: &Sweep) -> Result<RecordBatch, ArrowError> {
     let rows = sweep
         .levels
         .iter()
-        .flat_map(|level| rows(("", &sweep.filesystem, Some(level.full)), &level.figures));
+        .flat_map(|level| rows("", &sweep.filesystem, Some(level.full), &level.figures));
     let rows: Vec<Row<'_>> = rows.collect();
     let mut columns =
         vec![real("full", "Share of the filesystem's room that is in use", |row: &Row<'_>| {

@@ -9,12 +9,12 @@ use crate::named::{OfPhase, named};
 /// Which time of an operation a histogram counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HistogramOf {
-    /// From handing the operation to the device until it was done.
+    /// From the submission of the operation to its completion.
     #[default]
     Latency,
-    /// From the intended start, of a schedule.
+    /// From the intended start of a schedule to the completion.
     Response,
-    /// The flush's part, where the flush is a call of its own.
+    /// The part of the flush, if the flush is a separate call.
     Flush,
 }
 
@@ -55,9 +55,6 @@ impl OfPhase for Row<'_> {
 }
 
 /// A row for each bucket with a value, of each phase that has such a histogram.
-///
-/// # Errors
-/// None is known.
 pub fn histograms(run: &Run, of: HistogramOf) -> Result<RecordBatch, ArrowError> {
     let mut rows = Vec::new();
     for phase in &run.phases {

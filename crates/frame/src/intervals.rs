@@ -18,9 +18,6 @@ impl OfPhase for Row<'_> {
 }
 
 /// A row for each interval of each phase: the course over time.
-///
-/// # Errors
-/// None is known.
 pub fn intervals(run: &Run) -> Result<RecordBatch, ArrowError> {
     let rows = run
         .phases

@@ -1,9 +1,9 @@
 //! Runs, comparisons and forecasts as Arrow tables, for Python and for Parquet.
 //!
-//! A column has the name of the field of the run file that it holds; a name that a table needs besides
-//! ends in its unit (`latency_p99_ns`, `bytes_per_sec`). Whole numbers are signed 64-bit integers, so
-//! that differences of them stay right. A value that is unknown is null. Each column's meaning is in
-//! its metadata, under `about`.
+//! A column is named after the field of the run file that it holds; the name of any other column
+//! ends in its unit (`latency_p99_ns`, `bytes_per_sec`). Whole numbers are signed 64-bit integers,
+//! so that their differences are right. An unknown value is null. Each column's meaning is in its
+//! metadata, under `about`.
 #![forbid(unsafe_code)]
 
 mod column;

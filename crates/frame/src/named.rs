@@ -1,4 +1,4 @@
-//! The columns that say which test a row is of, first in every table of tests.
+//! The columns that identify a row's test; they come first in every table of tests.
 
 use flashlag_schema::Phase;
 

@@ -8,7 +8,7 @@ use flashlag_views::{device_name, failures_of};
 use crate::column::{Column, Signed, flag, real, table, text, whole};
 use crate::named::{OfPhase, named};
 
-/// One measured stretch, and its run.
+/// A phase and its run.
 struct Row<'a> {
     run: &'a Run,
     phase: &'a Phase,
@@ -21,9 +21,6 @@ impl OfPhase for Row<'_> {
 }
 
 /// A row for each phase of each run: what was done, and the figures.
-///
-/// # Errors
-/// None is known.
 pub fn phases(runs: &[&Run]) -> Result<RecordBatch, ArrowError> {
     let rows = runs.iter().flat_map(|run| run.phases.iter().map(|phase| Row { run, phase }));
     let rows: Vec<Row<'_>> = rows.collect();

@@ -1,4 +1,4 @@
-//! What a block device passes its requests on to, by `/sys`.
+//! What a block device is mapped to, by `/sys`.
 
 use std::path::{Path, PathBuf};
 
@@ -9,17 +9,18 @@ use crate::root::Root;
 pub enum Below {
     /// Below a partition: the sysfs directory of its disk.
     Disk(PathBuf),
-    /// Below a loop device: its file. The kernel's path may be of another namespace, or of a file that was
-    /// removed, and then ends with ` (deleted)`.
+    /// Below a loop device: its file. The kernel's path may belong to another mount namespace, or
+    /// to an unlinked file; it then ends with ` (deleted)`.
     File(PathBuf),
-    /// Below dm and md: the sysfs directories of what they are made of, by name. None below a disk.
+    /// Below dm and md: the sysfs directories of their components, by name. Empty below a disk.
     Devices(Vec<PathBuf>),
 }
 
 impl Below {
-    /// What lies below the device of that name; `None` where `/sys` has none.
+    /// What lies below the device with that name; `None` if `/sys` does not have it.
     pub fn named(root: &Root, name: &str) -> Option<Below> {
-        // Names in `/sys` have no slash: the numbers of a filesystem without a device do not exist there.
+        // Names in `/sys` have no slash, and the device number of a filesystem without a device is
+        // not there.
         let link = Path::new("/sys/class/block").join(name);
         let node = root.resolve(link).filter(|_| !name.contains('/') && !name.is_empty())?;
         Some(Below::of(root, &node))
@@ -39,7 +40,7 @@ impl Below {
         Below::Devices(root.names(&slaves).iter().filter_map(resolved).collect())
     }
 
-    /// The devices of dm and md; none of any other.
+    /// The components of dm and md; empty for any other device.
     pub fn devices(self) -> Vec<PathBuf> {
         match self {
             Below::Devices(devices) => devices,
@@ -48,7 +49,7 @@ impl Below {
     }
 }
 
-/// The whole disk of a partition; anything else is whole.
+/// The whole disk of a partition; for anything else, the device itself.
 pub(crate) fn whole(root: &Root, node: &Path) -> PathBuf {
     match node.parent() {
         Some(parent) if root.has(node.join("partition")) => parent.to_owned(),

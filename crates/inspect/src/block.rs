@@ -6,21 +6,21 @@ use crate::below::{Below, whole};
 use crate::mount::{Mount, mount_of};
 use crate::root::Root;
 
-/// Layers of mapping that are followed before giving up: a loop of links is no stack.
+/// Most layers of mapping to follow: a cycle of links is not a stack.
 const DEEPEST: usize = 16;
 
 /// The block devices below a filesystem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stack {
-    /// sysfs directory of the device that the filesystem is on: a partition, `dm-0`, a disk.
+    /// The sysfs directory of the device that holds the filesystem: a partition, `dm-0`, a disk.
     pub top: PathBuf,
-    /// sysfs directories of the whole disks at the bottom, none twice; never empty.
+    /// The sysfs directories of the whole disks at the bottom, without duplicates; never empty.
     pub disks: Vec<PathBuf>,
-    /// Mapped devices between, from the top: `dm-0 (crypt)`, `loop0`.
+    /// Mapped devices in between, from the top: `dm-0 (crypt)`, `loop0`.
     pub between: Vec<String>,
     /// sysfs directories of those.
     pub mapped: Vec<PathBuf>,
-    /// Filesystems met on the way, other than the first: below a loop device, for one.
+    /// Further filesystems in between: below a loop device, for example.
     pub filesystems: Vec<Mount>,
 }
 
@@ -32,7 +32,7 @@ pub(crate) fn name(path: &Path) -> String {
 /// The stack below a mount.
 ///
 /// # Errors
-/// The reason why a filesystem has no block device: memory, a network, or not visible.
+/// Why the filesystem has no block device: it is in memory, on a network, or not visible.
 pub(crate) fn stack_below(root: &Root, mount: &Mount) -> Result<Stack, String> {
     let top = node_of(root, mount)?;
     let mut stack = Stack {
@@ -53,16 +53,16 @@ pub(crate) fn stack_below(root: &Root, mount: &Mount) -> Result<Stack, String> {
 
 /// Filesystems in memory.
 const MEMORY: [&str; 5] = ["tmpfs", "ramfs", "devtmpfs", "hugetlbfs", "rootfs"];
-/// Filesystems of other machines, by what their kinds begin with.
+/// Network filesystems, by the prefix of their type.
 const REMOTE: [&str; 7] = ["nfs", "cifs", "smb3", "9p", "virtiofs", "ceph", "fuse.sshfs"];
 
-/// Whether a mount keeps its files on a disk of this machine, seen or not.
+/// Whether a mount stores its files on a disk of this machine, visible or not.
 pub(crate) fn is_on_a_disk(mount: &Mount) -> bool {
     !MEMORY.contains(&mount.kind.as_str())
         && !REMOTE.iter().any(|kind| mount.kind.starts_with(kind))
 }
 
-/// The sysfs directory of the block device that a mount is on.
+/// The sysfs directory of a mount's block device.
 fn node_of(root: &Root, mount: &Mount) -> Result<PathBuf, String> {
     let (major, minor) = mount.device;
     if major != 0 {
@@ -75,14 +75,14 @@ fn node_of(root: &Root, mount: &Mount) -> Result<PathBuf, String> {
     if REMOTE.iter().any(|kind| mount.kind.starts_with(kind)) {
         return Err(format!("{} is served by another machine", mount.kind));
     }
-    // btrfs, and others with a device of their own, have an anonymous number but name the device.
+    // Btrfs and other filesystems with an anonymous device number name the device.
     let device = mount
         .source
         .strip_prefix("/dev/")
         .ok_or_else(|| format!("{} has no block device that can be seen from here", mount.kind))?;
     node_named(root, device).map_err(|reason| {
         if mount.kind.starts_with("fuse") {
-            // `/dev/fuse` leads to the process that serves the files, and is no disk.
+            // `/dev/fuse` leads to the process that serves the files; it is no disk.
             format!("{} is served by a process: what lies below can't be seen", mount.kind)
         } else {
             reason
@@ -105,7 +105,7 @@ fn node_named(root: &Root, device: &str) -> Result<PathBuf, String> {
     root.resolve(&link).ok_or_else(|| format!("{}: not there", link.display()))
 }
 
-/// All member devices of a btrfs filesystem, the one it was mounted by first.
+/// All member devices of a Btrfs filesystem; the one that it was mounted by comes first.
 fn btrfs_members(root: &Root, mount: &Mount, top: &Path) -> Vec<PathBuf> {
     let mut members = vec![top.to_owned()];
     if mount.kind != "btrfs" {
@@ -143,9 +143,9 @@ fn descend(root: &Root, node: &Path, stack: &mut Stack, depth: usize) {
     }
 }
 
-/// The block device below the file that a loop device shows.
+/// The block device below a loop device's file.
 fn below_file(root: &Root, file: &Path, stack: &mut Stack) -> Option<PathBuf> {
-    // A removed file was in the same directory.
+    // An unlinked file was in the same directory.
     let mount = mount_of(root, file.parent()?).ok()?;
     let node = node_of(root, &mount).ok();
     stack.filesystems.push(mount);
@@ -164,8 +164,8 @@ fn describe(root: &Root, node: &Path) -> String {
     }
 }
 
-/// The target of a device-mapper device by its UUID or, on Android, its name: only root can read the
-/// table itself.
+/// The target of a device-mapper device, by its UUID or, on Android, its name: only root can read
+/// the table itself.
 pub(crate) fn mapped_target(root: &Root, node: &Path) -> Option<String> {
     let uuid = root.line(node.join("dm/uuid")).unwrap_or_default();
     let label = root.line(node.join("dm/name")).ok();

@@ -1,5 +1,6 @@
-//! The path of a file by its inode's number, on filesystems that open files by number (ext4, F2FS).
-// The one system call here has no safe wrapper.
+//! The path of a file by its inode number, on filesystems that can open files by number (ext4,
+//! F2FS).
+// The single system call here has no safe wrapper.
 #![allow(unsafe_code)]
 
 use std::fs::File;
@@ -7,8 +8,8 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// `struct file_handle` (open_by_handle_at(2)) with the kernel's `FILEID_INO32_GEN`: number and
-/// generation. Generation 0 fits any.
+/// `struct file_handle` (open_by_handle_at(2)) with the kernel's `FILEID_INO32_GEN`: inode number
+/// and generation. Generation 0 matches any.
 #[repr(C)]
 struct Handle {
     bytes: u32,
@@ -17,8 +18,8 @@ struct Handle {
     generation: u32,
 }
 
-/// The path of a file that the kernel still knows, below where its filesystem is mounted. That needs
-/// root, and the filesystem is not touched beyond its inode.
+/// The path of a file that the kernel still has in memory, below its filesystem's mount point. This
+/// needs root, and reads no more of the filesystem than the inode.
 pub fn path_of_inode(mount_point: &Path, inode: u64) -> Option<PathBuf> {
     let mount = File::open(mount_point).ok()?;
     let mut handle = Handle { bytes: 8, kind: 1, inode: inode.try_into().ok()?, generation: 0 };
@@ -41,11 +42,11 @@ pub fn path_of_inode(mount_point: &Path, inode: u64) -> Option<PathBuf> {
     }
     let path = std::fs::read_link(format!("/proc/self/fd/{}", opened.as_raw_fd())).ok()?;
     if status.nlink() == 0 {
-        // What had the name is gone; the kernel says so behind the name.
+        // The file was unlinked: the kernel appends this to the name.
         let name = path.to_str()?.strip_suffix(" (deleted)")?;
         return Some(PathBuf::from(name)).filter(|path| path.starts_with(mount_point));
     }
-    // A file whose directory is not in memory has a name that leads nowhere.
+    // If a file's directory is not in memory, its path leads nowhere.
     let found = path.symlink_metadata().ok()?;
     (found.ino() == inode && found.dev() == status.dev()).then_some(path)
 }

@@ -1,8 +1,8 @@
-//! The cipher of an encrypted device: by the head of its LUKS volume, which root can read, else by the one
-//! cipher for disks that the kernel has in use.
+//! The cipher of an encrypted device: from the header of its LUKS volume, which root can read; else
+//! the only disk cipher that the kernel has in use.
 //!
-//! LUKS1: On-Disk Format Specification 1.2.3. LUKS2: On-Disk Format Specification 1.1.3. `/proc/crypto`:
-//! Documentation/crypto/userspace-if.rst and crypto/proc.c.
+//! LUKS1: On-Disk Format Specification 1.2.3. LUKS2: On-Disk Format Specification 1.1.3.
+//! `/proc/crypto`: Documentation/crypto/userspace-if.rst and crypto/proc.c.
 
 use std::path::Path;
 
@@ -10,13 +10,13 @@ use crate::below::Below;
 use crate::block::name;
 use crate::root::Root;
 
-/// The binary head of a LUKS2 volume and the smallest of its JSON areas; LUKS1's head is smaller.
+/// The binary header of a LUKS2 volume and the smallest JSON area; LUKS1's header is smaller.
 const HEAD: u64 = 16 << 10;
 /// Where the JSON area begins.
 const JSON: usize = 4096;
 const MAGIC: &[u8; 6] = b"LUKS\xba\xbe";
 
-/// `aes-xts-plain64`; `None` where neither is known.
+/// `aes-xts-plain64`; `None` if neither source has it.
 pub(crate) fn cipher(root: &Root, mapped: &Path) -> Option<String> {
     let lower = Below::of(root, mapped).devices();
     let names = lower.iter().filter_map(|node| node.file_name());
@@ -32,7 +32,7 @@ fn of_luks(head: &[u8]) -> Option<String> {
         [0, 1] => Some(format!("{}-{}", text(head.get(8..40)?)?, text(head.get(40..72)?)?)),
         [0, 2] => {
             let json = text(head.get(JSON..)?)?;
-            // Key slots are encrypted as well, by a cipher of their own.
+            // Skip the key slots, which are encrypted by a cipher of their own.
             let (_, segments) = json.split_once("\"segments\"")?;
             let (_, value) = segments.split_once("\"encryption\":\"")?;
             let (cipher, _) = value.split_once('"')?;
@@ -42,23 +42,23 @@ fn of_luks(head: &[u8]) -> Option<String> {
     }
 }
 
-/// Text that ends with a zero.
+/// Zero-terminated text.
 fn text(bytes: &[u8]) -> Option<&str> {
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
     std::str::from_utf8(&bytes[..end]).ok().filter(|text| !text.is_empty())
 }
 
-/// A name that is one: no text of a device gets further.
+/// A plausible name: no other text from a device is passed on.
 fn named(cipher: &str) -> Option<String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_:(),".contains(c);
     let is_name = !cipher.is_empty() && cipher.len() <= 64 && cipher.chars().all(plain);
     is_name.then(|| cipher.to_owned())
 }
 
-/// Modes that dm-crypt is set up with.
+/// Modes that dm-crypt is used with.
 const OF_DISKS: [&str; 3] = ["xts(", "adiantum(", "cbc("];
 
-/// `xts(aes) by xts-aes-aesni`: the only cipher of this kind that has a user.
+/// `xts(aes) by xts-aes-aesni`: the only cipher of this kind with a user.
 fn in_use(root: &Root) -> Option<String> {
     let all = root.line("/proc/crypto").ok()?;
     let of_disks = all.split("\n\n").filter_map(|one| {
@@ -68,7 +68,7 @@ fn in_use(root: &Root) -> Option<String> {
         };
         let cipher =
             value("name").filter(|name| OF_DISKS.iter().any(|mode| name.starts_with(mode)))?;
-        // One reference is the module's own.
+        // The module itself holds one reference.
         let users: u64 = value("refcnt")?.parse().ok().filter(|count| *count > 1)?;
         (value("internal") != Some("yes")).then_some((cipher, value("driver")?, users))
     });
@@ -77,7 +77,7 @@ fn in_use(root: &Root) -> Option<String> {
     Some(format!("{} by {}", named(cipher)?, named(driver)?))
 }
 
-/// Whether a device is called so in the layers of encryption.
+/// Whether the layers of encryption name this device.
 pub(crate) fn is_encrypted(root: &Root, node: &Path) -> bool {
     name(node).starts_with("dm-")
         && crate::block::mapped_target(root, node).as_deref() == Some("crypt")

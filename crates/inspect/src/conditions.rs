@@ -1,4 +1,4 @@
-//! The state of a device with a battery: charge, power, heat, screen.
+//! The conditions of a device with a battery: charge, power, temperature, screen.
 
 use flashlag_schema::{Conditions, Power};
 use flashlag_spec::Reading;
@@ -10,9 +10,9 @@ use crate::thermal::Sensors;
 
 const SUPPLIES: &str = "/sys/class/power_supply";
 
-/// Reads the conditions; `None` for a machine without a battery. On Android this asks its services,
-/// which takes a tenth of a second, so it is for the time between tests. What other apps do is left to
-/// [`OtherApps`](crate::android::OtherApps), which counts from one reading to the next.
+/// Reads the conditions; `None` for a machine without a battery. On Android this calls its
+/// services, which takes a tenth of a second, so it belongs between measured tests. Other apps' I/O
+/// is read by [`OtherApps`](crate::android::OtherApps), which counts from one reading to the next.
 pub fn conditions(root: &Root, at_ns: Nanos) -> Option<Conditions> {
     let battery = supply(root, "Battery");
     if is_android(root) {
@@ -31,7 +31,7 @@ fn of_android(root: &Root, at_ns: Nanos, supply: Option<&str>) -> Conditions {
     let of_heat = |read: &dyn Fn(&Heat) -> Result<i64, String>| {
         heat.as_ref().map_err(Clone::clone).and_then(read)
     };
-    // Some makers change the service; the kernel's own files are then what is left.
+    // Some vendors change the service's output: fall back to the kernel's own files.
     let percent = of_battery(&|battery| battery.percent().map(i64::from))
         .or_else(|reason| charge(root, supply).map_err(|_| reason));
     let warmth = of_battery(&Battery::millicelsius)
@@ -72,10 +72,10 @@ fn of_linux(root: &Root, at_ns: Nanos, battery: &str) -> Conditions {
 
 fn in_percent(number: i64) -> Result<u8, String> {
     let percent = u8::try_from(number).ok().filter(|percent| *percent <= 100);
-    percent.ok_or_else(|| format!("a charge of {number}% is none"))
+    percent.ok_or_else(|| format!("a charge of {number}% is impossible"))
 }
 
-/// The first supply of that type that powers the machine itself: a mouse has a battery too.
+/// The first power supply of that type that powers the machine itself: a mouse has a battery, too.
 fn supply(root: &Root, kind: &str) -> Option<String> {
     root.names(SUPPLIES).into_iter().find(|name| {
         let file = |file: &str| root.line(format!("{SUPPLIES}/{name}/{file}"));
@@ -94,6 +94,6 @@ fn supply_warmth(root: &Root, supply: Option<&str>) -> Result<i64, String> {
     let tenths = root.signed(format!("{SUPPLIES}/{supply}/temp"))?;
     match tenths {
         -500..=2000 => Ok(tenths * 100),
-        _ => Err(format!("a battery temperature of {tenths} tenths of a degree is none")),
+        _ => Err(format!("a battery temperature of {tenths} tenths of a degree is impossible")),
     }
 }

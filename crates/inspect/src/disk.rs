@@ -8,8 +8,8 @@ use flashlag_units::Bytes;
 
 use crate::block::{Stack, name};
 use crate::life::life;
+use crate::life::ufs_host;
 use crate::root::Root;
-use crate::ufs::ufs_host;
 
 /// Describes the first disk of a stack.
 pub(crate) fn device(root: &Root, stack: &Result<Stack, String>) -> Device {
@@ -63,12 +63,12 @@ fn absent(reason: &str) -> Device {
     }
 }
 
-/// sysfs counts 512-byte sectors, whatever the device's block is.
+/// sysfs counts 512-byte sectors, whatever the device's block size is.
 fn sectors(count: u64) -> Bytes {
     Bytes(count.saturating_mul(512))
 }
 
-/// Kernel names that give the kind.
+/// Kernel names that imply the kind.
 const BY_NAME: &[(&str, &str)] = &[
     ("loop", "loop"),
     ("zram", "zram"),
@@ -88,8 +88,8 @@ const BY_NAME: &[(&str, &str)] = &[
     ("sr", "optical"),
 ];
 
-/// The kind of a disk, `emmc`, `sd`, `ufs`, `nvme`, `sata`, `usb`, `virtio`, …: by the device's own
-/// attributes, then by its bus.
+/// The kind of a disk (`emmc`, `sd`, `ufs`, `nvme`, `sata`, `usb`, `virtio`, …): by the device's
+/// own attributes, then by its bus.
 pub(crate) fn kind(root: &Root, disk: &Path) -> String {
     match root.line(disk.join("device/type")).as_deref() {
         Ok("MMC") => return "emmc".to_owned(),
@@ -104,7 +104,7 @@ pub(crate) fn kind(root: &Root, disk: &Path) -> String {
         };
         path.split('/').any(numbered)
     };
-    // Before the name: a virtio-scsi disk is `sda`, a UFS unit too.
+    // Check before the name: a virtio-scsi disk is `sda`, and so is a UFS unit.
     let bus = if hangs_on("virtio") {
         "virtio"
     } else if ufs_host(root, disk).is_some() {
@@ -136,7 +136,7 @@ pub(crate) fn model(root: &Root, disk: &Path, kind: &str) -> Reading<String> {
         return model.map(|name| name + &manufacturer.unwrap_or_default()).into();
     }
     let vendor = root.line(device.join("vendor")).ok();
-    // A virtio disk has a PCI number here, ATA disks all say ATA: neither is a maker.
+    // A virtio disk has a PCI ID here, and all ATA disks say ATA: neither is a vendor.
     let vendor = vendor.filter(|vendor| !vendor.starts_with("0x") && vendor != "ATA");
     match root.line(device.join("model")) {
         Ok(model) => Reading::Value(match vendor {

@@ -11,7 +11,7 @@ use crate::filesystem::FilesystemStack;
 use crate::root::Root;
 use crate::software::property;
 
-/// Every encryption found, joined by ` + `; `none seen` if the devices down to the disk are known and
+/// All encryption found, joined by ` + `; `none seen` if all devices down to the disk are known and
 /// show none. Encryption inside the disk is not visible.
 pub(crate) fn encryption(
     root: &Root,
@@ -60,8 +60,8 @@ pub(crate) fn mapped(root: &Root, node: &Path, found: &FilesystemStack) -> Optio
     if target == "crypt" {
         return Some("dm-crypt");
     }
-    // vold names the mapped device after the partition. With file-based encryption it is metadata
-    // encryption (dm-default-key), without it the old full-disk encryption.
+    // vold names the mapped device after the partition. With file-based encryption that is metadata
+    // encryption (dm-default-key); without it, the old full-disk encryption.
     let android_data = found.mount.mount_point == Path::new("/data");
     if android_data && target == "userdata" && name(node).starts_with("dm-") {
         return match property(root, "ro.crypto.type").as_deref() {

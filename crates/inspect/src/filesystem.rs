@@ -1,4 +1,4 @@
-//! The filesystem that holds a directory, and what is above and below it.
+//! The filesystem that holds a directory, and the layers above and below it.
 
 use std::path::{Path, PathBuf};
 
@@ -11,17 +11,17 @@ use crate::mount::{Mount, mount_of, mounts};
 use crate::quota::quotas;
 use crate::root::Root;
 
-/// Filesystems on filesystems that are followed down.
+/// Most stacked filesystems to follow.
 const DEEPEST: usize = 8;
 
-/// The filesystem on the device, and those that lie above it, from the top.
+/// The filesystem on the device, and those stacked above it, from the top.
 pub(crate) struct FilesystemStack {
     pub mount: Mount,
     pub above: Vec<Mount>,
 }
 
 /// Follows pass-through filesystems (overlay, ecryptfs, sdcardfs, Android's FUSE) down to the one
-/// that stores.
+/// that stores the files.
 pub(crate) fn find(root: &Root, directory: &Path) -> Result<FilesystemStack, String> {
     let mut mount = mount_of(root, directory)?;
     let mut above: Vec<Mount> = Vec::new();
@@ -46,7 +46,7 @@ fn lower_directory(root: &Root, mount: &Mount) -> Option<PathBuf> {
         "fuse" if mount.source == "/dev/fuse" && is_shared_storage(&mount.mount_point) => {
             PathBuf::from("/data/media")
         }
-        // A card that is portable storage: vold mounts it below /mnt/media_rw for the daemon alone.
+        // A card used as portable storage: vold mounts it below /mnt/media_rw for the daemon only.
         "fuse" if mount.source == "/dev/fuse" && mount.mount_point.starts_with("/storage") => {
             let card = Path::new("/mnt/media_rw").join(mount.mount_point.file_name()?);
             let known = mounts(root).ok()?;
@@ -93,14 +93,14 @@ pub(crate) fn filesystem(
     }
 }
 
-/// Why nothing can be written: an option of a mount on the way, or a device below.
+/// Why nothing can be written: a mount option on the way, or a device below.
 fn read_only(
     root: &Root,
     found: &Result<FilesystemStack, String>,
     stack: &Result<Stack, String>,
 ) -> Option<String> {
     let found = found.as_ref().ok()?;
-    // ext4 keeps `rw` and adds `emergency_ro` after an error since Linux 6.15.
+    // Since Linux 6.15, ext4 keeps `rw` after an error and adds `emergency_ro`.
     let is_of_refusal = |option: &&String| matches!(option.as_str(), "ro" | "emergency_ro");
     let mut mounts = found.above.iter().chain([&found.mount]);
     let refusing = mounts.find_map(|mount| {

@@ -1,4 +1,4 @@
-//! What a write passes through, as one list from the path down to the disk.
+//! The layers that a write passes through, from the path down to the disk.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::filesystem::FilesystemStack;
 use crate::mount::Mount;
 use crate::root::Root;
 
-/// The layers below a directory; empty where not even its mount is known.
+/// The layers below a directory; empty if not even its mount is known.
 pub(crate) fn layers(
     root: &Root,
     directory: &Path,
@@ -52,7 +52,7 @@ fn layer(kind: LayerKind, name: impl Into<String>, detail: Option<String>) -> La
     Layer { kind, name: name.into(), detail }
 }
 
-/// A part of a filesystem mounted elsewhere, where the kernel says so.
+/// A bind mount of a part of a filesystem, if the kernel reports it.
 fn bind(mount: &Mount, layers: &mut Vec<Layer>) {
     if mount.root != Path::new("/") {
         let at = mount.mount_point.to_string_lossy();

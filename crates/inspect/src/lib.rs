@@ -1,9 +1,9 @@
 //! The machine and its storage: mounts, queues, eMMC, UFS, NVMe, temperatures, CPU pressure.
 //!
-//! Every reader takes a [`Root`], so that a captured `/proc` and `/sys` reads like a live one.
-//! No reader needs root privileges, fails, or panics on odd contents: a value that could not be
-//! read is absent with its reason. The readers are this crate's own rather than the
-//! `procfs` crate's because one odd line must cost one value, not a whole file.
+//! Every reader takes a [`Root`], so that a captured `/proc` and `/sys` reads like a live one. No
+//! reader needs root privileges, fails, or panics on odd contents: a value that could not be read
+//! is absent, with the reason. This crate does not use the `procfs` crate because one odd line must
+//! cost one value, not a whole file.
 // Two system calls have no safe wrapper: by_inode.rs, internals/extents.rs.
 #![deny(unsafe_code)]
 
@@ -28,9 +28,7 @@ mod processes;
 mod quota;
 mod root;
 mod software;
-mod starting;
 mod thermal;
-mod ufs;
 mod watch;
 
 pub use below::Below;
@@ -39,5 +37,5 @@ pub use conditions::conditions;
 pub use mount::{Mount, mount_of, mounts};
 pub use probe::{Probe, environment, environment_with_names};
 pub use root::Root;
-pub use starting::start_no_programs;
+pub use software::start_no_programs;
 pub use watch::CounterWatch;

@@ -1,15 +1,15 @@
 //! The wear that a disk reports.
 //!
 //! eMMC (JESD84-B51, EXT_CSD 267 to 269) and UFS (JESD220, Device Health Descriptor) report the
-//! share of rated life in tenths: 0x01 is 0 to 10 % used, 0x0A is 90 to 100 %, 0x0B is beyond.
-//! 0x00 is "not defined", and absent here.
+//! used share of rated life in tenths: 0x01 is 0 to 10 % used, 0x0A is 90 to 100 %, 0x0B is beyond.
+//! 0x00 means "not defined", and is absent here.
 
 use std::path::Path;
 
 use flashlag_schema::DeviceLife;
 
+use crate::block::name;
 use crate::root::Root;
-use crate::ufs::ufs_host;
 
 pub(crate) fn life(root: &Root, disk: &Path, kind: &str) -> Result<DeviceLife, String> {
     match kind {
@@ -24,7 +24,7 @@ pub(crate) fn life(root: &Root, disk: &Path, kind: &str) -> Result<DeviceLife, S
     }
 }
 
-/// `device/life_time` is `0x01 0x02`: memory of type A and B; the worse of both counts.
+/// `device/life_time` is `0x01 0x02`: memory of type A and B; the worse of the two counts.
 fn emmc(root: &Root, disk: &Path) -> Result<DeviceLife, String> {
     let file = disk.join("device/life_time");
     let line = root.line(&file)?;
@@ -79,4 +79,17 @@ fn pre_eol_name(text: &str) -> Option<String> {
         _ => return None,
     };
     Some(name.to_owned())
+}
+
+/// The UFS host controller of a SCSI disk: the ancestor that has the UFS descriptors or a UFS
+/// controller's name.
+pub(crate) fn ufs_host<'a>(root: &Root, disk: &'a Path) -> Option<&'a Path> {
+    let is_host = |above: &&Path| {
+        let named = name(above);
+        root.has(above.join("health_descriptor"))
+            || named.contains(".ufshc")
+            || named.contains("ufshcd")
+            || named.ends_with(".ufs")
+    };
+    disk.ancestors().skip(1).find(is_host)
 }

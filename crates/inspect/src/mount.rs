@@ -1,5 +1,5 @@
-//! The mount of a directory, from `/proc/self/mountinfo`.
-//! Format: Documentation/filesystems/proc.rst, section 3.5.
+//! The mount of a directory, from `/proc/self/mountinfo`. Format:
+//! Documentation/filesystems/proc.rst, section 3.5.
 
 use std::ffi::OsStr;
 use std::os::fd::AsRawFd;
@@ -15,7 +15,7 @@ use crate::root::Root;
 pub struct Mount {
     /// The mount's number.
     pub id: u64,
-    /// `major:minor` of the superblock; major 0 where no block device is below.
+    /// `major:minor` of the superblock; major 0 if there is no block device below.
     pub device: (u32, u32),
     /// The mounted part of the filesystem: not `/` for a bind mount or a subvolume.
     pub root: PathBuf,
@@ -23,7 +23,7 @@ pub struct Mount {
     pub mount_point: PathBuf,
     /// The filesystem's type.
     pub kind: String,
-    /// What was mounted: a device, or any word.
+    /// What was mounted: a device, or any other word.
     pub source: String,
     /// Options of the mount and of the filesystem.
     pub options: Vec<String>,
@@ -37,20 +37,14 @@ impl Mount {
     }
 }
 
-/// All mounts, in the order of mounting. Malformed lines are left out.
-///
-/// # Errors
-/// The list can't be read: why, in words.
+/// All mounts, in the order of mounting. Malformed lines are skipped.
 pub fn mounts(root: &Root) -> Result<Vec<Mount>, String> {
     let text = root.line("/proc/self/mountinfo")?;
     Ok(text.lines().filter_map(parse).collect())
 }
 
-/// The mount of `directory`: on this machine as the kernel reports it, in a captured tree the last of
-/// those with the longest mount point above it (a later mount covers an earlier).
-///
-/// # Errors
-/// The list can't be read, or no mount holds the directory: why, in words.
+/// The mount of `directory`: on this machine as the kernel reports it; in a captured tree the mount
+/// with the longest mount point above it, the last one if several cover each other.
 pub fn mount_of(root: &Root, directory: &Path) -> Result<Mount, String> {
     let mut mounts = mounts(root)?;
     let known = root.is_live().then(|| mount_id(directory)).flatten();

@@ -1,5 +1,4 @@
-//! Pressure-stall information, load and the processors.
-//! Format: Documentation/accounting/psi.rst.
+//! Pressure-stall information, load and CPUs. Format: Documentation/accounting/psi.rst.
 
 use flashlag_schema::{Cpu, PressureStall};
 use flashlag_spec::Reading;

@@ -20,8 +20,8 @@ use crate::root::Root;
 use crate::software::{memory, software};
 use crate::thermal::{Sensors, throttle};
 
-/// The machine and the storage that holds `directory`. Never fails: what can't be read is absent
-/// with its reason.
+/// The machine and the storage that holds `directory`. Never fails: what can't be read is absent,
+/// with the reason.
 pub fn environment(root: &Root, directory: &Path) -> Environment {
     let found = find(root, directory);
     let stack = found.as_ref().map_err(Clone::clone);
@@ -41,12 +41,12 @@ pub fn environment(root: &Root, directory: &Path) -> Environment {
         limits: Some(limits.limits(root)),
         storage_temperature_millicelsius: both(sensors.storage(root)),
         cpu_temperature_millicelsius: both(sensors.cpu(root)),
-        // Measured by the engine when a run begins.
+        // The engine measures it when a run begins.
         calibration: Reading::default(),
     }
 }
 
-/// As [`environment`], with the name of the database in most pieces: to be shown, not stored.
+/// As [`environment`], with the name of the most fragmented database: to show, not to store.
 pub fn environment_with_names(root: &Root, directory: &Path) -> Environment {
     let mut seen = environment(root, directory);
     if let Some(internals) = &mut seen.internals {
@@ -55,8 +55,8 @@ pub fn environment_with_names(root: &Root, directory: &Path) -> Environment {
     seen
 }
 
-/// A reader of the counters of a directory's storage. Their files are found once, so that a reading
-/// costs a dozen small files and two for each process (a few milliseconds), and no search.
+/// A reader of the counters of a directory's storage. It finds their files once: a reading then
+/// takes a dozen small files and two for each process (a few milliseconds), without any search.
 #[derive(Clone, Debug)]
 pub struct Probe {
     root: Root,
@@ -66,7 +66,7 @@ pub struct Probe {
 }
 
 impl Probe {
-    /// Finds the counters' files. Never fails: a missing one is absent in every reading.
+    /// Finds the counters' files. Never fails: a missing counter is absent from every reading.
     pub fn open(root: &Root, directory: &Path) -> Probe {
         let found = find(root, directory);
         let stack = found.as_ref().map_err(Clone::clone);
@@ -81,7 +81,7 @@ impl Probe {
         &self.stack
     }
 
-    /// The real path of one that is absolute in the tree.
+    /// The real path of a path that is absolute in the tree.
     pub(crate) fn real(&self, path: &Path) -> std::path::PathBuf {
         self.root.real(path)
     }
@@ -120,7 +120,7 @@ impl Probe {
         self.stack.as_ref().ok().map(|stack| stack.disks.len())
     }
 
-    /// Fills in the readings after the run in an [`Environment`] taken before.
+    /// Completes an [`Environment`] taken before the run with the readings after it.
     pub fn complete(&self, environment: &mut Environment) {
         let root = &self.root;
         environment.cpu.pressure_after = pressure(root, "cpu").into();
@@ -154,8 +154,8 @@ fn on_a_disk(found: &FilesystemStack) -> bool {
     is_on_a_disk(&found.mount)
 }
 
-/// The monotonic, the boot-time and the wall clock at one moment. They are read again if the thread
-/// lost its CPU in between, since clocks that are apart look like a machine that was suspended.
+/// The monotonic, the boot-time and the wall clock at one time. If the thread lost its CPU in
+/// between, they are read again: clocks that differ look like a machine that was suspended.
 fn clocks() -> (Nanos, Nanos, Nanos) {
     const CLOSE: Nanos = Nanos::from_micros(20);
     const TRIES: usize = 100;

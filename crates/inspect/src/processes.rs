@@ -1,4 +1,5 @@
-//! CPU time and I/O of other processes, so that a run on a busy machine can name its neighbours. Format: proc(5), `/proc/PID/stat` and `/proc/PID/io`.
+//! CPU time and I/O of other processes, so that a run on a busy machine can name them. Format:
+//! proc(5), `/proc/PID/stat` and `/proc/PID/io`.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +8,7 @@ use flashlag_units::{Bytes, Nanos};
 
 use crate::root::Root;
 
-/// Processes read at most, so that a reading stays cheap on a server with many.
+/// Most processes to read, so that a reading stays cheap on a server with many.
 const MOST: usize = 4096;
 
 /// All processes but this one.

@@ -1,6 +1,6 @@
-//! Quotas on storage, by the mount options and by Btrfs's account.
+//! Storage quotas, by the mount options and by Btrfs's counters.
 //!
-//! quota(1), mount(8); xfs(5): `uqnoenforce` and the like count and limit nothing. Btrfs:
+//! quota(1), mount(8); xfs(5): `uqnoenforce` and the like only count. Btrfs:
 //! Documentation/ABI/testing/sysfs-fs-btrfs, `/sys/fs/btrfs/UUID/qgroups/0_SUBVOLUME`.
 
 use std::path::{Path, PathBuf};
@@ -12,7 +12,8 @@ use flashlag_units::Bytes;
 use crate::mount::Mount;
 use crate::root::Root;
 
-/// `limit_flags` of a group of subvolumes: what is stored is limited, and what no other shares.
+/// `limit_flags` of a qgroup: the limit is on referenced bytes, or on bytes that it shares with no
+/// other.
 const LIMITS: [(u64, &str, &str); 2] =
     [(1, "max_referenced", "referenced"), (2, "max_exclusive", "exclusive")];
 
@@ -34,7 +35,7 @@ pub(crate) fn quotas(root: &Root, mount: &Mount, top: Option<&str>) -> Vec<Quota
     quotas
 }
 
-/// Whom an option of ext4, F2FS, XFS or tmpfs limits: `usrquota`, `usrjquota=aquota.user`.
+/// Whom a mount option of ext4, F2FS, XFS or tmpfs limits: `usrquota`, `usrjquota=aquota.user`.
 fn limited(option: &str) -> Option<QuotaOf> {
     let (name, value) = option.split_once('=').unwrap_or((option, "on"));
     Some(match name {
@@ -45,7 +46,7 @@ fn limited(option: &str) -> Option<QuotaOf> {
     })
 }
 
-/// The quota of the subvolume that is mounted.
+/// The quota of the mounted subvolume.
 fn subvolume(root: &Root, mount: &Mount, top: &str) -> Option<Quota> {
     let id: u64 = mount.option("subvolid")?.parse().ok()?;
     let filesystems =

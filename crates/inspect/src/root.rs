@@ -22,24 +22,24 @@ impl Root {
         Root { prefix: PathBuf::from("/"), live: true }
     }
 
-    /// A captured tree with `proc/`, `sys/`, `etc/` below `prefix`. No system call is made for it, since
+    /// A captured tree with `proc/`, `sys/`, `etc/` below `prefix`. No system call is made for it:
     /// that would describe this machine.
     pub fn captured(prefix: impl Into<PathBuf>) -> Root {
         let prefix = prefix.into();
         Root { prefix: prefix.canonicalize().unwrap_or(prefix), live: false }
     }
 
-    /// Whether system calls describe the machine of the files.
+    /// Whether this is the live system, so that system calls describe the same machine.
     pub fn is_live(&self) -> bool {
         self.live
     }
 
-    /// Clock ticks a second in `/proc`: 100 wherever a captured tree comes from.
+    /// Clock ticks per second in `/proc`: 100 on every machine that a captured tree may come from.
     pub(crate) fn ticks_per_second(&self) -> u64 {
         if self.live { rustix::param::clock_ticks_per_second().max(1) } else { 100 }
     }
 
-    /// The real path of `path`, which is absolute in the tree. `..` can't lead out of it.
+    /// The real path of `path`, which is absolute in the tree. `..` can't leave the tree.
     pub(crate) fn real(&self, path: &Path) -> PathBuf {
         let mut real = self.prefix.clone();
         for part in path.components() {
@@ -66,8 +66,8 @@ impl Root {
         Ok(text.trim_matches(|c: char| c == '\0' || c.is_whitespace()).to_owned())
     }
 
-    /// Bytes of a file or a device from an offset on, as many as there are of `length`; or why they can't be
-    /// read, in words.
+    /// Up to `length` bytes of a file or a device from an offset on; or why they can't be read, in
+    /// words.
     pub(crate) fn bytes(
         &self,
         path: impl AsRef<Path>,
@@ -85,7 +85,7 @@ impl Root {
         read().map_err(|error| format!("{}: {}", path.display(), reason(error.kind())))
     }
 
-    /// As [`Root::text`]; `None` where there is no such file.
+    /// As [`Root::text`]; `None` if the file does not exist.
     pub(crate) fn text_if_there(&self, path: impl AsRef<Path>) -> Result<Option<String>, String> {
         let path = path.as_ref();
         match self.real(path).symlink_metadata() {
@@ -98,7 +98,7 @@ impl Root {
         }
     }
 
-    /// As [`Root::text`]; an empty file is absent too.
+    /// As [`Root::text`]; an empty file counts as absent.
     pub(crate) fn line(&self, path: impl AsRef<Path>) -> Result<String, String> {
         let path = path.as_ref();
         let text = self.text(path)?;
@@ -138,21 +138,22 @@ impl Root {
         self.real(path.as_ref()).exists()
     }
 
-    /// Whether a path exists, be it a link that leads nowhere: those below `/etc` lead to other places of
-    /// a captured tree.
+    /// Whether a path exists. A dangling link counts: those below `/etc` lead to other places of a
+    /// captured tree.
     pub(crate) fn is_there(&self, path: &Path) -> bool {
         self.real(path).symlink_metadata().is_ok()
     }
 
-    /// How long ago a file was changed; `None` for a captured tree, whose files have no times of their own.
+    /// How long ago a file was modified; `None` for a captured tree, whose files have no times of
+    /// their own.
     pub(crate) fn age(&self, path: &Path) -> Option<Nanos> {
         let changed = self.real(path).metadata().ok().filter(|_| self.live)?.modified().ok()?;
         let age = changed.elapsed().ok()?;
         Some(Nanos(u64::try_from(age.as_nanos()).unwrap_or(u64::MAX)))
     }
 
-    /// The path with every link resolved, absolute in the tree; `None` if it leads nowhere or out of the
-    /// tree.
+    /// The path with all links resolved, absolute in the tree; `None` if it leads nowhere or out of
+    /// the tree.
     pub(crate) fn resolve(&self, path: impl AsRef<Path>) -> Option<PathBuf> {
         let real = self.real(path.as_ref()).canonicalize().ok()?;
         Some(Path::new("/").join(real.strip_prefix(&self.prefix).ok()?))

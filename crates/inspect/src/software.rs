@@ -1,6 +1,7 @@
 //! Kernel, distribution or Android build, machine, hypervisor.
 
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use flashlag_schema::Software;
 use flashlag_spec::Reading;
@@ -60,14 +61,14 @@ fn machine(root: &Root) -> Result<String, String> {
         .line("/sys/class/dmi/id/product_name")
         .map_err(|reason| format!("neither a device tree nor DMI names the machine ({reason})"))?;
     let vendor = root.line("/sys/class/dmi/id/sys_vendor").ok();
-    // Lenovo keeps the name that people know in the version.
+    // On a Lenovo, the version is the well-known model name.
     let version = root.line("/sys/class/dmi/id/product_version").ok();
     let version = version.filter(|_| vendor.as_deref() == Some("LENOVO"));
     let version = version.map(|version| format!(" ({version})")).unwrap_or_default();
     Ok(vendor.map(|vendor| format!("{vendor} ")).unwrap_or_default() + &product + &version)
 }
 
-/// Makers of virtual machines, as DMI `sys_vendor` names them.
+/// Vendors of virtual machines in DMI's `sys_vendor`.
 const HYPERVISORS: &[&str] = &[
     "QEMU",
     "VMware",
@@ -108,8 +109,8 @@ fn virtualized(root: &Root) -> Result<bool, String> {
     }
 }
 
-/// Whether an Android on ARM is an emulator, by the properties that emulators set; `None` elsewhere. On
-/// x86 the general signs hold.
+/// Whether an Android on ARM is an emulator, by the properties that emulators set; `None`
+/// elsewhere. On x86 the general signs apply.
 fn emulated_phone(root: &Root) -> Option<bool> {
     property(root, "ro.build.version.release")?;
     let marked = ["ro.kernel.qemu", "ro.boot.qemu"];
@@ -143,7 +144,7 @@ fn asked(root: &Root, key: &str) -> Option<String> {
             .filter_map(|line| line.strip_prefix('[')?.strip_suffix(']')?.split_once("]: ["));
         return pairs.find(|(name, _)| *name == key).map(|(_, value)| value.to_owned());
     }
-    if !root.has(PROGRAM) || crate::starting::can_start().is_err() {
+    if !root.has(PROGRAM) || can_start().is_err() {
         return None;
     }
     let asked = Command::new(PROGRAM).arg(key).stdin(Stdio::null()).stderr(Stdio::null()).output();
@@ -158,4 +159,22 @@ pub(crate) fn memory(root: &Root) -> Reading<Bytes> {
         kib.map(Bytes::from_kib).ok_or_else(|| "/proc/meminfo has no MemTotal".to_owned())
     });
     total.into()
+}
+
+static MAY_START: AtomicBool = AtomicBool::new(true);
+
+/// From now on, starts no program of the system; what only those report is then absent. For apps:
+/// Android's system-call filter would kill such programs before they begin, and perhaps this
+/// process with them.
+pub fn start_no_programs() {
+    MAY_START.store(false, Ordering::Relaxed);
+}
+
+/// Why no program can be started, in words, if so.
+pub(crate) fn can_start() -> Result<(), String> {
+    if MAY_START.load(Ordering::Relaxed) {
+        Ok(())
+    } else {
+        Err("Android's filter of system calls kills what a program for x86_64 starts".to_owned())
+    }
 }

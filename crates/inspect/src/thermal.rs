@@ -1,4 +1,4 @@
-//! Temperatures, and whether heat holds the processors back.
+//! Temperatures, and whether the CPUs are throttled by heat.
 
 use std::path::{Path, PathBuf};
 
@@ -6,10 +6,10 @@ use flashlag_schema::counters::Throttle;
 
 use crate::root::Root;
 
-/// Plausible temperatures, in thousandths of a degree: a sensor outside is off or broken.
+/// Plausible temperatures, in thousandths of a degree. A sensor that reads others is off or broken.
 const PLAUSIBLE: std::ops::RangeInclusive<i64> = -50_000..=200_000;
 
-/// The files of the machine's sensors, found once so that a reading is cheap.
+/// The files of the machine's sensors, found once: a reading is then cheap.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sensors {
     storage: Vec<PathBuf>,
@@ -63,7 +63,7 @@ impl Sensors {
 
 fn hottest(root: &Root, files: &[PathBuf]) -> Option<i64> {
     let read = files.iter().filter_map(|file| root.signed(file).ok());
-    // A zone that is switched off reads 0.
+    // A disabled zone reads 0.
     read.filter(|temperature| *temperature != 0 && PLAUSIBLE.contains(temperature)).max()
 }
 
@@ -80,7 +80,7 @@ fn named(root: &Root, class: &str, prefix: &str, file: &str) -> Vec<(PathBuf, St
 /// Reads all signs of throttling.
 ///
 /// # Errors
-/// The machine reports no sign that can be judged: a count, a cooling state or a frequency limit.
+/// The machine reports no usable sign: a count, a cooling state or a frequency limit.
 pub(crate) fn throttle(root: &Root) -> Result<Throttle, String> {
     let cpus = root.names("/sys/devices/system/cpu");
     let is_cpu = |name: &&String| {

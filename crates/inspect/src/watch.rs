@@ -12,9 +12,10 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::block::name;
 use crate::probe::Probe;
 
-/// The longest text of one of these files that is read.
+/// Longest text of such a file to read.
 const LONGEST: usize = 4096;
-/// The name of the thread whose I/O is that of a test's background, and not of the measured operations.
+/// The name of the threads whose I/O belongs to a test's background job, not to the measured
+/// operations.
 const BESIDE: &str = "background";
 
 /// A reader of the counters of a directory's storage, for many readings.
@@ -27,7 +28,7 @@ pub struct CounterWatch {
     beside: Beside,
     cpu_pressure: Option<File>,
     io_pressure: Option<File>,
-    /// Opened for each reading: the kernel copies the journal's account when the file is opened.
+    /// Opened for each reading: the kernel copies the journal's statistics when the file is opened.
     journal: Option<PathBuf>,
     checkpoints: Vec<File>,
     cleanings: Vec<File>,
@@ -35,8 +36,8 @@ pub struct CounterWatch {
 }
 
 impl CounterWatch {
-    /// Opens the counters' files of this machine. Never fails: a counter without a file is absent in
-    /// every reading, and [`CounterWatch::missing`] says why.
+    /// Opens the counters' files of this machine. Never fails: a counter without a file is absent
+    /// from every reading, and [`CounterWatch::missing`] says why.
     pub fn open(probe: &Probe) -> CounterWatch {
         let mut missing = Vec::new();
         let stack = probe.stack();
@@ -97,8 +98,8 @@ impl CounterWatch {
         &self.missing
     }
 
-    /// Reads all counters now. `hottest` is the storage's temperature in thousandths of a degree, where
-    /// one is known.
+    /// Reads all counters now. `hottest` is the storage's temperature in thousandths of a degree,
+    /// if known.
     pub fn look(&mut self, hottest: Option<i64>) -> Look {
         let mut counts = self.disk().unwrap_or_default();
         if let Some(top) = self.top.as_ref().and_then(|file| disk(&text(file)?)) {
@@ -141,8 +142,8 @@ fn journal(probe: &Probe, top: Option<&str>) -> Option<PathBuf> {
     open(&path).is_ok().then_some(path)
 }
 
-/// The I/O of the threads that run beside the measured operations; that of a thread that has ended
-/// stays as it was read last.
+/// The I/O of the threads that run beside the measured operations; after a thread has ended, its
+/// last reading counts.
 #[derive(Debug, Default)]
 struct Beside(BTreeMap<String, Option<(File, Bytes)>>);
 
@@ -170,7 +171,7 @@ impl Beside {
 
 fn open(path: &Path) -> Result<File, String> {
     let file = File::open(path).map_err(|error| format!("{}: {error}", path.display()))?;
-    // Some files open and can't be read.
+    // Some files can be opened but not read.
     text(&file).map(|_| file).ok_or_else(|| format!("{}: can't be read", path.display()))
 }
 
@@ -207,7 +208,7 @@ fn bytes_of(file: &File) -> Option<Bytes> {
     Some(Bytes(field("read_bytes")?.saturating_add(field("write_bytes")?)))
 }
 
-/// The total of the `some` line of a file of pressure, which is in microseconds.
+/// The total in the `some` line of a pressure file, in microseconds.
 fn pressure(file: &File) -> Option<Nanos> {
     let text = text(file)?;
     let line = text.lines().find_map(|line| line.strip_prefix("some "))?;

@@ -1,5 +1,5 @@
-//! Background jobs: readers and writers beside the measured workload. Each keeps a number of
-//! requests under way and begins the next one when one is done.
+//! Background jobs: readers and writers beside the measured workload. Each keeps `depth` requests
+//! in flight and begins the next one when one completes.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use rand_pcg::rand_core::{Rng, SeedableRng};
 
 use crate::file_row::FileRow;
 use crate::fs::FileId;
-use crate::pid::Pid;
+use crate::host_queue::Pid;
 
 /// A background reader or writer.
 #[derive(Clone, Debug)]
@@ -25,7 +25,7 @@ pub struct BackgroundJob {
     pub span: Bytes,
     /// Size of a request.
     pub block: Bytes,
-    /// Number of requests under way at once.
+    /// Number of requests in flight at once.
     pub depth: u32,
     /// The call that follows each write; `None` if nothing makes a write durable.
     pub durable: Option<SyncCall>,
@@ -42,7 +42,7 @@ pub struct BackgroundTotal {
     pub ops: u64,
     /// Bytes moved by them.
     pub bytes: Bytes,
-    /// Time from the start of the job to its end.
+    /// Time from the start of the job until its last request completed.
     pub elapsed: Nanos,
 }
 
@@ -50,9 +50,8 @@ pub struct BackgroundTotal {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pending {
     pub(crate) pid: Pid,
-    /// The data is written, and a sync is under way.
+    /// The data is written, and a sync is in flight.
     pub(crate) is_written: bool,
-    /// Its file.
     pub(crate) file: FileId,
 }
 
@@ -69,9 +68,9 @@ impl fmt::Debug for DueTimes {
 pub(crate) struct RunningJob {
     pub(crate) job: BackgroundJob,
     pub(crate) under_way: Vec<Pending>,
-    /// Starts of the requests that are not due yet, one for each free slot. None of them is planned
-    /// before its time: a plan holds what its writer changes, and a commit that waits for its own
-    /// start would keep all others waiting.
+    /// Starts of the requests that are not due yet, one for each free slot. A request is planned
+    /// only when it is due: a plan holds what its writer changes, and a commit that waits for its
+    /// own start would block all others.
     starts: Vec<Nanos>,
     pub(crate) total: BackgroundTotal,
     pub(crate) began: Nanos,
@@ -94,8 +93,8 @@ impl RunningJob {
         }
     }
 
-    /// Takes the next request of the schedule for a free slot, no earlier than `free`. Nothing
-    /// begins once the schedule is over.
+    /// Takes the next request of the schedule for a free slot, to start at `free` or later. After
+    /// the last request of the schedule it does nothing.
     pub(crate) fn schedule_next(&mut self, free: Nanos) {
         let due = match &mut self.due {
             Some(due) => due.0.next().map(|due| self.began.plus(due)),
@@ -104,12 +103,13 @@ impl RunningJob {
         self.starts.extend(due.map(|due| due.max(free)));
     }
 
-    /// When the next request begins; `None` while no slot is free, or the schedule is over.
+    /// When the next request starts; `None` while no slot is free, or after the end of the
+    /// schedule.
     pub(crate) fn next_start(&self) -> Option<Nanos> {
         self.starts.iter().min().copied()
     }
 
-    /// Takes a request whose time has come by `now`; `false` if no request is due.
+    /// Takes a request that is due by `now`; `false` if there is none.
     pub(crate) fn take_due(&mut self, now: Nanos) -> bool {
         let due = self.starts.iter().position(|start| *start <= now);
         due.map(|index| self.starts.swap_remove(index)).is_some()

@@ -117,7 +117,8 @@ impl PageCache {
         }
     }
 
-    /// Bytes to read ahead of a read; remembers where it ends.
+    /// Number of bytes to read ahead of a read; remembers where the read ends, to recognise
+    /// sequential ones.
     pub(crate) fn read_ahead(&mut self, file: FileId, offset: u64, end: u64) -> u64 {
         let cached = self.files.entry(file).or_default();
         let follows = cached.read_to == offset && offset > 0;
@@ -187,7 +188,8 @@ impl PageCache {
     }
 }
 
-/// Whether the page of an entry is still cached and was not inserted again.
+/// Whether a page is still cached under this insertion number, which changes when the page is
+/// inserted again.
 fn is_held(files: &BTreeMap<FileId, CachedFile>, (file, page, came): (FileId, u64, u64)) -> bool {
     files.get(&file).is_some_and(|cached| cached.resident.get(&page) == Some(&came))
 }

@@ -1,7 +1,7 @@
-//! Chance on the CPU: a spread of every CPU time, and calls that another task preempts.
+//! Random variation on the CPU: a spread of every CPU time, and calls that another task preempts.
 //!
-//! The spread is log-normal with a mean of one: a table of 256 quantiles, of which each draw takes one.
-//! Nothing is drawn where both are off.
+//! The spread is log-normal with a mean of one: each draw takes one of 256 tabulated quantiles. If
+//! both are off, no random number is drawn.
 
 use flashlag_spec::profile::StackModel;
 use flashlag_units::Nanos;
@@ -13,15 +13,15 @@ const QUANTILES: usize = 256;
 /// A factor of one, as a fixed-point number.
 const ONE: u64 = 1 << 16;
 
-/// What chance makes of CPU times.
+/// Draws the random variation of CPU times.
 #[derive(Debug)]
 pub(crate) struct Chance {
     random: Pcg64Mcg,
     /// Factors of a CPU time; empty without a spread.
     factors: Vec<u64>,
-    /// Calls of 2^32 that are preempted.
+    /// How many of 2^32 calls are preempted.
     preempted: u64,
-    /// Mean time that one of them waits.
+    /// Mean time that a preempted call waits.
     mean: Nanos,
 }
 
@@ -35,7 +35,7 @@ impl Chance {
         }
     }
 
-    /// A CPU time with its spread.
+    /// A CPU time, multiplied by a random factor.
     pub(crate) fn spread(&mut self, time: Nanos) -> Nanos {
         if self.factors.is_empty() || time == Nanos::ZERO {
             return time;
@@ -44,8 +44,8 @@ impl Chance {
         Nanos(((u128::from(time.0) * u128::from(factor)) >> 16) as u64)
     }
 
-    /// How long a call waits for a task that has preempted it: mostly not at all, else an
-    /// exponential time.
+    /// How long a call waits for a task that has preempted it: zero for most calls, else
+    /// exponentially distributed.
     pub(crate) fn preempted(&mut self) -> Nanos {
         if self.preempted == 0 || self.random.next_u64() >> 32 >= self.preempted {
             return Nanos::ZERO;

@@ -1,25 +1,25 @@
-//! Waiting for what several threads of one caller have under way on a stack.
+//! Waits for requests that several threads of one caller have in flight on a stack.
 
 use flashlag_device::{Completion, Device, DeviceError, VirtualClock};
 use flashlag_units::Nanos;
 
 use crate::stack::{Inner, Stack};
 
-/// Requests or calls on a stack that end as time passes.
+/// Requests or calls on a stack that complete as virtual time passes.
 pub(crate) trait Completing<D: Device<Clock = VirtualClock>> {
     /// The stack that they are on.
     fn stack(&self) -> &Stack<D>;
 
-    /// Goes on with what has ended; what is complete is added to `done`.
+    /// Continues the requests whose processes have ended; adds those that are complete to `done`.
     fn collect(&mut self, inner: &mut Inner<D>);
 
-    /// What has completed and was not taken.
+    /// Completions that the caller has not taken yet.
     fn done(&mut self) -> &mut Vec<Completion>;
 
-    /// Whether anything is under way.
+    /// Whether anything is in flight.
     fn is_busy(&self) -> bool;
 
-    /// Lets time pass until something completes, or to `until`.
+    /// Lets time pass until something completes, at most to `until`.
     fn pass(&mut self, until: Nanos) {
         let stack = self.stack().clone();
         let mut inner = stack.0.borrow_mut();
@@ -32,7 +32,7 @@ pub(crate) trait Completing<D: Device<Clock = VirtualClock>> {
         }
     }
 
-    /// Takes what has completed; waits until that is `at_least` completions, or nothing is under way.
+    /// Takes the completions; waits until there are `at_least` of them, or nothing is in flight.
     fn take_completed(
         &mut self,
         at_least: u32,

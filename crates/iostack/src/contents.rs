@@ -1,4 +1,4 @@
-//! Content of files whose programs read back what they wrote. Test files have none.
+//! Content of files whose programs read back what they wrote. Files of measured tests have none.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ impl Contents {
         }
     }
 
-    /// Drops the content beyond `size`, so that a file that grows again reads as zeros there.
+    /// Drops the content beyond `size`: a file that grows again must read as zeros there.
     pub(crate) fn truncate(&mut self, size: u64) {
         let _ = self.0.split_off(&size.div_ceil(BLOCK));
         if let Some(page) = self.0.get_mut(&(size / BLOCK)) {

@@ -6,19 +6,19 @@ use flashlag_units::Nanos;
 use crate::chance::Chance;
 use crate::governor::{Governor, Load};
 
-/// Cores, and the threads on them: a thread does one thing at a time, and so does a core.
+/// Cores, and the threads on them. A thread does one thing at a time, and so does a core.
 #[derive(Debug)]
 pub(crate) struct Cpus {
-    /// When each core is free again.
+    /// When each core becomes free.
     cores: Vec<Nanos>,
-    /// The threads; the first is also the caller of everything that is no test of block I/O.
+    /// The threads. The first also makes every call that is not block I/O of a test.
     threads: Vec<Thread>,
     /// The background job's thread.
     beside: Load,
     governor: Governor,
     chance: Chance,
     idle: Option<Idle>,
-    /// For how long the last work of a thread did not run.
+    /// How long the last work of a thread was preempted.
     preempted: Nanos,
 }
 
@@ -50,17 +50,17 @@ impl Cpus {
         }
     }
 
-    /// Begins the draws of chance anew, from a seed.
+    /// Restarts the random draws from a seed.
     pub(crate) fn seed(&mut self, model: &StackModel, seed: u64) {
         self.chance = Chance::new(model, seed);
     }
 
-    /// Whether threads run side by side.
+    /// Whether there is more than one thread.
     pub(crate) fn are_several(&self) -> bool {
         self.cores.len() > 1
     }
 
-    /// How long work of the caller takes that begins now.
+    /// How long work of the caller takes if it begins now.
     pub(crate) fn caller(&mut self, now: Nanos, work: Nanos) -> Nanos {
         let thread = &mut self.threads[0];
         let work = self.chance.spread(work);
@@ -70,20 +70,19 @@ impl Cpus {
         time
     }
 
-    /// For how long the last work of a thread of the test waited for its core again after it had
-    /// begun.
+    /// How long the last work of a test's thread was preempted after it had begun.
     pub(crate) fn preempted(&self) -> Nanos {
         self.preempted
     }
 
-    /// How long work of the background job takes that begins now.
+    /// How long work of the background job takes if it begins now.
     pub(crate) fn beside(&mut self, now: Nanos, work: Nanos) -> Nanos {
         let work = self.chance.spread(work);
         self.governor.run(&mut self.beside, now, work).plus(self.chance.preempted())
     }
 
-    /// When a thread's next work begins and ends: after the thread's work before, on the core that
-    /// is free first.
+    /// When a thread's next work begins and ends. It begins after the thread's previous work, on
+    /// the core that becomes free first.
     pub(crate) fn reserve(&mut self, thread: usize, now: Nanos, work: Nanos) -> (Nanos, Nanos) {
         if self.threads.len() <= thread {
             self.threads.resize(thread + 1, Thread::default());
@@ -101,8 +100,8 @@ impl Cpus {
         (from, thread.free)
     }
 
-    /// How long a thread takes to wake when what it waits for is there now: nothing, unless its core
-    /// was idle for so long that it is in a deeper state.
+    /// How long a thread takes to wake when its wait is over: zero, unless its core was idle long
+    /// enough to enter a deeper idle state.
     pub(crate) fn wake(&mut self, thread: usize, now: Nanos) -> Nanos {
         let thread = if self.are_several() { thread } else { 0 };
         let Some((idle, thread)) = self.idle.zip(self.threads.get_mut(thread)) else {

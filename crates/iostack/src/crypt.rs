@@ -1,4 +1,4 @@
-//! Encryption below the filesystem: its time on the CPU.
+//! Encryption below the filesystem, as time on the CPU.
 
 use flashlag_device::Op;
 use flashlag_spec::profile::EncryptionModel;

@@ -1,8 +1,8 @@
 //! The host's driver: CPU time for each command, before the command is sent and after it completes.
 //!
-//! Commands are issued one after another, and completed one after another in the interrupt. With a
-//! queue of one a command takes issue + device + complete; with more tags the longest of the device's
-//! serial stage, `issue` and `complete` sets the pace.
+//! The driver issues one command after another, and its interrupt handler completes one after
+//! another. With a queue of one a command takes issue + device + complete. With more tags the
+//! slowest stage sets the pace: the device's serial stage, `issue` or `complete`.
 
 use flashlag_spec::profile::StackModel;
 use flashlag_units::Nanos;
@@ -10,7 +10,7 @@ use flashlag_units::Nanos;
 use crate::chance::Chance;
 use crate::governor::{Governor, Load};
 
-/// The two places of the driver that do one thing at a time.
+/// The two parts of the driver that handle one command at a time.
 #[derive(Debug)]
 pub(crate) struct Driver {
     issue: Lane,
@@ -31,7 +31,7 @@ impl Lane {
         Lane { cost, busy: Nanos::ZERO, load: Load::default() }
     }
 
-    /// When the work of one command is done that comes now; `None` if it takes no time.
+    /// When the driver is done with a command that arrives now; `None` if that takes no time.
     fn take(&mut self, now: Nanos, governor: Governor, chance: &mut Chance) -> Option<Nanos> {
         if self.cost == Nanos::ZERO {
             return None;
@@ -52,18 +52,19 @@ impl Driver {
         }
     }
 
-    /// Begins the draws of chance anew, from a seed.
+    /// Restarts the random draws from a seed.
     pub(crate) fn seed(&mut self, model: &StackModel, seed: u64) {
         // Another stream than the callers'.
         self.chance = Chance::new(model, seed ^ 0x9e37_79b9_7f4a_7c15);
     }
 
-    /// When a command is issued that comes now; `None` for at once.
+    /// When the driver has issued a command that arrives now; `None` if that takes no time.
     pub(crate) fn issue(&mut self, now: Nanos) -> Option<Nanos> {
         self.issue.take(now, self.governor, &mut self.chance)
     }
 
-    /// When the interrupt has dealt with a command that completes now; `None` for at once.
+    /// When the interrupt handler is done with a command that completes now; `None` if that takes
+    /// no time.
     pub(crate) fn complete(&mut self, now: Nanos) -> Option<Nanos> {
         self.complete.take(now, self.governor, &mut self.chance)
     }

@@ -2,7 +2,7 @@ use flashlag_units::Bytes;
 
 use crate::fs::FileId;
 
-/// Files of one size behind one another, as one span of bytes.
+/// Files of one size, addressed as one span of bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileRow {
     files: Vec<FileId>,
@@ -22,8 +22,8 @@ impl FileRow {
         &self.files
     }
 
-    /// Index of the file with an offset, and the offset there. What is beyond the last file's size is
-    /// its.
+    /// Index of the file with an offset, and the offset within it. Offsets beyond the end belong to
+    /// the last file.
     pub(crate) fn locate(&self, offset: Bytes) -> (usize, u64) {
         let index = ((offset.0 / self.each.0) as usize).min(self.files.len() - 1);
         (index, offset.0 - index as u64 * self.each.0)

@@ -1,18 +1,19 @@
-//! The CPU's governor: the speed at which work on the CPU is done.
+//! The CPU's governor, which sets the speed of work on the CPU.
 //!
-//! schedutil sets the frequency to 1.25 times the utilisation, a running mean with a half-life of
-//! 32 ms (PELT) in which a core that runs at half its speed counts half. A loop of CPU work W at full
-//! speed and a wait D in each period P settles where P = D + W / s and s = 1.25 W / P, so P = 5 D
-//! whatever W is, as long as s is neither below the lowest speed nor above the highest.
+//! schedutil sets the frequency to 1.25 times the utilisation. The utilisation is a running mean
+//! with a half-life of 32 ms (PELT); a core that runs at half its speed counts half. Take a loop
+//! with CPU work W at full speed and a wait D in each period P. It settles where P = D + W / s and
+//! s = 1.25 W / P, so P = 5 D for every W, as long as s stays between the lowest and the highest
+//! speed.
 
 use flashlag_spec::profile::{GovernorKind, StackModel};
 use flashlag_units::Nanos;
 
-/// Full speed, and a utilisation of one, as a fixed-point number.
+/// Full speed, or a utilisation of one, as a fixed-point number.
 const ONE: u64 = 1 << 32;
-/// What a millisecond leaves of a utilisation: `2^(-1/32)`.
+/// Factor by which a utilisation decays in a millisecond: `2^(-1/32)`.
 const PER_MILLI: u64 = 0xfa83_b2db;
-/// Utilisations that a millisecond would take at the rate of its first moment: `ln 2 / 32`.
+/// Utilisation gained in a millisecond at the initial rate: `ln 2 / 32`.
 const RATE: u64 = 93_032_640;
 /// Nanoseconds in a millisecond.
 const MILLI: u64 = 1_000_000;
@@ -27,7 +28,7 @@ pub(crate) struct Governor {
     least: u64,
 }
 
-/// The utilisation of a core by a thread, or by the interrupt.
+/// The utilisation of a core, by a thread or by the interrupt handler.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Load {
     used: u64,
@@ -45,8 +46,8 @@ const fn times(a: u64, b: u64) -> u64 {
     ((a as u128 * b as u128) >> 32) as u64
 }
 
-/// What a time leaves of a utilisation, as a share. Within a millisecond the first three terms of the
-/// exponential series, so that many short times leave what one long time does.
+/// Factor by which a utilisation decays over a time. Within a millisecond it uses the first three
+/// terms of the exponential series, so that many short times decay as much as one long time.
 fn left_after(time: Nanos) -> u64 {
     let (millis, rest) = (time.0 / MILLI, time.0 % MILLI);
     let halvings = millis / HALF_LIFE;
@@ -59,7 +60,7 @@ fn left_after(time: Nanos) -> u64 {
 }
 
 impl Load {
-    /// Lets the utilisation follow a core that runs at this speed until `now`; idle is speed zero.
+    /// Advances the utilisation to `now`, for a core that runs at this speed; idle is speed zero.
     fn follow(&mut self, now: Nanos, speed: u64) {
         let left = left_after(now.saturating_since(self.at));
         self.used = times(self.used, left) + times(speed, ONE - left);
@@ -75,11 +76,11 @@ impl Governor {
             GovernorKind::Powersave => fixed(least),
             GovernorKind::Schedutil => fixed(least.max(model.boost)),
         };
-        // Nothing would end at a speed of zero.
+        // At a speed of zero nothing would ever end.
         Governor { kind: model.governor, least: least.max(ONE >> 10) }
     }
 
-    /// The time that work takes that begins now and would take `work` at full speed.
+    /// How long work takes that begins now and would take `work` at full speed.
     pub(crate) fn run(&self, load: &mut Load, now: Nanos, work: Nanos) -> Nanos {
         if self.kind == GovernorKind::Performance || work == Nanos::ZERO {
             return work;
@@ -107,7 +108,7 @@ mod tests {
         Governor::new(&StackModel { governor: kind, speed_min, boost, ..StackModel::default() })
     }
 
-    /// The period in nanoseconds that a loop of work and a wait, in microseconds, settles to.
+    /// The period in nanoseconds to which a loop of work and a wait settles, both in microseconds.
     fn period(governor: Governor, work: u64, wait: u64) -> f64 {
         let mut load = Load::default();
         let mut now = Nanos::ZERO;
@@ -129,7 +130,8 @@ mod tests {
         for (work, wait) in [(45, 82), (30, 82), (80, 40), (20, 60)] {
             let period = period(schedutil, work, wait);
             let expected = 5000.0 * wait as f64;
-            // One work of the period more or less is in the mean when the speed is chosen.
+            // The mean may include one period's work more or less at the moment the speed is
+            // chosen.
             assert!((period / expected - 1.0).abs() < 0.01, "{work} {wait}: {period}");
         }
     }
@@ -144,7 +146,7 @@ mod tests {
         assert!(near(settled(GovernorKind::Schedutil, 0.13, 0.665), at(0.665)));
         assert!(near(settled(GovernorKind::Powersave, 0.5, 0.0), at(0.5)));
         assert!(near(settled(GovernorKind::Performance, 0.13, 0.0), at(1.0)));
-        // Work of 400 us and a wait of 50 keep the core at full speed: 1.25 * 400 / 450 > 1.
+        // Work of 400 us and a wait of 50 us keep the core at full speed: 1.25 * 400 / 450 > 1.
         let full = period(governor(GovernorKind::Schedutil, 0.1, 0.0), 400, 50);
         assert!(near(full, 450_000.0), "{full}");
     }

@@ -1,18 +1,27 @@
-//! The host's queue of requests that wait for a tag of the device, where neighbours become one command.
+//! The host's queue of requests that wait for a tag of the device. It merges neighbours into one
+//! command.
 //!
-//! As in Linux's block layer, a request is appended to one that waits, is of the same kind and ends where
-//! the new one begins (a back merge: `elv_merge` in block/elevator.c), up to the largest command. Flushes,
-//! discards and durable writes stay alone (`REQ_NOMERGE_FLAGS` in include/linux/blk_types.h).
+//! As in Linux's block layer, a new request is appended to a waiting one of the same kind that ends
+//! where the new one begins (a back merge: `elv_merge` in block/elevator.c), up to the largest
+//! command. Flushes, discards and durable writes are never merged (`REQ_NOMERGE_FLAGS` in
+//! include/linux/blk_types.h).
 
 use std::collections::VecDeque;
 
 use flashlag_device::Op;
 use flashlag_units::Nanos;
 
-use crate::pid::Pid;
 use crate::plan::Run;
 
-/// For how long the oldest command under way was somebody else's, since the beginning.
+/// A process, running or ended: an index into the scheduler's table, and the generation of that
+/// entry, which distinguishes the processes that use it one after another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Pid {
+    pub(crate) index: u32,
+    pub(crate) generation: u32,
+}
+
+/// How long the oldest command in flight was the kernel's or another process's, summed since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Oldest {
     pub(crate) kernel: Nanos,
@@ -28,7 +37,7 @@ impl Oldest {
     }
 }
 
-/// A time, and whose the oldest command under way was by then.
+/// A time, with the sum of [`Oldest`] at that time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Moment {
     pub(crate) at: Nanos,
@@ -43,7 +52,7 @@ pub(crate) struct Piece {
     pub(crate) run: Run,
     /// Whether a write is durable when it ends.
     pub(crate) durable: bool,
-    /// When the driver could have it.
+    /// When the piece was ready for the driver.
     pub(crate) ready: Moment,
 }
 
@@ -61,7 +70,7 @@ impl Piece {
 #[derive(Clone, Debug)]
 pub(crate) struct Command {
     pub(crate) first: Piece,
-    /// What was appended to the first piece, in order.
+    /// Pieces that were merged into the first one, in order.
     appended: Vec<Piece>,
     /// Bytes of all pieces.
     length: u64,
@@ -77,7 +86,7 @@ impl Command {
         Run { length: self.length, ..self.first.run }
     }
 
-    /// The first piece, and those that were appended, which are then forgotten.
+    /// Takes out the first piece and those that were merged into it.
     pub(crate) fn take_pieces(&mut self) -> (Piece, Vec<Piece>) {
         (self.first, std::mem::take(&mut self.appended))
     }
@@ -107,7 +116,7 @@ impl HostQueue {
         HostQueue { waiting: VecDeque::new(), largest }
     }
 
-    /// Queues a piece; returns whether that became a part of a command that was waiting.
+    /// Queues a piece; returns whether it was merged into a waiting command.
     pub(crate) fn push(&mut self, piece: Piece) -> bool {
         let place = self.neighbour(&piece);
         match place.and_then(|index| self.waiting.get_mut(index)) {
@@ -117,13 +126,14 @@ impl HostQueue {
         place.is_some()
     }
 
-    /// The command that the device gets next.
+    /// The command to send to the device next.
     pub(crate) fn pop(&mut self) -> Option<Command> {
         self.waiting.pop_front()
     }
 
-    /// The last command that ends where a piece begins, where the two can be one. Who has two requests
-    /// for the same bytes under way leaves their order to chance, here as on a kernel.
+    /// The last waiting command that ends where a piece begins and can be merged with it. A caller
+    /// with two requests for the same bytes in flight leaves their order to chance, as on a real
+    /// kernel.
     fn neighbour(&self, piece: &Piece) -> Option<usize> {
         if !piece.may_merge() {
             return None;
@@ -147,7 +157,7 @@ mod tests {
         Piece::new(Pid { index: process, generation: 0 }, op, Run { offset, length }, false)
     }
 
-    /// The commands that pieces become: kind, offset, length and number of processes.
+    /// The commands that result from pieces: kind, offset, length and number of processes.
     fn commands(pieces: &[Piece]) -> Vec<(Op, u64, u64, usize)> {
         let mut queue = HostQueue::new(LARGEST);
         let merged = pieces.iter().filter(|piece| queue.push(**piece)).count();
@@ -183,7 +193,8 @@ mod tests {
         let next = piece(3, Op::Write, 4096, 4096);
         let merged = [(Op::Write, 0, 8192, 2), (Op::Write, 1 << 20, 4096, 1)];
         assert_eq!(commands(&[first, elsewhere, next]), merged);
-        // Jobs over the same bytes: the second job's next block goes with the first job's last.
+        // Two jobs read the same bytes: the second job's next block is merged with the first job's
+        // last one.
         let again = piece(4, Op::Write, 0, 4096);
         let pair = [(Op::Write, 0, 4096, 1), (Op::Write, 0, 8192, 2)];
         assert_eq!(commands(&[first, again, next]), pair);

@@ -11,29 +11,28 @@ pub struct Ledger {
     pub call_bytes: Bytes,
     /// Bytes read from the device.
     pub read_bytes: Bytes,
-    /// Read requests; neighbours that became one command are one.
+    /// Read requests; merged neighbours count as one.
     pub reads: u64,
     /// Bytes written to the device, metadata included.
     pub written_bytes: Bytes,
     /// Write requests, neighbours too.
     pub writes: u64,
-    /// Flushes. A durable write counts as one more on a device without FUA, which flushes after the
-    /// write instead.
+    /// Flushes. On a device without FUA a durable write adds one, since a flush follows the write
+    /// instead.
     pub flushes: u64,
-    /// Bytes discarded.
     pub discarded_bytes: Bytes,
-    /// What a kernel counts besides; only where account is kept of what processes wait for.
+    /// What the kernel counts in addition; only if waits are accounted.
     pub counted: Counted,
 }
 
-/// Work of the filesystem and time at the device, as a kernel counts them.
+/// Work of the filesystem and time at the device, as the kernel counts them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
     /// Discards that completed.
     pub discards: u64,
-    /// How long they took, one after the other.
+    /// Sum of the times of all discards.
     pub discard_time: Nanos,
-    /// How long flushes took, one after the other.
+    /// Sum of the times of all flushes.
     pub flush_time: Nanos,
     /// Steps of commits of a journal or log.
     pub commits: u64,
@@ -44,7 +43,7 @@ pub struct Counted {
 }
 
 impl Counted {
-    /// Counts a command that took so long.
+    /// Counts a command that took the time `took`.
     pub(crate) fn completed(&mut self, op: Op, took: Nanos) {
         match op {
             Op::Discard => {
@@ -56,7 +55,7 @@ impl Counted {
         }
     }
 
-    /// Counts the beginning of a step of a filesystem's work.
+    /// Counts the start of a step of the filesystem's work.
     pub(crate) fn begins(&mut self, step: Wait) {
         match step {
             Wait::FilesystemCommit => self.commits += 1,
@@ -87,7 +86,7 @@ impl Ledger {
         }
     }
 
-    /// A request that was counted has become a part of another.
+    /// Corrects the counts after a counted request was merged into another one.
     pub(crate) fn merged(&mut self, op: Op) {
         match op {
             Op::Read => self.reads -= 1,

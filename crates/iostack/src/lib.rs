@@ -1,4 +1,4 @@
-//! The storage software above the flash, as a model in virtual time: filesystems, page cache, FUSE,
+//! The storage software above the flash, modelled in virtual time: filesystems, page cache, FUSE,
 //! encryption.
 //!
 //! ```text
@@ -8,13 +8,13 @@
 //!             └─ device::Device          the simulated flash, or any other
 //! ```
 //!
-//! A filesystem never uses the device. It answers a call with a plan: groups of block
-//! requests, each begun when the one before it has ended. The scheduler carries out the plans of
-//! the caller, of the kernel's threads and of background jobs side by side, so that they queue at
-//! the device as on a phone.
+//! A filesystem never uses the device. It answers a call with a plan: groups of block requests,
+//! each sent after the previous group has completed. The scheduler carries out the plans of the
+//! caller, of the kernel's threads and of background jobs concurrently, so that they queue at the
+//! device as on a phone.
 //!
-//! The modules of `fs` document what of each filesystem is modelled. Writes, bytes and
-//! flushes per commit are tested against counts of real kernels.
+//! The modules of `fs` document what is modelled of each filesystem. Tests compare writes, bytes
+//! and flushes per commit with counts of real kernels.
 #![forbid(unsafe_code)]
 
 mod background;
@@ -30,7 +30,6 @@ mod fs;
 mod governor;
 mod host_queue;
 mod ledger;
-mod pid;
 mod plan;
 mod ranges;
 mod request_waits;

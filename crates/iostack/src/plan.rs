@@ -10,7 +10,7 @@ use flashlag_units::Nanos;
 pub(crate) enum BlockRequest {
     Read(Run),
     Write(Run),
-    /// A write that is durable when it ends (FUA); on a device without FUA, a flush follows it.
+    /// A write with FUA. On a device without FUA a flush follows the write.
     WriteDurable(Run),
     Flush,
     Discard(Run),
@@ -41,19 +41,19 @@ impl Run {
     }
 }
 
-/// Groups of requests. The requests of a group are sent together, each group after the one before
-/// has ended.
+/// Groups of requests. The requests of a group are sent together; each group is sent after the
+/// previous one has completed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Plan {
     groups: Vec<Vec<BlockRequest>>,
-    /// What each group's own work counts as.
+    /// The cause that each group's own work is counted under.
     steps: Vec<Wait>,
-    /// What groups that are added count as: [`Wait::Storage`] for the data of a call.
+    /// The cause for groups that are added from here on: [`Wait::Storage`] for the data of a call.
     pub(crate) step: Wait,
-    /// Whether the plan is a commit or a checkpoint, of which one is under way at a time.
+    /// Whether the plan is a commit or a checkpoint; only one of them is in flight at a time.
     pub(crate) commits: bool,
-    /// Whether the flush before a durable write is a request of its own, and not a part of the write
-    /// (`REQ_PREFLUSH`), which device-mapper makes two flushes of.
+    /// Whether the flush before a durable write is a request of its own. If it is a part of the
+    /// write (`REQ_PREFLUSH`), device-mapper turns it into two flushes.
     pub(crate) flushes_apart: bool,
 }
 
@@ -66,7 +66,7 @@ impl Plan {
         self.groups.is_empty()
     }
 
-    /// Adds a group behind all others.
+    /// Appends a group.
     pub(crate) fn then(&mut self, group: Vec<BlockRequest>) {
         if group.is_empty() {
             return;
@@ -87,15 +87,15 @@ impl Plan {
         self.then(runs.into_iter().map(BlockRequest::Write).collect());
     }
 
-    /// Adds a flush, unless the filesystem is mounted without barriers.
+    /// Appends a flush, unless the filesystem is mounted without barriers.
     pub(crate) fn then_flush(&mut self, barrier: bool) {
         if barrier {
             self.then(vec![BlockRequest::Flush]);
         }
     }
 
-    /// Adds writes that make valid what was written before: a flush, then writes that are durable
-    /// themselves. Without barriers, only the writes.
+    /// Appends the writes that make the previous ones valid: a flush, then writes with FUA. Without
+    /// barriers, only the writes.
     pub(crate) fn then_seal(&mut self, runs: Vec<Run>, barrier: bool) {
         if barrier {
             self.then_flush(barrier);
@@ -105,9 +105,9 @@ impl Plan {
         }
     }
 
-    /// The plan for a device without FUA: a flush after each group with durable writes, which are
-    /// plain writes. Below device-mapper (`mapped`), one flush more before them, as counted on Linux
-    /// 6.12, unless the flush before them is a request of its own.
+    /// The plan for a device without FUA: durable writes become plain writes, and a flush follows
+    /// each group with such writes. Below device-mapper (`mapped`) one more flush precedes them, as
+    /// counted on Linux 6.12, unless the flush before them is a request of its own.
     #[must_use]
     pub(crate) fn without_fua(self, mapped: bool) -> Plan {
         let (step, flushes_apart) = (self.step, self.flushes_apart);
@@ -136,7 +136,7 @@ impl Plan {
         }
     }
 
-    /// Adds the whole of another plan.
+    /// Appends another plan.
     pub(crate) fn then_plan(&mut self, other: Plan) {
         self.groups.extend(other.groups);
         self.steps.extend(other.steps);
@@ -152,7 +152,7 @@ impl Plan {
         })
     }
 
-    /// The groups, and what the work of each counts as.
+    /// The groups, each with the cause that its work is counted under.
     pub(crate) fn into_steps(self) -> impl Iterator<Item = (Wait, Vec<BlockRequest>)> {
         self.steps.into_iter().zip(self.groups)
     }
@@ -170,8 +170,8 @@ impl Plan {
     }
 }
 
-/// Adds a range behind the others, joined to the last one where they touch: what the block layer's
-/// merging makes of requests that come in order.
+/// Appends a range, joined to the last one if they touch: the block layer merges requests that
+/// arrive in order.
 pub(crate) fn push_run(runs: &mut Vec<Run>, run: Run) {
     match runs.last_mut() {
         Some(last) if last.end() == run.offset => last.length += run.length,

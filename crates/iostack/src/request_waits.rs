@@ -1,4 +1,4 @@
-//! What a request on a file waits for, put together from the processes that carry it out.
+//! What a request on a file waits for, summed over the processes that carry it out.
 
 use flashlag_stats::{Wait, Waited};
 use flashlag_units::Nanos;
@@ -12,34 +12,34 @@ pub(crate) struct RequestWaits {
 }
 
 impl RequestWaits {
-    /// A request that began at `started`, and whose call has taken `call` by now.
+    /// A request that began at `started`, and whose call has taken `call` so far.
     pub(crate) fn new(started: Nanos, call: Waited) -> RequestWaits {
         RequestWaits { until: started.plus(call.total()), waited: call }
     }
 
-    /// A process of the request has ended. Before it began, the request waited for the thread that
-    /// was to begin it.
+    /// Adds a process of the request that has ended. Until the process began, the request waited
+    /// for the thread that had to start it.
     pub(crate) fn ended(&mut self, waited: Waited, ended: Nanos) {
         let time = ended.saturating_since(self.until);
         self.waited = self.waited.plus(&before(time, waited));
         self.until = ended;
     }
 
-    /// The request has waited until `from` for somebody else's work.
+    /// The request has waited until `from` for another one's work.
     pub(crate) fn followed(&mut self, work: Waited, from: Nanos) {
         let time = from.saturating_since(self.until);
         self.waited = self.waited.plus(&work.scaled_to(time));
         self.until = self.until.max(from);
     }
 
-    /// The parts of a request that took `time`.
+    /// The parts of a request that took `time` in all.
     pub(crate) fn of(self, time: Nanos) -> Waited {
         before(time, self.waited)
     }
 }
 
-/// A process's parts at the end of a time that is at least as long; what is before them is a wait
-/// for a CPU. A process that began before the time has worked on the CPU meanwhile.
+/// A process's parts at the end of a time that is at least as long; the rest of the time counts as
+/// a wait for a CPU. A process that began before that time had worked on the CPU until then.
 fn before(time: Nanos, waited: Waited) -> Waited {
     let total = waited.total();
     let mut all = if total <= time {

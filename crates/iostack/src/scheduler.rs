@@ -1,4 +1,4 @@
-//! The scheduler: carries plans out, several side by side, over one device in virtual time.
+//! The scheduler: carries out several plans concurrently on one device, in virtual time.
 
 pub(crate) mod account;
 
@@ -14,15 +14,15 @@ use flashlag_units::{Bytes, Nanos, always};
 
 use crate::crypt::Encryption;
 use crate::driver::Driver;
+use crate::host_queue::Pid;
 use crate::host_queue::{Command, HostQueue, Piece};
 use crate::ledger::Ledger;
-use crate::pid::Pid;
 use crate::plan::{BlockRequest, Plan, Run};
 use crate::ranges::Ranges;
 
 use account::{Account, Accounts};
 
-/// An entry of the process table, used by one process after another.
+/// An entry of the process table, reused by one process after another.
 #[derive(Debug, Default)]
 struct Entry {
     generation: u32,
@@ -35,31 +35,31 @@ struct Process {
     /// Groups that were not sent yet.
     left: VecDeque<(Wait, Vec<BlockRequest>)>,
     in_flight: u32,
-    /// Number of processes that must end before its first group is sent.
+    /// Number of processes that must end before the first group is sent.
     waits_for: u32,
-    /// Processes that wait for its end.
+    /// Processes that wait for this one to end.
     followers: Vec<Pid>,
     error: Option<DeviceError>,
     ended: Option<Nanos>,
-    /// Whether the entry is freed when the process ends, because nobody waits for its result.
+    /// Whether to free the entry when the process ends, since nobody will take its result.
     detached: bool,
-    /// What it waits for, if anyone asks.
+    /// What the process waits for, if waits are accounted.
     account: Option<Box<Account>>,
 }
 
-/// The range of a request without one.
+/// The range of a request that has none.
 const NOWHERE: Run = Run { offset: 0, length: 0 };
 
 /// An event in the software above the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
-    /// A write is encrypted and goes to the device.
+    /// Send the piece of a write, now encrypted, to the device.
     Send(Piece),
-    /// The driver has issued the command in a slot.
+    /// The driver has issued the command in this slot.
     Issued(u32),
-    /// The interrupt has completed the command in a slot.
+    /// The interrupt handler has completed the command in this slot.
     Completed(u32),
-    /// A read is decrypted, or a computation over.
+    /// The piece is done: a read is decrypted, or a computation has ended.
     Done(Piece),
 }
 
@@ -70,28 +70,28 @@ pub(crate) struct Scheduler<D> {
     pub(crate) clock: VirtualClock,
     pub(crate) ledger: Ledger,
     crypt: Option<Encryption>,
-    /// When the one thread that encrypts is free again.
+    /// When the single encryption thread becomes free.
     crypt_busy: Nanos,
     pub(crate) driver: Driver,
-    /// Whether the device takes durable writes.
+    /// Whether the device supports FUA.
     fua: bool,
     later: BinaryHeap<Reverse<(Nanos, u64, Event)>>,
     ordinal: u64,
     table: Vec<Entry>,
     /// Entries of the table without a process.
     vacant: Vec<u32>,
-    /// The last command that each slot of the device carried.
+    /// The last command in each of the device's slots.
     carried: Vec<Command>,
     free_slots: Vec<u32>,
     /// Commands that wait for a slot.
     waiting: HostQueue,
-    /// Most bytes that a piece has, discards aside.
+    /// Most bytes of a piece, unless it is a discard.
     largest: u64,
     completions: Vec<Completion>,
     finished: Vec<Pid>,
-    /// Ranges that are free and whose discards were not sent yet.
+    /// Free ranges whose discards are not sent yet.
     discards: Ranges,
-    /// Requests at the device, discards aside, and the end of the last.
+    /// Requests at the device other than discards, and when the last of them ended.
     in_use: u32,
     last_use: Nanos,
     accounts: Option<Box<Accounts>>,
@@ -129,7 +129,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         }
     }
 
-    /// Since when the device has not been used, discards aside; `None` while it is.
+    /// Since when no request but discards has been at the device; `None` while there is one.
     pub(crate) fn unused_since(&self) -> Option<Nanos> {
         (self.in_use == 0).then_some(self.last_use)
     }
@@ -148,14 +148,14 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         entry.process.as_mut().filter(|_| entry.generation == pid.generation)
     }
 
-    /// A process that must be there: it has something under way, or others wait for its end.
+    /// A process that must exist: it has something in flight, or others wait for it.
     fn live_mut(&mut self, pid: Pid) -> Option<&mut Process> {
         let process = self.process_mut(pid);
         always!(process.is_some(), "{pid:?} was forgotten while it had something under way");
         process
     }
 
-    /// Starts a process that carries a plan out once the processes `after` have ended.
+    /// Starts a process that carries out a plan after the processes `after` have ended.
     pub(crate) fn spawn(&mut self, plan: Plan, after: &[Pid]) -> Pid {
         for run in plan.discards() {
             self.discards.add(run);
@@ -187,7 +187,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         pid
     }
 
-    /// Forgets a process as soon as it ends: its result is not asked for.
+    /// Frees a process as soon as it ends: nobody will take its result.
     pub(crate) fn detach(&mut self, pid: Pid) {
         if self.has_ended(pid) {
             self.release(pid);
@@ -200,7 +200,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         self.process(pid).is_none_or(|process| process.ended.is_some())
     }
 
-    /// The result of a process that has ended, which is then forgotten.
+    /// Takes the result of a process that has ended, and frees the process.
     pub(crate) fn take(&mut self, pid: Pid) -> Option<Result<Nanos, DeviceError>> {
         let ended = self.process(pid)?.ended?;
         let waited = self.waited_of(pid);
@@ -215,8 +215,8 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         self.table.get_mut(pid.index as usize)?.process.take()
     }
 
-    /// Lets time pass to the next event, or to `until`, and returns the processes that ended. If it
-    /// returns at `until`, no event was due before.
+    /// Advances time to the next event, at most to `until`, and returns the processes that ended.
+    /// If it returns at `until`, no event was due before.
     pub(crate) fn step(&mut self, until: Nanos) -> Vec<Pid> {
         let next = self.later.peek().map_or(Nanos::MAX, |Reverse((time, _, _))| *time);
         if self.finished.is_empty() {
@@ -257,7 +257,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         }
     }
 
-    /// Gives every process that waits for a command its error.
+    /// Passes a command's error to every process that waits for it.
     fn fail(&mut self, slot: u32, error: &DeviceError) {
         let pids: Vec<Pid> = self.carried[slot as usize].pids().collect();
         for pid in pids {
@@ -267,7 +267,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         }
     }
 
-    /// Goes on after a command that has completed and whose slot is free again.
+    /// Continues after a command has completed and its slot is free.
     fn freed(&mut self, slot: u32) {
         let command = &mut self.carried[slot as usize];
         let (first, appended) = command.take_pieces();
@@ -290,7 +290,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         }
     }
 
-    /// Decrypts a piece where that is due, and then reports it to its process.
+    /// Decrypts a piece if it is a read below encryption, and then reports it to its process.
     fn read_or_written(&mut self, piece: Piece) {
         let cost = match (&self.crypt, piece.op) {
             (Some(crypt), Op::Read) => crypt.cost(Op::Read, piece.run.length),
@@ -303,7 +303,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         }
     }
 
-    /// Queues work for the one thread that encrypts and decrypts.
+    /// Queues work for the single thread that encrypts and decrypts.
     fn in_crypt(&mut self, cost: Nanos, then: Event) {
         self.crypt_busy = self.crypt_busy.max(self.now()).plus(cost);
         self.at(self.crypt_busy, then);
@@ -323,13 +323,13 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         }
     }
 
-    /// Sends the next group of a process, or ends it.
+    /// Sends the next group of a process, or ends the process.
     fn go_on(&mut self, pid: Pid) {
         let Some(process) = self.live_mut(pid) else { return };
         let failed = process.error.is_some();
         match process.left.pop_front().filter(|_| !failed) {
             Some((step, group)) => {
-                // One more than is sent, so that the group does not end while it is being sent.
+                // One more than is sent, so that the group can't complete while it is being sent.
                 process.in_flight = 1;
                 self.begins(pid, step);
                 for request in group {
@@ -367,7 +367,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
     }
 
     fn send_request(&mut self, pid: Pid, request: BlockRequest) {
-        // Free space may be written to before its discard is sent: then it is not discarded.
+        // A write may use free space before its discard is sent: that part must not be discarded.
         if let Some(run) = request.written() {
             self.discards.take(run);
         }
@@ -390,7 +390,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         self.send_whole(pid, request);
     }
 
-    /// Holds a process up for a time on the CPU.
+    /// Delays a process by a time on the CPU.
     fn compute(&mut self, pid: Pid, time: Nanos) {
         let Some(process) = self.live_mut(pid) else { return };
         process.in_flight += 1;
@@ -438,7 +438,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         }
     }
 
-    /// Has the driver issue a command in a free slot.
+    /// Lets the driver issue a command in a free slot.
     fn begin(&mut self, slot: u32, command: Command) {
         self.in_use += u32::from(command.first.op != Op::Discard);
         self.carried[slot as usize] = command;
@@ -492,7 +492,7 @@ mod tests {
         assert_eq!(first.index, second.index);
         assert!(scheduler.has_ended(first) && !scheduler.has_ended(second));
         assert!(scheduler.take(first).is_none(), "it was taken");
-        // The first's end is reported late: it is not the second's.
+        // The first process's late completion is not taken for the second's.
         assert_eq!(scheduler.step(Nanos(1)), [first]);
         assert_eq!(scheduler.step(Nanos(100)), [second]);
         assert_eq!(scheduler.take(second).map(Result::unwrap), Some(Nanos(5)));

@@ -13,26 +13,25 @@ pub enum FilesystemKind {
     Ext4,
     /// F2FS.
     F2fs,
-    /// Btrfs.
     Btrfs,
 }
 
 /// A modelled mount: a filesystem and the effects of its options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StackSpec {
-    /// The filesystem.
     pub kind: FilesystemKind,
     /// Whether a sync flushes the device (`nobarrier` turns it off).
     pub barrier: bool,
-    /// The flushes of an F2FS fsync.
+    /// How an F2FS fsync flushes.
     pub fsync_mode: FsyncMode,
     /// Whether SQLite commits by F2FS's atomic writes (`atomic`).
     pub atomic: bool,
-    /// Whether pages of an atomic write wait in memory, as before Linux 5.19 (`inmem`), and not in a second inode.
+    /// Whether pages of an atomic write wait in memory (`inmem`), as before Linux 5.19, and not in
+    /// a second inode.
     pub atomic_in_memory: bool,
-    /// Whether F2FS cleans while nothing else happens (`background_gc=on`).
+    /// Whether F2FS cleans while the device is idle (`background_gc=on`).
     pub background_cleaning: bool,
-    /// Whether F2FS's callers that need a checkpoint at once share one (`checkpoint_merge`).
+    /// Whether concurrent callers that need an F2FS checkpoint share one (`checkpoint_merge`).
     pub checkpoint_merge: bool,
     /// Whether Btrfs copies data on write (`nodatacow` turns it off).
     pub copy_on_write: bool,
@@ -40,10 +39,11 @@ pub struct StackSpec {
     pub fast_commit: bool,
     /// Whether freed space is discarded at once; the default on F2FS.
     pub discard: bool,
-    /// Whether an F2FS fsync of a few pages writes in place, as since Linux 3.17 (`noipu`: before).
+    /// Whether an F2FS fsync of a few pages writes in place, as since Linux 3.17 (`noipu` turns it
+    /// off).
     pub ipu: bool,
-    /// Whether F2FS's files are in the root directory, which has a block for names (`rootdir`). By
-    /// default they are in an app's own directory, whose few names are in its inode.
+    /// Whether F2FS's files are in the root directory (`rootdir`), which has a block for names. By
+    /// default they are in an app's own directory, which holds its few names in its inode.
     pub rootdir: bool,
     /// Whether calls go through a FUSE daemon.
     pub fuse: bool,
@@ -71,10 +71,7 @@ impl StackSpec {
         StackSpec::of(&MountSpec::parse(Kind::Sim, text)?)
     }
 
-    /// The mount that a target asks for. Options of the device are ignored.
-    ///
-    /// # Errors
-    /// A filesystem or an option that has no meaning in a simulation.
+    /// The mount that a target describes. Options of the device are ignored.
     pub fn of(mount: &MountSpec) -> Result<StackSpec, TargetError> {
         mount.check(Kind::Sim)?;
         let kind = match mount.filesystem {
@@ -118,10 +115,10 @@ impl StackSpec {
             TargetOption::InPlace(on) => self.ipu = *on,
             TargetOption::RootDirectory => self.rootdir = true,
             TargetOption::Fuse => self.fuse = true,
-            // A wrapper in the kernel, whose cost is not measurable from a call's time.
+            // A wrapper in the kernel: a call's time does not show its cost.
             TargetOption::Esdfs => self.fuse = false,
             TargetOption::Encrypt(_) => self.encrypt = true,
-            // Of the device, or of the lab and refused before.
+            // Options of the device, or of the lab and refused earlier.
             TargetOption::Size(_)
             | TargetOption::State(_)
             | TargetOption::TimeScale(_)

@@ -1,4 +1,4 @@
-//! System calls of several threads on files of a stack, for the loop that replays traces.
+//! System calls of several threads on a stack's files, for the loop that replays traces.
 
 use std::collections::VecDeque;
 
@@ -10,16 +10,17 @@ use flashlag_units::{Bytes, Nanos};
 
 use crate::completing::Completing;
 use crate::fs::{BLOCK, FileId};
-use crate::pid::Pid;
+use crate::host_queue::Pid;
 use crate::plan::Plan;
 use crate::request_waits::RequestWaits;
 use crate::stack::{Inner, Stack};
 use crate::stack_file::waking;
 
-/// A call moves more bytes than this as several: as a kernel copies into its page cache.
+/// A call that moves more bytes than this is split, as a kernel copies into its page cache in
+/// pieces.
 const PIECE: u64 = 1 << 20;
 
-/// Files of a stack, with names that the caller gives, and threads that make calls on them.
+/// Files of a stack, named by the caller, and threads that make calls on them.
 #[derive(Debug)]
 pub struct StackCalls<D> {
     stack: Stack<D>,
@@ -27,23 +28,23 @@ pub struct StackCalls<D> {
     /// By thread.
     slots: Vec<Option<Pending>>,
     done: Vec<Completion>,
-    /// What the call of each thread waits for, where the stack keeps account.
+    /// What each thread's call in flight waits for, if the stack accounts for it.
     waits: Option<Vec<RequestWaits>>,
     /// What the last call of each thread waited for.
     waited: Vec<Waited>,
 }
 
-/// A call under way.
+/// A call in flight.
 #[derive(Debug)]
 struct Pending {
     started: Nanos,
     pid: Pid,
     next: Next,
-    /// Whether its thread has been woken.
+    /// Whether the call's thread has woken.
     is_awake: bool,
 }
 
-/// What follows once the process under way has ended.
+/// The next step of a call, after the process in flight has ended.
 #[derive(Debug)]
 enum Next {
     /// The thread goes on.
@@ -52,12 +53,12 @@ enum Next {
     Read(FileId, u64, u64),
     /// More of a write.
     Write(FileId, u64, u64),
-    /// Syncs of further files, at last of the directory.
+    /// Sync further files, and last the directory.
     Sync(VecDeque<Option<FileId>>),
 }
 
 impl<D: Device<Clock = VirtualClock>> StackCalls<D> {
-    /// Files of these names, of which some may be there, and `threads` threads.
+    /// Files with these names, of which some may exist, and `threads` threads.
     pub fn new(stack: &Stack<D>, names: Vec<String>, threads: u32) -> StackCalls<D> {
         let threads = threads.max(1) as usize;
         StackCalls {
@@ -70,7 +71,7 @@ impl<D: Device<Clock = VirtualClock>> StackCalls<D> {
         }
     }
 
-    /// The file with a number, made where it is not there.
+    /// The file with a number; creates it if it does not exist.
     fn file(&self, inner: &mut Inner<D>, file: u32) -> Result<FileId, DeviceError> {
         let name = &self.names[file as usize];
         match inner.find(name) {
@@ -79,7 +80,8 @@ impl<D: Device<Clock = VirtualClock>> StackCalls<D> {
         }
     }
 
-    /// Begins a call; returns the process to wait for and what follows, or `None` where the call is over.
+    /// Begins a call. Returns the process to wait for and the next step, or `None` if the call is
+    /// over.
     fn begin(
         &mut self,
         inner: &mut Inner<D>,
@@ -121,11 +123,11 @@ impl<D: Device<Clock = VirtualClock>> StackCalls<D> {
             Call::Read { offset, length } => {
                 let file = self.file(inner, file)?;
                 let left = inner.size_of(file).saturating_sub(offset.0).min(length.0);
-                Some(self.read_piece(inner, thread, (file, offset.0, left)))
+                Some(self.read_piece(inner, thread, file, offset.0, left))
             }
             Call::Write { offset, length } => {
                 let file = self.file(inner, file)?;
-                Some(self.write_piece(inner, thread, (file, offset.0, length.0))?)
+                Some(self.write_piece(inner, thread, file, offset.0, length.0)?)
             }
             Call::Sync { data_only } => {
                 let file = self.file(inner, file)?;
@@ -141,7 +143,7 @@ impl<D: Device<Clock = VirtualClock>> StackCalls<D> {
         })
     }
 
-    /// CPU time of a call of a thread, as the beginning of a plan.
+    /// CPU time of a thread's call, as the first group of a plan.
     fn call(inner: &mut Inner<D>, thread: usize, length: u64) -> Plan {
         let mut plan = Plan::new();
         let (now, call) = (inner.now(), inner.call_time(length, false));
@@ -158,7 +160,9 @@ impl<D: Device<Clock = VirtualClock>> StackCalls<D> {
         &self,
         inner: &mut Inner<D>,
         thread: usize,
-        (file, at, left): (FileId, u64, u64),
+        file: FileId,
+        at: u64,
+        left: u64,
     ) -> (Pid, Next) {
         let piece = left.min(PIECE);
         let mut plan = Self::call(inner, thread, piece);
@@ -176,7 +180,9 @@ impl<D: Device<Clock = VirtualClock>> StackCalls<D> {
         &self,
         inner: &mut Inner<D>,
         thread: usize,
-        (file, at, left): (FileId, u64, u64),
+        file: FileId,
+        at: u64,
+        left: u64,
     ) -> Result<(Pid, Next), DeviceError> {
         let piece = left.min(PIECE);
         let mut plan = Self::call(inner, thread, piece);
@@ -190,7 +196,7 @@ impl<D: Device<Clock = VirtualClock>> StackCalls<D> {
         Ok((inner.spawn(plan), next))
     }
 
-    /// Begins what follows a process that has ended; `None` where nothing does.
+    /// Begins the next step after a process has ended; `None` if there is none.
     fn follow(
         &mut self,
         inner: &mut Inner<D>,
@@ -199,10 +205,8 @@ impl<D: Device<Clock = VirtualClock>> StackCalls<D> {
     ) -> Result<Option<(Pid, Next)>, DeviceError> {
         Ok(match next {
             Next::Nothing => None,
-            Next::Read(file, at, left) => Some(self.read_piece(inner, thread, (file, at, left))),
-            Next::Write(file, at, left) => {
-                Some(self.write_piece(inner, thread, (file, at, left))?)
-            }
+            Next::Read(file, at, left) => Some(self.read_piece(inner, thread, file, at, left)),
+            Next::Write(file, at, left) => Some(self.write_piece(inner, thread, file, at, left)?),
             Next::Sync(mut files) => match files.pop_front() {
                 Some(file) => Some((inner.begin_sync(file, false)?, Next::Sync(files))),
                 None => None,
@@ -210,7 +214,7 @@ impl<D: Device<Clock = VirtualClock>> StackCalls<D> {
         })
     }
 
-    /// Keeps account of a process that has ended.
+    /// Accounts for a process that has ended.
     fn took(
         &mut self,
         inner: &Inner<D>,
@@ -245,7 +249,7 @@ impl<D: Device<Clock = VirtualClock>> Completing<D> for StackCalls<D> {
         &self.stack
     }
 
-    /// Goes on with every thread whose process has ended.
+    /// Continues every thread whose process has ended.
     fn collect(&mut self, inner: &mut Inner<D>) {
         for thread in 0..self.slots.len() {
             let Some(pending) = self.slots[thread].take() else { continue };
@@ -328,10 +332,7 @@ impl<D: Device<Clock = VirtualClock>> CallDevice for StackCalls<D> {
 }
 
 impl<D: Device<Clock = VirtualClock>> StackCalls<D> {
-    /// Makes a file of a size, every byte of it written once and durable, past the page cache.
-    ///
-    /// # Errors
-    /// No space, and errors of the device.
+    /// Creates a file of a size with direct writes, every byte written once and durable.
     pub fn lay_out(&self, file: u32, size: Bytes) -> Result<(), DeviceError> {
         let name = &self.names[file as usize];
         if self.stack.find(name).is_some() {
@@ -340,7 +341,7 @@ impl<D: Device<Clock = VirtualClock>> StackCalls<D> {
         let id = self.stack.create(name)?;
         let mut at = Bytes::ZERO;
         while at < size {
-            // Past the page cache only whole blocks are written; the last is cut.
+            // Direct writes need whole blocks; the file is then truncated to its size.
             let left = size.saturating_minus(at).0.next_multiple_of(BLOCK);
             let step = Bytes(left.min(PIECE));
             self.stack.write_nothing(id, at, step, true)?;
@@ -350,10 +351,7 @@ impl<D: Device<Clock = VirtualClock>> StackCalls<D> {
         self.stack.sync(id, false)
     }
 
-    /// Removes what is there of the files.
-    ///
-    /// # Errors
-    /// At present never.
+    /// Removes those of the files that exist.
     pub fn remove(&self) -> Result<(), DeviceError> {
         let there = self.names.iter().filter(|name| self.stack.find(name).is_some());
         there.into_iter().try_for_each(|name| self.stack.delete(name))

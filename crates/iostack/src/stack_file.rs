@@ -1,4 +1,4 @@
-//! Files of a stack as a device, for the measuring loop.
+//! Files of a stack as a device for the measuring loop.
 
 use flashlag_device::{
     Clock, Completion, Device, DeviceError, Durability, Geometry, Op, Request, SyncCall,
@@ -9,38 +9,38 @@ use flashlag_units::{Bytes, Nanos};
 
 use crate::completing::Completing;
 use crate::file_row::FileRow;
-use crate::pid::Pid;
+use crate::host_queue::Pid;
 use crate::plan::Plan;
 use crate::request_waits::RequestWaits;
 use crate::stack::{Inner, Stack};
 
-/// One request under way.
+/// One request in flight.
 #[derive(Clone, Copy, Debug)]
 struct Pending {
     started: Nanos,
     stage: Stage,
     durability: Durability,
-    /// Whether its thread has been woken.
+    /// Whether the request's thread has woken.
     is_awake: bool,
-    /// Index of the file that it is for; a flush goes through all of them.
+    /// Index of the file; a flush goes through all of them.
     file: usize,
     op: Op,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Stage {
-    /// The data is on its way.
+    /// The data is in flight.
     Data(Pid),
     /// The data is written, and waits for the next sync.
     Written,
-    /// A sync that began at this time is under way.
+    /// A sync that began at this time is in flight.
     Syncing(Nanos),
 }
 
 /// Files as a device with `depth` slots.
 ///
-/// Requests that wait for a sync of their file when one begins share it, as writers of a file share a
-/// commit.
+/// Requests that wait for a sync of their file when one begins share it, as writers of one file
+/// share a commit.
 #[derive(Debug)]
 pub struct StackFile<D> {
     stack: Stack<D>,
@@ -52,23 +52,23 @@ pub struct StackFile<D> {
     slots: Vec<Option<Pending>>,
     /// Slots of each thread.
     depth: usize,
-    /// The sync under way.
+    /// The sync in flight.
     syncing: Option<Pid>,
-    /// Whether the sync has ended and those that wait for it wake.
+    /// Whether the sync has ended and the threads that waited for it are waking.
     is_waking: bool,
     done: Vec<Completion>,
     buffer: Vec<u8>,
     waits: Option<Waits>,
-    /// Whether requests are those of a kernel: no call is made for them, and no thread wakes.
+    /// Whether requests come from a kernel: without system calls, and without threads to wake.
     are_requests: bool,
 }
 
 /// What requests wait for.
 #[derive(Debug)]
 struct Waits {
-    /// Of each slot's request under way.
+    /// Accounts of each slot's request in flight.
     under_way: Vec<RequestWaits>,
-    /// Of each slot's request that completed last.
+    /// Accounts of each slot's last completed request.
     done: Vec<Waited>,
     /// What the last sync of the files waited for.
     sync: Waited,
@@ -83,8 +83,8 @@ impl<D> Drop for StackFile<D> {
 }
 
 impl<D: Device<Clock = VirtualClock>> StackFile<D> {
-    /// The first `span` bytes of files that are laid out, with requests of at most `block` bytes,
-    /// `depth` at once.
+    /// The first `span` bytes of laid-out files, with requests of at most `block` bytes and a queue
+    /// depth of `depth`.
     pub fn new(
         stack: &Stack<D>,
         files: impl Into<FileRow>,
@@ -118,23 +118,23 @@ impl<D: Device<Clock = VirtualClock>> StackFile<D> {
         }
     }
 
-    /// The same file as a device of `threads` threads, which have the slots in equal parts: each
-    /// thread has a core to itself while there are enough.
+    /// The same file as a device for `threads` threads, which share the slots equally. Each thread
+    /// has a core of its own while there are enough cores.
     #[must_use]
     pub fn with_threads(mut self, threads: u32) -> StackFile<D> {
         self.depth = self.slots.len().div_ceil(threads.max(1) as usize);
         self
     }
 
-    /// The same file for requests as a kernel hands them to a device, without the system calls that led to
-    /// them: no time of a CPU is theirs.
+    /// The same file for requests as a kernel sends them to a device: no system call and no CPU
+    /// time precedes them.
     #[must_use]
     pub fn as_requests(mut self) -> StackFile<D> {
         self.are_requests = true;
         self
     }
 
-    /// Begins a request; returns when its call began, and how far the request is.
+    /// Begins a request; returns when its call began, and the stage it is in.
     fn begin(
         &mut self,
         inner: &mut Inner<D>,
@@ -169,7 +169,7 @@ impl<D: Device<Clock = VirtualClock>> StackFile<D> {
                 Stage::Data(inner.spawn(plan))
             }
             Op::Flush => Stage::Written,
-            // A discard of a part of a file does not reach the device.
+            // A discard of part of a file does not reach the device.
             Op::Discard => Stage::Data(inner.scheduler.spawn(plan, &[])),
         };
         Ok((started, stage))
@@ -188,7 +188,7 @@ impl<D: Device<Clock = VirtualClock>> StackFile<D> {
                 waits.under_way[slot].followed(waits.sync, from);
             }
         }
-        // A write that is durable by itself needs only its data, too.
+        // A write that is durable itself needs no sync, only its data.
         let asked = |one: &Pending| one.durability == Durability::Flush;
         let all = self.sync == SyncCall::All && self.slots.iter().flatten().any(asked);
         match inner.begin_sync(Some(self.files.files()[file]), !all) {
@@ -232,14 +232,16 @@ impl<D: Device<Clock = VirtualClock>> StackFile<D> {
         self.done.push(Completion { slot: slot as u32, started, flush_from, ended, result });
     }
 
-    /// A request has begun, during whose call the caller's account went from one sum to another.
+    /// Accounts for the beginning of a request: during its call the caller's account went from one
+    /// sum to another.
     fn begun(&mut self, slot: usize, started: Nanos, sums: (Option<Waited>, Option<Waited>)) {
         if let (Some(waits), (Some(before), Some(after))) = (&mut self.waits, sums) {
             waits.under_way[slot] = RequestWaits::new(started, after.since(&before));
         }
     }
 
-    /// A process of a request in a slot has ended: of its data, or its thread's waking.
+    /// Accounts for a process of a slot's request that has ended: its data, or the waking of its
+    /// thread.
     fn data_took(
         &mut self,
         inner: &Inner<D>,
@@ -254,7 +256,7 @@ impl<D: Device<Clock = VirtualClock>> StackFile<D> {
         waits.under_way[slot].ended(taken, ended);
     }
 
-    /// The sync under way has ended, or the waking of those that wait for it.
+    /// Accounts for the end of the sync in flight, or of the waking after it.
     fn sync_took(&mut self, inner: &Inner<D>, result: &Result<Nanos, DeviceError>) {
         let Some(waits) = &mut self.waits else { return };
         let ended = result.as_ref().ok().copied().unwrap_or_else(|| inner.now());
@@ -272,7 +274,7 @@ impl<D: Device<Clock = VirtualClock>> StackFile<D> {
     }
 }
 
-/// The process of a thread's waking, if the thread takes time to wake.
+/// A process for the waking of a thread, if the thread takes time to wake.
 pub(crate) fn waking<D: Device<Clock = VirtualClock>>(
     inner: &mut Inner<D>,
     thread: usize,
@@ -361,7 +363,7 @@ impl<D: Device<Clock = VirtualClock>> Device for StackFile<D> {
         }
     }
 
-    /// One buffer for all slots: no data is kept.
+    /// All slots share one buffer, since no data is kept.
     fn buffer(&mut self, _: u32) -> &mut [u8] {
         self.buffer.resize(self.block.0 as usize, 0);
         &mut self.buffer

@@ -25,14 +25,12 @@ const SHARE: u32 = 4;
 const ANSWER: &str = "accelerator";
 
 /// QEMU's accelerator. Trying one takes at most a quarter of `patience`, the time for a boot.
-///
-/// # Errors
-/// The guest for the attempt can't be put together.
 pub fn accelerator(
     kernel: &Kernel,
     program: &Path,
     folder: &Path,
-    (patience, stop): (Duration, &AtomicBool),
+    patience: Duration,
+    stop: &AtomicBool,
 ) -> Result<&'static str, LabError> {
     if File::options().read(true).write(true).open("/dev/kvm").is_err() {
         return Ok(TRANSLATED);
@@ -45,8 +43,9 @@ pub fn accelerator(
         return Ok(answer);
     }
     let patience = PATIENCE.min(patience / SHARE);
-    let answer = if boots(kernel, program, folder, (patience, stop))? { LENT } else { TRANSLATED };
-    // A failure within a shorter limit is no answer. A folder that can't be written keeps none.
+    let answer = if boots(kernel, program, folder, patience, stop)? { LENT } else { TRANSLATED };
+    // A failure within a shorter limit proves nothing. If the folder can't be written, nothing is
+    // stored.
     if answer == LENT || patience == PATIENCE {
         let _ = std::fs::write(&kept, format!("{answer} {question}\n"));
     }
@@ -64,7 +63,8 @@ fn boots(
     kernel: &Kernel,
     program: &Path,
     folder: &Path,
-    (patience, stop): (Duration, &AtomicBool),
+    patience: Duration,
+    stop: &AtomicBool,
 ) -> Result<bool, LabError> {
     let mut archive = Initramfs::create(&folder.join("try"))?;
     guest_program(program, &mut archive)?;

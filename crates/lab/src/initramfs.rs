@@ -21,9 +21,6 @@ pub struct Initramfs {
 
 impl Initramfs {
     /// Creates an empty archive.
-    ///
-    /// # Errors
-    /// The file can't be made.
     pub fn create(path: &Path) -> Result<Initramfs, LabError> {
         let file = File::create(path).map_err(LabError::file("create", path))?;
         Ok(Initramfs {
@@ -36,9 +33,6 @@ impl Initramfs {
     }
 
     /// Adds a program or a library from the host.
-    ///
-    /// # Errors
-    /// The file can't be read, is over 4 GiB, or the archive can't be written.
     pub fn add_file(&mut self, at: &Path, source: &Path) -> Result<(), LabError> {
         let mut file = File::open(source).map_err(LabError::file("open", source))?;
         let size = file.metadata().map_err(LabError::file("look at", source))?.len();
@@ -46,9 +40,6 @@ impl Initramfs {
     }
 
     /// Adds a file with this text.
-    ///
-    /// # Errors
-    /// The archive can't be written.
     pub fn add_text(&mut self, at: &Path, text: &str) -> Result<(), LabError> {
         let size = text.len() as u64;
         self.add(at, size, &mut text.as_bytes()).map_err(LabError::file("write", &self.path))
@@ -56,9 +47,6 @@ impl Initramfs {
 
     /// Adds everything below a folder of the host, links as links. The folder's own name is not added;
     /// a link in the place of a folder that the archive has already is left out.
-    ///
-    /// # Errors
-    /// A file can't be read, or the archive can't be written.
     pub fn add_tree(&mut self, at: &Path, folder: &Path) -> Result<(), LabError> {
         let entries = std::fs::read_dir(folder).map_err(LabError::file("read", folder))?;
         let mut entries: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
@@ -129,9 +117,6 @@ impl Initramfs {
     }
 
     /// Finishes the archive and returns its path.
-    ///
-    /// # Errors
-    /// The archive can't be written.
     pub fn finish(self) -> Result<PathBuf, LabError> {
         let ended = trailer(self.writer).and_then(|mut writer| writer.flush());
         ended.map_err(LabError::file("write", &self.path))?;

@@ -23,17 +23,11 @@ pub struct Kernel {
 
 impl Kernel {
     /// The kernel that `scripts/lab-packages` fetched, or that `FLASHLAG_LAB` names.
-    ///
-    /// # Errors
-    /// No kernel there, or one without its modules.
     pub fn find() -> Result<Kernel, LabError> {
         Kernel::in_folder(&folder())
     }
 
     /// The kernel in a folder: `vmlinux` and one `lib/modules/VERSION`.
-    ///
-    /// # Errors
-    /// No kernel there, or one without its modules.
     pub fn in_folder(folder: &Path) -> Result<Kernel, LabError> {
         let missing = || LabError::NoKernel { folder: folder.to_owned() };
         let image = folder.join("vmlinux");

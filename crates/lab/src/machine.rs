@@ -45,9 +45,7 @@ pub struct Disk {
 pub struct MachineSpec<'a> {
     /// The kernel's image.
     pub kernel: &'a Path,
-    /// The initramfs.
     pub initramfs: &'a Path,
-    /// Disks.
     pub disks: &'a [Disk],
     /// Folder for the console's file and the port's socket.
     pub folder: &'a Path,
@@ -157,8 +155,8 @@ impl Machine {
         let mut command = bound_to_us(&find_program(QEMU, "qemu-system-x86")?);
         command.args(arguments(spec, &port, &console));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
-        // In a process group of its own, against Ctrl-C: the guest gets an order to stop, and its
-        // phases are kept.
+        // In a process group of its own, so that Ctrl-C does not kill it: the guest is ordered to
+        // stop, and its phases are kept.
         command.process_group(0);
         let child = command.spawn().map_err(|_| LabError::Missing {
             program: BINDER.to_owned(),
@@ -191,19 +189,16 @@ impl Machine {
             if !self.is_heard(LOOK) {
                 continue;
             }
-            match self.wait(MESSAGE, "did not end a message")? {
+            match self.wait(MESSAGE, "did not complete a message")? {
                 Report::Ready { kernel } => return Ok(kernel),
                 Report::Alive => {}
                 Report::Failed { error } => return Err(LabError::Reported(error)),
-                other => return Err(self.lost(&format!("said {other:?} when it came up"))),
+                other => return Err(self.lost(&format!("sent {other:?} when it started"))),
             }
         }
     }
 
     /// Sends an order to the guest.
-    ///
-    /// # Errors
-    /// The guest is gone.
     pub fn order(&mut self, order: &Order) -> Result<(), LabError> {
         let sent = remote::send(&mut self.port, order);
         sent.map_err(|error| self.lost(&format!("does not listen any more ({error})")))
@@ -241,7 +236,7 @@ impl Machine {
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
                 Err(self.lost(&format!("{otherwise} for {} s", time.as_secs())))
             }
-            Err(error) => Err(self.lost(&format!("said what is no message ({error})"))),
+            Err(error) => Err(self.lost(&format!("sent an invalid message ({error})"))),
         }
     }
 
@@ -252,9 +247,6 @@ impl Machine {
     }
 
     /// Has the guest unmount and power off.
-    ///
-    /// # Errors
-    /// The guest could not unmount, or did not end in time.
     pub fn power_off(mut self) -> Result<(), LabError> {
         self.order(&Order::PowerOff)?;
         loop {

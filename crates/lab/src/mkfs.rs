@@ -13,9 +13,6 @@ use crate::spec::{Filesystem, LabSpec};
 const PATIENCE: &str = "120";
 
 /// Makes the filesystem of `spec` in the file `image`, which is as large as the device.
-///
-/// # Errors
-/// The program is not installed, or fails.
 pub fn make_filesystem(spec: &LabSpec, image: &Path, size: Bytes) -> Result<(), LabError> {
     let file = File::create(image).map_err(LabError::file("create", image))?;
     file.set_len(size.0).map_err(LabError::file("size", image))?;

@@ -87,9 +87,6 @@ impl Modules {
     }
 
     /// `wanted` and all their dependencies, each after its own: paths below the folder of modules.
-    ///
-    /// # Errors
-    /// The kernel has no such module: its name.
     pub fn in_order(&self, wanted: &[&str]) -> Result<Vec<PathBuf>, String> {
         let mut ordered = Vec::new();
         let mut seen = Vec::new();

@@ -33,7 +33,7 @@ pub(crate) fn put(
     mounted.map_err(|errno| refused(errno.into()))
 }
 
-/// Mounts a disk. Access times are as on phones: not written at every read.
+/// Mounts a disk. As on phones, not every read updates the access time.
 pub(crate) fn put_filesystem(
     disk: &Path,
     kind: &str,

@@ -12,9 +12,6 @@ pub(crate) const BINDER: &str = "setpriv";
 pub(crate) const BINDING: [&str; 2] = ["--pdeathsig", "KILL"];
 
 /// Puts the running program into the archive as `/init`.
-///
-/// # Errors
-/// The program can't be read, or its libraries can't be found.
 pub fn guest_program(program: &Path, archive: &mut Initramfs) -> Result<(), LabError> {
     add_program(program, Path::new("/init"), archive)
 }
@@ -30,7 +27,8 @@ pub fn add_tool(name: &str, package: &str, archive: &mut Initramfs) -> Result<Pa
     Ok(at)
 }
 
-/// A shell script that ends if the parent died before the binding held, else executes the program.
+/// A shell script that ends if the parent died before the binding took effect; else it executes the
+/// program.
 const STILL_OURS: &str = r#"[ "$PPID" = "$1" ] || exit 1; shift; exec "$@""#;
 
 /// A command that the kernel kills when the starting thread ends, so that nothing outlives a lab.
@@ -56,9 +54,6 @@ pub(crate) fn find_program(name: &str, package: &str) -> Result<PathBuf, LabErro
 }
 
 /// Puts a program and the libraries that it needs into the archive.
-///
-/// # Errors
-/// The program can't be read, or its libraries can't be found.
 pub(crate) fn add_program(
     program: &Path,
     at: &Path,

@@ -34,7 +34,6 @@ pub struct Mount {
     pub serial: String,
     /// The kernel's name of the filesystem.
     pub filesystem: String,
-    /// Mount options.
     pub options: String,
     /// The mount point of the uppermost layer.
     pub at: String,
@@ -49,11 +48,9 @@ pub struct Mount {
 /// Saves to be made one after the other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SaveOrder {
-    /// The journal mode.
     pub journal: JournalMode,
     /// How a commit is made durable.
     pub synchronous: Synchronous,
-    /// The number of saves.
     pub saves: u64,
     /// The seed of their contents.
     pub seed: u64,
@@ -115,15 +112,11 @@ pub enum Report {
     Progress(Progress),
     /// A run has ended, completely or not.
     Ran {
-        /// The run.
         #[serde(with = "flashlag_schema::remote::as_text")]
         run: Box<Run>,
     },
     /// Saves were acknowledged.
-    Acknowledged {
-        /// The number of saves.
-        saves: u64,
-    },
+    Acknowledged { saves: u64 },
     /// All saves are done, and everything is unmounted.
     Saved,
     /// The state of the database after a power cut.

@@ -13,15 +13,11 @@ use crate::layer::Layer;
 /// A filesystem that the lab makes and mounts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Filesystem {
-    /// ext4.
     Ext4,
     /// F2FS.
     F2fs,
-    /// Btrfs.
     Btrfs,
-    /// XFS.
     Xfs,
-    /// NILFS2.
     Nilfs2,
 }
 
@@ -30,7 +26,6 @@ pub enum Filesystem {
 pub struct LabSpec {
     /// The device's profile, by name.
     pub profile: String,
-    /// The filesystem.
     pub filesystem: Filesystem,
     /// Whether a sync flushes the device (`nobarrier` turns it off).
     pub barrier: bool,
@@ -38,9 +33,9 @@ pub struct LabSpec {
     pub fsync_mode: FsyncMode,
     /// Whether SQLite commits by F2FS's atomic writes.
     pub atomic: bool,
-    /// Whether F2FS cleans while it rests; the kernel's default if `None`.
+    /// Whether F2FS cleans while idle; the kernel's default if `None`.
     pub background_cleaning: Option<bool>,
-    /// Whether F2FS's callers that need a checkpoint at once share one.
+    /// Whether concurrent callers that need an F2FS checkpoint share one.
     pub checkpoint_merge: bool,
     /// Whether Btrfs copies data on write.
     pub copy_on_write: bool,
@@ -50,7 +45,7 @@ pub struct LabSpec {
     pub fast_commit: bool,
     /// Whether ext4 journals data as well.
     pub data_journal: bool,
-    /// Whether files lie in the root directory, not in one that an app has made.
+    /// Whether files are in the root directory, and not in one that an app has created.
     pub rootdir: bool,
     /// The layers above the filesystem, lowest first.
     pub above: Vec<Layer>,
@@ -62,9 +57,9 @@ pub struct LabSpec {
     pub size: Option<Bytes>,
     /// The device's state at the start; new by default.
     pub state: Option<Literal<Age>>,
-    /// The pace of the device's time; real time by default.
+    /// The speed of the device's clock; real time by default.
     pub time_scale: Option<Literal<TimeScale>>,
-    /// The pace while a fill goes on; `time_scale` by default.
+    /// The speed during a fill; `time_scale` by default.
     pub fill_time_scale: Option<Literal<TimeScale>>,
 }
 
@@ -78,7 +73,7 @@ impl Filesystem {
         Filesystem::Nilfs2,
     ];
 
-    /// The name as it is typed, and as the kernel has it.
+    /// The name as the user types it, and as the kernel has it.
     pub fn name(self) -> &'static str {
         self.kind().name()
     }
@@ -109,10 +104,7 @@ impl LabSpec {
         LabSpec::of(&DeviceSpec::parse_as(Kind::Lab, text)?)
     }
 
-    /// The mount that a target asks for.
-    ///
-    /// # Errors
-    /// No filesystem, or a filesystem or an option that the lab does not have.
+    /// The mount that a target describes.
     pub fn of(device: &DeviceSpec) -> Result<LabSpec, TargetError> {
         let DeviceSpec { profile, mount, .. } = device;
         let mount = mount.as_ref().ok_or_else(|| TargetError::NoFilesystem(profile.clone()))?;
@@ -192,12 +184,13 @@ impl LabSpec {
         options.extend((!self.copy_on_write).then_some("nodatacow"));
         match (self.filesystem, self.discard) {
             (_, true) => options.push("discard"),
-            // Btrfs discards by a thread of its own by default, since Linux 6.2.
+            // Since Linux 6.2, Btrfs by default discards in a thread of its own.
             (F2fs | Btrfs, false) => options.push("nodiscard"),
             _ => {}
         }
         if self.filesystem == Xfs {
-            // The floor is a copy, and XFS mounts no two filesystems with one identifier.
+            // The floor device holds a copy, and XFS does not mount two filesystems with the same
+            // identifier.
             options.push("nouuid");
         }
         if self.data_journal {
@@ -271,13 +264,13 @@ mod tests {
         assert_eq!(spec.device_options(), recorded);
     }
 
-    /// Options of the filesystem and the layers about it, in any order.
+    /// Options of a filesystem and the layers above it, in any order.
     fn options(filesystem: Filesystem) -> impl Strategy<Value = Vec<&'static str>> {
         let kind = filesystem.kind();
         let rows = OPTIONS.iter().filter(|row| row.lab.contains(&kind) && row.value.is_none());
         let words: Vec<&str> = rows.map(|row| row.word).filter(|word| *word != "host").collect();
         subsequence(words.clone(), 0..=words.len()).prop_shuffle().prop_map(|mut words| {
-            // A target has an option once, whatever its value.
+            // A target has each option at most once, whatever its value.
             let mut names = std::collections::HashSet::new();
             words.retain(|word| names.insert(word.split('=').next()));
             words

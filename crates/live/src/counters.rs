@@ -1,31 +1,31 @@
-//! Counters of processes and disks in `/proc`: what is left without any right. No event, file or wait is
-//! in them, so no trace is made of them.
+//! Counters of processes and disks in `/proc`, which need no privileges. They contain no events,
+//! files or waits, so they make no trace.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use flashlag_units::Bytes;
 
-use crate::disks::Disks;
 use crate::error::LiveError;
 use crate::places::{Places, device_name};
+use crate::source::Disks;
 use crate::source::Scope;
 use crate::stack::is_stacked;
 
 /// What one process did since counting began.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
-    /// The name.
     pub name: String,
     /// Calls that write, to whatever.
     pub writes: u64,
-    /// Bytes of those, pipes and terminals included.
+    /// Bytes written by write calls, including those to pipes and terminals.
     pub written: Bytes,
-    /// Bytes that the process has caused to be sent to disks, less those that were thrown away again.
+    /// Bytes that the process has caused to be sent to disks, less those whose pages were dropped
+    /// before.
     pub to_disk: Bytes,
 }
 
-/// Ancestors of a process that are looked at: numbers that are used again must not make a circle.
+/// Most ancestors of a process to follow: reused process numbers must not form a cycle.
 const MOST_ANCESTORS: usize = 64;
 
 /// Counts processes and disks.
@@ -35,7 +35,7 @@ pub struct Counters {
     command_only: bool,
     disks: Option<BTreeSet<String>>,
     began: Disks,
-    /// By number: the counters when the process was first seen, and now.
+    /// By process number: the counters when the process was first seen, and now.
     processes: BTreeMap<u32, (Counted, Counted)>,
     is_first: bool,
     /// Processes whose counters may not be read.
@@ -44,9 +44,6 @@ pub struct Counters {
 
 impl Counters {
     /// Begins to count.
-    ///
-    /// # Errors
-    /// The mounts or the disks can't be read, or the path is on no storage.
     pub fn start(scope: &Scope) -> Result<Counters, LiveError> {
         let places = Places::of(scope.path.as_deref())?;
         let disks = places.disks().map(|disks| disks.into_iter().map(device_name).collect());
@@ -64,8 +61,8 @@ impl Counters {
         Ok(counters)
     }
 
-    /// Reads the counters of all processes. What a process does after the last look before its end is
-    /// missed.
+    /// Reads the counters of all processes. Misses what a process does between the last reading and
+    /// its end.
     pub fn collect(&mut self) {
         let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
         let all: Vec<u32> =
@@ -86,10 +83,10 @@ impl Counters {
         self.is_first = false;
     }
 
-    /// The processes that descend from this one.
+    /// The descendants of this process.
     fn family(&self, all: &[u32]) -> Vec<u32> {
         let is_ours = |pid: &&u32| {
-            // A child whose parent has ended belongs to another process by then, but is known.
+            // A child whose parent has ended has another parent then, but is already known.
             if self.processes.contains_key(pid) {
                 return true;
             }
@@ -115,12 +112,12 @@ impl Counters {
         })?;
         Ok(disks_in(&text, |name| match &self.disks {
             Some(disks) => disks.contains(name),
-            // Of partitions and what lies on others, the disks below have counted all.
+            // Skip partitions and stacked devices: the disks below have counted everything.
             None => is_lowest(name),
         }))
     }
 
-    /// Whether a process descends from this one, or did when it was last looked at.
+    /// Whether a process descends from this one, or did at the last reading.
     pub fn descends(&self, pid: u32) -> bool {
         self.processes.contains_key(&pid) || !self.family(&[pid]).is_empty()
     }
@@ -139,9 +136,6 @@ impl Counters {
     }
 
     /// What the disks did since counting began.
-    ///
-    /// # Errors
-    /// The counters can't be read any more.
     pub fn disks(&self) -> Result<Disks, LiveError> {
         Ok(self.disks_now()?.since(self.began))
     }

@@ -1,5 +1,5 @@
-//! Who changes and closes which file, from fanotify, and how much each process writes, from its counters in
-//! `/proc`. Neither has single writes, syncs or latencies.
+//! Which process modifies and closes which file, from fanotify; and how much each process writes,
+//! from its counters in `/proc`. Neither has single writes, syncs or latencies.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
@@ -16,22 +16,24 @@ use nix::sys::fanotify::{EventFFlags, Fanotify, InitFlags, MarkFlags, MaskFlags}
 use rustix::fs::CWD;
 
 use crate::counters::{Counted, Counters};
-use crate::disks::Disks;
 use crate::error::LiveError;
 use crate::places::Places;
+use crate::source::Disks;
 use crate::source::{Scope, Source};
 
-/// How often counters are read: each look goes over all processes.
+/// How often to read the counters: each reading goes through all processes.
 const COUNTED_EVERY: Duration = Duration::from_secs(1);
-/// Reads of the queue at one look, so that a flood does not keep it for itself: each has up to 170 events.
+/// Most reads of the queue per call, so that a flood of events can't block everything else: each
+/// read has up to 170 events.
 const MOST_READS: usize = 1000;
 
-/// What this source loses beside tracepoints.
+/// What this source lacks compared to tracepoints.
 const LOST: [&str; 3] = [
     "single writes, their bytes and places, fsyncs, waits, commits and block requests are not seen",
-    "a change is that of a file by a process between two looks, 20 a second, whatever was written in it",
-    "bytes are those that a process sent towards disks, of all of its files together; what it does just \
-     before its end is missed",
+    "a change means that a process modified a file between two readings, 20 a second, however \
+     much it wrote",
+    "bytes are those that a process sent to disks, for all of its files together; what it writes \
+     just before it exits is missed",
 ];
 
 /// The source.
@@ -44,7 +46,7 @@ pub struct FileEvents {
     own: u32,
     counters: Counters,
     counted: Instant,
-    /// What was said of each process so far.
+    /// What was already reported for each process.
     said: BTreeMap<u32, Counted>,
     command_only: bool,
     processes: HashMap<u32, Option<String>>,
@@ -58,9 +60,6 @@ fn unusable(reason: impl std::fmt::Display) -> LiveError {
 
 impl FileEvents {
     /// Begins to watch.
-    ///
-    /// # Errors
-    /// The kernel has no fanotify, or does not allow to watch whole filesystems.
     pub fn start(scope: &Scope, places: Places) -> Result<FileEvents, LiveError> {
         if scope.reads {
             return Err(unusable("reads are recorded by eBPF alone: leave out --reads"));
@@ -99,7 +98,7 @@ impl FileEvents {
         Ok(events)
     }
 
-    /// Watches the filesystems that are not watched yet.
+    /// Watches filesystems that were mounted since the last call.
     fn mark(&mut self) {
         let mask = MaskFlags::FAN_MODIFY | MaskFlags::FAN_CLOSE_WRITE;
         for device in self.places.filesystems() {
@@ -107,7 +106,7 @@ impl FileEvents {
             if self.marked.contains(place) || self.unmarked.contains_key(place) {
                 continue;
             }
-            // Of a whole filesystem (Linux 4.20), else of the one mount.
+            // Mark the whole filesystem (Linux 4.20), else the single mount.
             let add = |of: MarkFlags| {
                 self.queue.mark(MarkFlags::FAN_MARK_ADD | of, mask, CWD, Some(place))
             };
@@ -124,16 +123,16 @@ impl FileEvents {
         Nanos(u64::try_from(self.began.elapsed().as_nanos()).unwrap_or(u64::MAX))
     }
 
-    /// Takes the events that wait, each process and file once.
+    /// Takes the waiting events, each process and file once.
     fn drain(&mut self, to: &mut Builder) -> Result<(), LiveError> {
-        // By process, file and inode: whether it was changed, and whether it was closed.
+        // By process, file and inode: whether it was modified, and whether it was closed.
         let mut seen: BTreeMap<(u32, String, u64), (bool, bool)> = BTreeMap::new();
         for _ in 0..MOST_READS {
             let events = match self.queue.read_events() {
                 Ok(events) => events,
                 Err(Errno::EAGAIN) => break,
                 Err(Errno::EINTR) => continue,
-                // The file that an event is of can't be opened: that event is gone.
+                // The file of an event can't be opened: skip that event.
                 Err(Errno::ENXIO | Errno::ETXTBSY | Errno::EACCES | Errno::ENOENT) => {
                     self.overflows += 1;
                     continue;
@@ -203,7 +202,8 @@ impl FileEvents {
             let task = self.task(pid, to);
             to.event(t, None, Some(task), TraceAction::Counted { writes, bytes });
         }
-        // A number may have another process, or the process another program, by the next time.
+        // By the next reading the number may belong to another process, or the process may have
+        // executed another program.
         self.processes.clear();
         self.counted = Instant::now();
     }
@@ -219,7 +219,7 @@ impl Source for FileEvents {
             self.places.renew();
             self.mark();
         }
-        // A command's processes are told from others by the looks at counters.
+        // A command's processes are recognised when the counters are read.
         if self.command_only || self.counted.elapsed() >= COUNTED_EVERY {
             self.count(to);
         }
@@ -237,7 +237,7 @@ impl Source for FileEvents {
         source.limits.extend(LOST.map(str::to_owned));
         if self.command_only {
             source.limits.push(
-                "what the command's processes change is missed if they end between two looks"
+                "what the command's processes change is missed if they end between two readings"
                     .to_owned(),
             );
         }
@@ -257,13 +257,13 @@ impl Source for FileEvents {
     }
 }
 
-/// The path of an open file and its inode's number.
+/// The path of an open file, and its inode number.
 fn path_of(file: &impl AsFd) -> Option<(String, u64)> {
     let file = file.as_fd();
     let status = rustix::fs::fstat(file).ok()?;
     let path = fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()?;
     let path = path.to_string_lossy();
-    // A name that is gone, also where the file has another: the kernel says so behind the name.
+    // The kernel appends this if the name was unlinked, even if the file has another one.
     let is_gone = || fs::symlink_metadata(&*path).is_err();
     let name = path.strip_suffix(" (deleted)").filter(|_| is_gone());
     Some((name.unwrap_or(&path).to_owned(), status.st_ino))

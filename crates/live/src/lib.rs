@@ -1,9 +1,8 @@
-//! Records what processes and the kernel do to storage, as it happens: by programs in the kernel, by its
-//! tracepoints as text, by counters, or on a phone.
+//! Records what processes and the kernel do to storage, as it happens: by eBPF programs, by the
+//! kernel's tracepoints as text, by counters, or on a phone.
 #![forbid(unsafe_code)]
 
 mod counters;
-mod disks;
 #[cfg(feature = "ebpf")]
 mod ebpf;
 mod error;
@@ -18,12 +17,12 @@ mod tally;
 mod tracefs;
 
 pub use counters::{Counted, Counters};
-pub use disks::Disks;
 #[cfg(feature = "ebpf")]
 pub use ebpf::Programs;
 pub use error::LiveError;
 pub use phone::record_phone;
 pub use places::Places;
 pub use session::{Cost, Session, SourceChoice};
+pub use source::Disks;
 pub use source::{KernelCost, Scope, Source};
 pub use tally::{Tally, Writer};

@@ -14,15 +14,13 @@ use crate::error::LiveError;
 
 /// The kernel's buffer for each CPU, in kilobytes: 10 s of a busy phone.
 const BUFFER: &str = "32768";
-/// What atrace needs beyond the recording: to write its text, and to bring it over the cable.
+/// How long atrace may take in addition to the recording: it writes its text, which is sent over
+/// the cable.
 const BEYOND: Duration = Duration::from_secs(120);
-/// The time for any other question to the phone.
+/// Timeout of any other command on the phone.
 const QUESTION: Duration = Duration::from_secs(15);
 
-/// Records a phone for a time. The phone ends the recording by itself, also where the cable is pulled.
-///
-/// # Errors
-/// No phone can be used, or its Android refuses.
+/// Records on a phone for a time. The phone ends the recording itself, even if the cable is pulled.
 pub fn record_phone(choice: &PhoneChoice, time: Nanos) -> Result<Trace, LiveError> {
     let adb = Adb::find()?;
     let phones = chosen(&adb.connected()?, choice)?;
@@ -54,15 +52,15 @@ fn record(phone: &impl Transport, time: Nanos) -> Result<Trace, LiveError> {
             .to_owned(),
     );
     let names = ShellCommand::of(&["ps", "-A", "-o", "PID,NAME"]);
-    // Names of 15 letters are what is left without it.
+    // Without it, names are cut to 15 letters.
     if let Ok(answer) = phone.shell(&names, QUESTION) {
         name_apps(&mut trace.tasks, &answer.output);
     }
     Ok(trace)
 }
 
-/// Events that found no place, from the head of the text:
-/// `# entries-in-buffer/entries-written: 1890/2003   #P:8`.
+/// Events that did not fit into the buffer, from the text's header: `#
+/// entries-in-buffer/entries-written: 1890/2003   #P:8`.
 fn overwritten(text: &str) -> Option<u64> {
     let head = text.lines().take_while(|line| line.starts_with('#') || !line.contains(": "));
     let counts = head.filter_map(|line| line.split_once("entries-written:")).next()?.1;
@@ -70,14 +68,15 @@ fn overwritten(text: &str) -> Option<u64> {
     written.parse::<u64>().ok()?.checked_sub(kept.parse().ok()?)
 }
 
-/// Gives processes the whole names that `ps` prints: the kernel keeps the last 15 letters of an app's.
+/// Gives processes the full names that `ps` prints: the kernel keeps only the last 15 letters of an
+/// app's name.
 fn name_apps(tasks: &mut [TraceTask], printed: &str) {
     let lines = printed.lines().filter_map(|line| line.trim().split_once(char::is_whitespace));
     let names: HashMap<u32, &str> =
         lines.filter_map(|(pid, name)| Some((pid.parse().ok()?, name.trim()))).collect();
     for task in tasks {
         let Some(whole) = task.pid.and_then(|pid| names.get(&pid)) else { continue };
-        // A number may have another process by now.
+        // The number may belong to another process by now.
         let is_same = |known: &str| known.starts_with('<') || whole.contains(known);
         if task.process.as_deref().is_none_or(is_same) {
             task.process = Some((*whole).to_owned());

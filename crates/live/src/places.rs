@@ -42,12 +42,12 @@ pub fn is_storage(kind: &str) -> bool {
     !NOT_STORAGE.contains(&kind)
 }
 
-/// The number of a device in the kernel's own form.
+/// A device number in the kernel's own encoding.
 pub fn kernel_number((major, minor): (u32, u32)) -> u32 {
     (major << 20) | (minor & 0xf_ffff)
 }
 
-/// Major and minor number of a device in the kernel's own form.
+/// Major and minor of a device number in the kernel's own encoding.
 pub fn major_minor(device: u32) -> (u32, u32) {
     (device >> 20, device & 0xf_ffff)
 }
@@ -56,15 +56,12 @@ pub fn major_minor(device: u32) -> (u32, u32) {
 #[derive(Clone, Debug)]
 pub struct Places {
     mounts: Vec<Mount>,
-    /// The mount of the path that was asked for.
+    /// The mount of the requested path.
     only: Option<Mount>,
 }
 
 impl Places {
-    /// All storage, or the filesystem of a path.
-    ///
-    /// # Errors
-    /// The mounts can't be read, or the path is on no storage.
+    /// All storage, or only the filesystem of a path.
     pub fn of(path: Option<&Path>) -> Result<Places, LiveError> {
         let root = Root::system();
         let all = mounts(&root).map_err(LiveError::Mounts)?;
@@ -84,7 +81,7 @@ impl Places {
         Ok(Places { mounts: all.into_iter().filter(storage).collect(), only })
     }
 
-    /// Reads the mounts again. What was unmounted stays known.
+    /// Reads the mounts again. Unmounted ones stay known.
     pub fn renew(&mut self) {
         let Ok(all) = mounts(&Root::system()) else { return };
         for mount in all {
@@ -94,12 +91,12 @@ impl Places {
         }
     }
 
-    /// Whether one filesystem is watched, not all storage.
+    /// Whether only one filesystem is watched.
     pub fn is_one(&self) -> bool {
         self.only.is_some()
     }
 
-    /// The filesystems that are watched, in the kernel's own form.
+    /// Device numbers of the watched filesystems, in the kernel's own encoding.
     pub fn filesystems(&self) -> BTreeSet<u32> {
         match &self.only {
             Some(mount) => BTreeSet::from([kernel_number(mount.device)]),
@@ -113,7 +110,7 @@ impl Places {
         self.mounts.iter().filter(move |mount| only.is_none_or(|device| device == mount.device))
     }
 
-    /// The disks that are watched; `None` for all, also where those of the filesystem are not known.
+    /// The watched disks; `None` for all, including the case that the filesystem's are not known.
     pub fn disks(&self) -> Option<BTreeSet<u32>> {
         let mount = self.only.as_ref()?;
         let mut found = BTreeSet::new();
@@ -125,16 +122,16 @@ impl Places {
         (!found.is_empty()).then_some(found)
     }
 
-    /// The filesystem of a path, if that is watched.
+    /// The filesystem of a path, if it is watched.
     pub fn watched_device_of(&self, path: &Path) -> Option<u32> {
         let above = self.mounts.iter().filter(|mount| path.starts_with(&mount.mount_point));
-        // Of several at one place the later covers the earlier.
+        // Of several mounts at one place, the later covers the earlier.
         let mount = above.max_by_key(|mount| mount.mount_point.components().count())?;
         let watched = self.only.as_ref().is_none_or(|only| only.device == mount.device);
         watched.then(|| kernel_number(mount.device))
     }
 
-    /// Where most of a filesystem is seen.
+    /// The mount that shows most of a filesystem.
     pub fn mount_point(&self, device: u32) -> Option<&Path> {
         let here = |mount: &&Mount| kernel_number(mount.device) == device;
         let candidates = self.only.iter().chain(&self.mounts).filter(here);
@@ -142,19 +139,20 @@ impl Places {
         Some(&mount.mount_point)
     }
 
-    /// The disk that a block device is or is a part of.
+    /// The disk that a block device is, or is a part of.
     pub fn disk_of(device: u32) -> u32 {
         disk_below(device).unwrap_or(device)
     }
 
-    /// The path of a file, from its components within its filesystem, from the root on.
+    /// The path of a file, from its components within its filesystem, starting at the root.
     pub fn path(&self, device: u32, components: &[&str]) -> Option<String> {
         let whole: PathBuf =
             std::iter::once("/").chain(components.iter().copied()).collect::<PathBuf>();
         let here = |mount: &&Mount| {
             kernel_number(mount.device) == device && whole.starts_with(&mount.root)
         };
-        // The shortest root shows most of the filesystem: bind mounts of a part come after it.
+        // The mount with the shortest root shows most of the filesystem: bind mounts of a part have
+        // longer ones.
         let candidates = self.only.iter().chain(&self.mounts).filter(here);
         let mount = candidates.min_by_key(|mount| mount.root.components().count())?;
         let within = whole.strip_prefix(&mount.root).ok()?;
@@ -167,7 +165,7 @@ impl Places {
     }
 }
 
-/// The name of a block device, or its numbers where the device is gone.
+/// The name of a block device, or its numbers if the device is gone.
 pub fn device_name(device: u32) -> String {
     let (major, minor) = major_minor(device);
     let link = fs::read_link(format!("/sys/dev/block/{major}:{minor}"));
@@ -175,7 +173,7 @@ pub fn device_name(device: u32) -> String {
     name.unwrap_or_else(|| format!("{major}:{minor}"))
 }
 
-/// The numbers of `/dev/NAME`, for filesystems that have numbers of their own.
+/// The numbers of `/dev/NAME`, for filesystems with anonymous device numbers.
 pub fn block_device_of(source: &Path) -> Option<(u32, u32)> {
     let status = rustix::fs::stat(source).ok()?;
     let kind = rustix::fs::FileType::from_raw_mode(status.st_mode);
@@ -190,7 +188,7 @@ fn number_at(node: &Path) -> Option<u32> {
     Some(kernel_number((major.parse().ok()?, minor.parse().ok()?)))
 }
 
-/// The disk of a partition; any other device itself.
+/// The disk of a partition; any other device is its own disk.
 fn disk_below(device: u32) -> Option<u32> {
     match Below::named(&Root::system(), &device_name(device)) {
         Some(Below::Disk(disk)) => number_at(&disk),
@@ -198,7 +196,7 @@ fn disk_below(device: u32) -> Option<u32> {
     }
 }
 
-/// The whole disks below a device: of a partition its disk, of a mapped device what that lies on.
+/// The whole disks below a device: for a partition its disk, for a mapped device its components.
 fn add_disks(device: u32, found: &mut BTreeSet<u32>, depth: u32) {
     let below = Below::named(&Root::system(), &device_name(device)).filter(|_| depth <= 8);
     let lower = match below {

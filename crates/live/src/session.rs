@@ -5,9 +5,9 @@ use flashlag_spec::TraceSourceKind;
 use flashlag_trace::{Builder, MOST_EVENTS, recognize};
 use flashlag_units::Nanos;
 
-use crate::disks::Disks;
 use crate::error::LiveError;
 use crate::places::Places;
+use crate::source::Disks;
 use crate::source::{KernelCost, Scope, Source};
 use crate::tally::Tally;
 use crate::tracefs::Tracefs;
@@ -15,13 +15,13 @@ use crate::tracefs::Tracefs;
 /// The sources, in the order in which they are tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SourceChoice {
-    /// The first of the others that can be used here.
+    /// The first of the others that works here.
     Auto,
     /// Programs in the kernel.
     Ebpf,
     /// The kernel's tracepoints as text.
     Tracefs,
-    /// Events of files, and counters of processes.
+    /// File events, and counters of processes.
     Fanotify,
     /// Counters of processes and disks in `/proc`, which make no trace.
     Counters,
@@ -36,7 +36,7 @@ impl SourceChoice {
         SourceChoice::Fanotify,
         SourceChoice::Counters,
     ];
-    /// Those that make a trace, best first.
+    /// Sources that make a trace, best first.
     const OF_EVENTS: [SourceChoice; 3] =
         [SourceChoice::Ebpf, SourceChoice::Tracefs, SourceChoice::Fanotify];
 
@@ -61,7 +61,7 @@ pub struct Cost {
     pub own: Nanos,
     /// How long was recorded.
     pub lasted: Nanos,
-    /// What the kernel spent; absent where the source can't count it.
+    /// CPU time in the kernel; absent if the source can't count it.
     pub kernel: Option<KernelCost>,
 }
 
@@ -94,12 +94,13 @@ pub struct Session {
 }
 
 impl Session {
-    /// Starts to record from a source, or from the first that can be used.
+    /// Starts to record from a source, or from the first that works.
     ///
     /// # Errors
-    /// The source can't be used, or none can; counters are no source of a session.
+    /// The source does not work here, or none does; counters make no session.
     pub fn start(scope: &Scope, choice: SourceChoice) -> Result<Session, LiveError> {
-        // Also where this session records by another source: events that a killed flashlag left on cost time.
+        // Needed even if this session uses another source: events that a killed flashlag left
+        // enabled cost time.
         crate::tracefs::sweep();
         let cpu = own_cpu();
         let mut refused = Vec::new();
@@ -133,7 +134,7 @@ impl Session {
         self.source.kind()
     }
 
-    /// What the disks did so far, where the source has no block requests of its own.
+    /// What the disks did so far, if the source has no block requests.
     pub fn disks(&self) -> Option<Disks> {
         self.source.disks()
     }
@@ -154,10 +155,7 @@ impl Session {
         }
     }
 
-    /// Takes what happened since the last call: several times a second.
-    ///
-    /// # Errors
-    /// The source does not answer any more.
+    /// Collects what happened since the last call. Call it several times a second.
     pub fn collect(&mut self) -> Result<(), LiveError> {
         self.source.collect(&mut self.builder)?;
         self.keep();
@@ -165,14 +163,14 @@ impl Session {
     }
 
     fn keep(&mut self) {
-        // At once: a loop device may be gone at the end.
+        // Look now: a loop device may be gone at the end.
         self.builder.relate(crate::stack::below);
         self.tally.add(self.builder.so_far(), self.tallied);
         self.not_kept += self.builder.keep_at_most(MOST_EVENTS);
         self.tallied = self.builder.so_far().events.len();
     }
 
-    /// What was seen so far, and the names for it.
+    /// The totals so far, and the trace with their names.
     pub fn so_far(&self) -> (&Tally, &Trace) {
         (&self.tally, self.builder.so_far())
     }
@@ -183,9 +181,6 @@ impl Session {
     }
 
     /// Ends the recording.
-    ///
-    /// # Errors
-    /// The source does not answer any more.
     pub fn end(mut self) -> Result<(Trace, Cost), LiveError> {
         self.source.end(&mut self.builder)?;
         self.keep();
@@ -213,7 +208,7 @@ impl Session {
                 self.not_kept
             ));
         }
-        // The source lets go of the kernel before the trace is sorted and written.
+        // Detach from the kernel before the trace is sorted and written.
         drop(self.source);
         let mut trace = self.builder.finish();
         recognize(&mut trace);

@@ -3,16 +3,17 @@ use std::time::Duration;
 
 use flashlag_spec::TraceSourceKind;
 use flashlag_trace::Builder;
+use flashlag_units::Bytes;
 
-use crate::disks::Disks;
 use crate::error::LiveError;
 
 /// What is recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scope {
-    /// The filesystem of this path; all storage where absent.
+    /// Record only the filesystem of this path; all storage if absent.
     pub path: Option<PathBuf>,
-    /// The processes that this process starts from now on, and theirs; all where false.
+    /// Record only the processes that this process starts from now on, and their descendants; else
+    /// all.
     pub command_only: bool,
     /// Whether reads are recorded as well.
     pub reads: bool,
@@ -20,10 +21,10 @@ pub struct Scope {
     pub mount_tracefs: bool,
 }
 
-/// What the kernel spent on recording, counted for a part of the time.
+/// What recording cost in the kernel, counted for a part of the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelCost {
-    /// The time that the programs ran while it was counted.
+    /// How long the programs ran while it was counted.
     pub time: Duration,
     /// How often they ran.
     pub runs: u64,
@@ -31,31 +32,47 @@ pub struct KernelCost {
     pub counted: Duration,
 }
 
-/// Where events come from while they happen.
+/// A source of events while they happen.
 pub trait Source {
     /// The kind.
     fn kind(&self) -> TraceSourceKind;
 
-    /// Adds what happened since the last call. To be called several times a second: what is not fetched
-    /// is lost after a while.
-    ///
-    /// # Errors
-    /// The source does not answer any more.
+    /// Adds what happened since the last call. Call it several times a second: the kernel's buffers
+    /// overflow otherwise.
     fn collect(&mut self, to: &mut Builder) -> Result<(), LiveError>;
 
-    /// Adds the rest, and says what was lost and what the source can't see.
-    ///
-    /// # Errors
-    /// The source does not answer any more.
+    /// Adds the rest, and reports what was lost and what the source can't see.
     fn end(&mut self, to: &mut Builder) -> Result<(), LiveError>;
 
-    /// What the watched disks did so far; absent where block requests are recorded themselves.
+    /// What the watched disks did so far; absent if block requests are recorded.
     fn disks(&self) -> Option<Disks> {
         None
     }
 
-    /// What the kernel spent; absent where that can't be counted.
+    /// CPU time in the kernel; absent if that can't be counted.
     fn kernel_cost(&self) -> Option<KernelCost> {
         None
+    }
+}
+
+/// What all watched disks did since counting began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Disks {
+    /// Writes that completed.
+    pub writes: u64,
+    /// Bytes of those.
+    pub bytes: Bytes,
+    /// Flushes; 0 before Linux 5.5, which does not count them.
+    pub flushes: u64,
+}
+
+impl Disks {
+    /// The difference from an earlier reading.
+    pub(crate) fn since(self, before: Disks) -> Disks {
+        Disks {
+            writes: self.writes.saturating_sub(before.writes),
+            bytes: Bytes(self.bytes.0.saturating_sub(before.bytes.0)),
+            flushes: self.flushes.saturating_sub(before.flushes),
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Which block device passes its requests on to which, from `/sys`.
+//! Which block device is mapped to which, from `/sys`.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -7,12 +7,12 @@ use flashlag_inspect::{Below, Root, mount_of};
 
 use crate::places::{block_device_of, device_name, is_storage, kernel_number};
 
-/// The devices directly below a block device, by name; `None` where `/sys` does not say.
+/// The devices directly below a block device, by name; `None` if `/sys` does not show them.
 pub fn below(name: &str) -> Option<Vec<String>> {
     below_in(&Root::system(), name)
 }
 
-/// [`below`] of a tree that looks as `/sys` does.
+/// [`below`] in a tree with the layout of `/sys`.
 fn below_in(root: &Root, name: &str) -> Option<Vec<String>> {
     let last = |node: &PathBuf| Some(node.file_name()?.to_string_lossy().into_owned());
     match Below::named(root, name)? {
@@ -22,13 +22,13 @@ fn below_in(root: &Root, name: &str) -> Option<Vec<String>> {
     }
 }
 
-/// Whether a device is made of others, as dm and md are: what it is asked for is asked again of those.
+/// Whether a device consists of others, as dm and md do: its requests are repeated to those.
 pub(crate) fn is_stacked(name: &str) -> bool {
     Below::named(&Root::system(), name).is_some_and(|below| !below.devices().is_empty())
 }
 
-/// The device that a loop device's file is on. The kernel's path may be of another namespace, or of a
-/// file that was removed: then nobody knows.
+/// The device that a loop device's file is on. The kernel's path may belong to another mount
+/// namespace, or to an unlinked file: then the device is not known.
 fn below_file(file: &Path) -> Option<Vec<String>> {
     let status = std::fs::metadata(file).ok()?;
     if let Some(device) = block_device_of(file) {

@@ -3,12 +3,12 @@ use std::collections::HashMap;
 use flashlag_schema::trace::{BlockOperation, Trace, TraceAction};
 use flashlag_units::{Bytes, Nanos};
 
-/// What was seen so far, added up as it comes: for a table that is drawn while the recording runs.
+/// Totals so far, for the table that is drawn while the recording runs.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
-    /// By thread and file, both by index in the trace; without a file, of all files of the process.
+    /// By thread and file, both as indices of the trace; without a file, for all files of the
+    /// process.
     pub writers: HashMap<(u32, Option<u32>), Writer>,
-    /// Of all writers.
     pub all: Writer,
     /// Commits of a filesystem's journal, and checkpoints.
     pub commits: u64,
@@ -49,7 +49,7 @@ impl Writer {
 }
 
 impl Tally {
-    /// Adds the events of a trace from one on.
+    /// Adds the events of a trace from an index on.
     pub fn add(&mut self, trace: &Trace, from: usize) {
         for event in trace.events.iter().skip(from) {
             match event.action {
@@ -59,7 +59,8 @@ impl Tally {
                         self.writers.entry((task, Some(file))).or_default().wrote(bytes);
                     }
                 }
-                // A source that sees changes does not see writes, and counts bytes by process.
+                // A source that reports modifications does not see writes, and counts bytes by
+                // process.
                 TraceAction::Change { file } => {
                     if let Some(task) = event.task {
                         self.writers.entry((task, Some(file))).or_default().writes += 1;

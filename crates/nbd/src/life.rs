@@ -8,21 +8,19 @@ use std::time::Duration;
 use flashlag_serve::{ControlServer, Relay, Relaying, ServeError, ServedDevice};
 use rustix::process::{Signal, getpid, kill_process};
 
-/// How long clients may delay the end of a server whose starting program is gone.
+/// How long clients may delay the exit of a server whose starting program is gone.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// A connection to the program that starts the device. When that ends, in whatever way, the server ends.
+/// A connection to the program that started the device. When it closes, for whatever reason, the
+/// server exits.
 pub(crate) struct Lifeline {
     stream: UnixStream,
-    /// The process whose thread watches the connection; threads do not outlive a fork.
+    /// The process whose thread watches the connection; threads do not survive a fork.
     watched_in: u32,
 }
 
 impl Lifeline {
     /// Connects to the starting program, before anything else.
-    ///
-    /// # Errors
-    /// It is gone already.
     pub(crate) fn connect(
         path: &std::path::Path,
         device: fn() -> Option<Arc<ServedDevice>>,
@@ -39,7 +37,7 @@ impl Lifeline {
         Ok(line)
     }
 
-    /// Waits for the other side's end, in a thread, unless one does.
+    /// Starts a thread that waits for the other side to close, unless there is one.
     fn watch(&mut self, device: fn() -> Option<Arc<ServedDevice>>) -> std::io::Result<()> {
         if self.watched_in == std::process::id() {
             return Ok(());
@@ -53,11 +51,11 @@ impl Lifeline {
             if let Some(device) = device() {
                 nbdkit::shutdown();
                 std::thread::sleep(GRACE);
-                // nbdkit waits for its clients to leave, for ever if need be. What is to stay is stored;
-                // where that fails, the state before it and its log are there.
+                // nbdkit would wait for its clients to leave, possibly forever. The device's state
+                // is stored here; if that fails, the previous state and its log remain.
                 let _ = device.close();
             }
-            // Before the device is ready, nothing is lost.
+            // Before the device is ready, there is nothing to lose.
             let _ = kill_process(getpid(), Signal::KILL);
         };
         waiting.spawn(wait).map(drop)
@@ -73,9 +71,6 @@ pub(crate) struct Lifetime {
 
 impl Lifetime {
     /// Opens the control socket, then reports that the device is ready.
-    ///
-    /// # Errors
-    /// A socket that can't be used.
     pub(crate) fn begin(
         device: &Arc<ServedDevice>,
         mut line: Option<Lifeline>,

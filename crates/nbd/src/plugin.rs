@@ -87,7 +87,7 @@ impl Server for Plugin {
              seed=N                  what every random choice follows from [1]\n\
              store=FILE              keeps data and state; in memory without\n\
              image=FILE              what it holds at first\n\
-             time_scale=X            lives X times faster\n\
+             time_scale=X            its clock runs X times faster\n\
              control=SOCKET          control socket",
         )
     }

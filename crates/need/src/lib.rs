@@ -1,9 +1,7 @@
-//! What a test needs of the machine, for tests only: a test that lacks it skips by [`skip`], and no
-//! other way.
-//!
-//! A skip prints one line to standard error, past the test harness's capture, so that it is seen
-//! among tests that pass: `SKIPPED name_of_the_test: reason`. With `FLASHLAG_NO_SKIP=1` it fails the
-//! test instead, for a machine that is meant to have everything.
+//! Checks in tests what they need of the machine: a test without it must skip by [`skip`].
+//!  A skip prints one line to standard error, past the test harness's capture, so that it is
+//! visible among passing tests: `SKIPPED name_of_the_test: reason`. With `FLASHLAG_NO_SKIP=1` a
+//! skip fails the test, for a machine that is meant to have everything.
 #![forbid(unsafe_code)]
 
 use std::fmt::Display;
@@ -15,20 +13,20 @@ use std::process::Command;
 /// Set to `1`, it turns each skip into a failure.
 pub const NO_SKIP: &str = "FLASHLAG_NO_SKIP";
 
-/// Set to `1`, the tests that take long are skipped: those that call [`slow`].
+/// If this is `1`, tests that take long are skipped: those that call [`slow`].
 pub const QUICK: &str = "FLASHLAG_QUICK";
 
-/// The path of a file that each skip is appended to, for a list at the end of a run.
+/// The path of a file to which each skip is appended, for a list at the end.
 pub const SKIPS: &str = "FLASHLAG_SKIPS";
 
-/// The folder with public traces of phones, which may not be copied into the project.
+/// The folder with public traces of phones, which must not be copied into the project.
 pub const TRACES: &str = "FLASHLAG_TRACES";
 
-/// A public trace by its name in the folder that `FLASHLAG_TRACES` names. Without the variable there is none,
-/// which is said as a skip is but never fails: the caller has already checked a small trace of the same form.
+/// A public trace by its name in the folder that `FLASHLAG_TRACES` names; `None` without the
+/// variable. Then a line is printed as for a skip, but the test never fails: the caller has already
+/// checked a small trace of the same form.
 ///
-/// # Panics
-/// If the variable is set and the folder lacks the file.
+/// # Panics If the variable is set and the folder does not have the file.
 pub fn public_trace(name: &str) -> Option<PathBuf> {
     let Some(folder) = std::env::var_os(TRACES) else {
         say(&line(&format!("only the small trace, {TRACES} names no folder with {name}")));
@@ -39,10 +37,9 @@ pub fn public_trace(name: &str) -> Option<PathBuf> {
     Some(path)
 }
 
-/// Says that the calling test skips, and why. The caller returns at once.
+/// Reports that the calling test skips, and why. The caller must return at once.
 ///
-/// # Panics
-/// With `FLASHLAG_NO_SKIP=1`.
+/// # Panics With `FLASHLAG_NO_SKIP=1`.
 pub fn skip(reason: impl Display) {
     say(&line(&reason.to_string()));
     assert!(!is_set(NO_SKIP), "{NO_SKIP}=1 forbids a skip: {reason}");
@@ -53,19 +50,15 @@ pub fn slow(what: &str) -> bool {
     not_quick(what).map_err(skip).is_err()
 }
 
-/// [`slow`] without the skip, for what several tests set up.
-///
-/// # Errors
-/// The reason of a skip, in a quick run.
+/// [`slow`] without the skip, for a preparation that several tests share.
 pub fn not_quick(what: &str) -> Result<(), String> {
     if is_set(QUICK) { Err(format!("{what}: not in a quick run")) } else { Ok(()) }
 }
 
-/// Runs a check that is a program of its own. Its exit status 77 skips the calling test with what the
-/// program wrote to standard error, and so does a program that does not start.
+/// Runs a check that is a separate program. If it exits with 77, or does not start, the calling
+/// test skips with the check's standard error as the reason.
 ///
-/// # Panics
-/// With the program's output, at any other status but 0.
+/// # Panics With the program's output, at any other status except 0.
 pub fn passes(check: &mut Command) {
     /// The exit status of a check that could not be made.
     const SKIPPED: i32 = 77;
@@ -86,7 +79,7 @@ pub fn passes(check: &mut Command) {
 
 /// Writes the line of a skip to standard error and to the list.
 fn say(line: &str) {
-    // A closed standard error is no reason to fail, nor is a list that can't be written.
+    // A closed standard error, or a list that can't be written, must not fail the test.
     let _ = std::io::stderr().write_all(line.as_bytes());
     if let Some(list) = std::env::var_os(SKIPS) {
         let list = OpenOptions::new().append(true).create(true).open(list);
@@ -115,7 +108,7 @@ pub fn root(what: &str) -> bool {
     is_root
 }
 
-/// The path of a program, looked for in `PATH` and where system programs are; skips without it.
+/// The path of a program in `PATH` or the directories of system programs; skips without it.
 pub fn program(name: &str, package: &str) -> Option<PathBuf> {
     let found = find(name);
     if found.is_none() {

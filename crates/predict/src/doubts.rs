@@ -1,12 +1,12 @@
-//! Doubts about a run as the basis of a fit or a forecast.
+//! Reasons to doubt a run as the basis of a fit or a forecast.
 
 use flashlag_schema::{CheckStatus, Run};
 use flashlag_spec::Verdict;
 
 use crate::PredictError;
 
-/// The reasons not to rely on a run, a phrase each: every failed check; that nothing was checked; that
-/// no test has the thousand operations of a p99, so that long waits are unknown.
+/// The reasons not to rely on a run, one phrase each: every failed check; that there was no check;
+/// that no test has the thousand operations that a p99 needs, so that long waits are unknown.
 pub fn doubts(run: &Run) -> Vec<String> {
     let mut doubts: Vec<String> = Vec::new();
     let failed = run.trust.checks.iter().filter(|check| check.status == CheckStatus::Fail);
@@ -34,7 +34,7 @@ pub fn allowed(run: &Run, name: &str, force: bool) -> Result<Vec<String>, Predic
     decide(doubts(run), name, force)
 }
 
-/// These doubts about a run, if there are none or `force` is set.
+/// The doubts about a run, if there are none or `force` is set; else an error.
 pub(crate) fn decide(
     doubts: Vec<String>,
     name: &str,

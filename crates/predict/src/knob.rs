@@ -20,9 +20,7 @@ const DOUBLED: [&str; 8] = [
 /// The steps of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Grain {
-    /// Any value.
     Fine,
-    /// Whole numbers.
     Whole,
     /// Halves and doubles.
     Doubled,
@@ -59,9 +57,6 @@ pub(crate) fn set(profile: &Profile, key: &str, value: f64) -> Result<Profile, M
 }
 
 /// The profile with all of these parameters at these values.
-///
-/// # Errors
-/// As [`set`].
 pub(crate) fn set_all(profile: &Profile, all: &[(&str, f64)]) -> Result<Profile, ModelError> {
     let mut changed = profile.clone();
     for (key, value) in all {

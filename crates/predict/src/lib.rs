@@ -1,12 +1,12 @@
 //! Checks device models against published measurements, fits them to runs, and forecasts with them.
 //!
-//! Nothing is simulated here: the caller brings a [`Simulator`]. Nothing is printed either:
+//! Nothing is simulated here: the caller supplies a [`Simulator`]. Nothing is printed either:
 //! results are plain structs, and `flashlag-term` draws them.
 //!
 //! - [`check`]: a profile under the reviewers' protocols, published beside simulated, row by row.
 //! - [`fit`]: a profile's parameters from a measured run, and which of them the run leaves open.
 //! - [`change`]: the figures of a device after each of several changes, with the reasons.
-//! - [`effect`]: what the findings of a run cost, where the run has nothing to compare.
+//! - [`effect`]: what the findings of a run cost, if the run has nothing to compare.
 #![forbid(unsafe_code)]
 
 pub mod change;
@@ -37,7 +37,6 @@ pub struct Simulation<'a> {
     pub profile: &'a Profile,
     /// The filesystem and its options.
     pub mount: &'a MountSpec,
-    /// The scenario.
     pub scenario: &'a Scenario,
     /// The seed of all random choices.
     pub seed: u64,
@@ -48,9 +47,6 @@ pub struct Simulation<'a> {
 /// Runs scenarios on simulated devices, from several threads at once.
 pub trait Simulator: Sync {
     /// One run.
-    ///
-    /// # Errors
-    /// The device or the scenario can't be simulated.
     fn simulate(&self, simulation: &Simulation<'_>) -> Result<Run, SimulationError>;
 
     /// The maximum number of simulations at once; by default the number of cores. No result depends on
@@ -60,9 +56,6 @@ pub trait Simulator: Sync {
     }
 
     /// Room for files on the empty filesystem; by default the whole device.
-    ///
-    /// # Errors
-    /// The device is too small for the filesystem.
     fn room(&self, profile: &Profile, mount: &MountSpec) -> Result<Bytes, SimulationError> {
         let _ = mount;
         Ok(profile.model()?.map.capacity.0)
@@ -79,9 +72,6 @@ pub trait Simulator: Sync {
     /// `follow` is called with the run so far, the stretch's index and its number of parts, and says
     /// what comes next. Returns the run and the number of parts of each stretch. The default
     /// simulates every part, asks nothing, and begins no stretch with scattered content.
-    ///
-    /// # Errors
-    /// As [`Simulator::simulate`].
     fn simulate_repeats(
         &self,
         simulation: &Simulation<'_>,

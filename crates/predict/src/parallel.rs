@@ -1,4 +1,5 @@
-//! Independent work side by side: results in the order of the inputs, whatever the number of threads.
+//! Does independent work in parallel: results come in the order of the inputs, whatever the number
+//! of threads.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};

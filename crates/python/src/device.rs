@@ -18,12 +18,12 @@ use crate::run::{read, size};
 use crate::snapshot::{Header, packed, unpacked};
 use crate::work::guarded;
 
-/// Bytes of an operation in an array: its code, whether it is durable at once, offset and length; of a
-/// schedule also its time. Fields of 64 bits are aligned.
+/// Bytes of an operation in an array: its code, whether it is durable at once, offset and length;
+/// with a schedule also its time. Fields of 64 bits are aligned.
 const PLAIN: usize = 24;
 const SCHEDULED: usize = 32;
 
-/// What a power cut lost: where the unit begins, its length, and the first command whose data is lost.
+/// What a power cut lost: the unit's offset, its length, and the first command whose data is lost.
 type LostUnit = (u64, u64, u64);
 
 /// A simulated flash.
@@ -43,15 +43,17 @@ struct State {
 }
 
 impl Device {
-    /// A panic of another thread leaves the flash as that found it.
+    /// A panic in another thread leaves the flash usable.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn header(&self, state: &State) -> Header {
         Header::new(
-            (&self.profile, &self.set),
-            (state.flash.capacity().0, self.seed),
+            &self.profile,
+            &self.set,
+            state.flash.capacity().0,
+            self.seed,
             self.ledger,
             state.now.0,
         )
@@ -167,7 +169,7 @@ impl Device {
         latencies.copy_from_slice(py, &measured)
     }
 
-    /// Lets time pass in which no operation comes.
+    /// Lets time pass without operations.
     fn idle(&self, ns: u64) {
         let mut state = self.state();
         state.now = Nanos(state.now.0.saturating_add(ns));
@@ -196,8 +198,8 @@ impl Device {
         Ok(value.to_string())
     }
 
-    /// Cuts the power; it comes back at once. Returns the time of the recovery in nanoseconds, and what
-    /// was lost, if the device keeps a ledger.
+    /// Cuts the power, which comes back at once. Returns the recovery time in nanoseconds, and what
+    /// was lost if the device keeps a ledger.
     fn cut_power(&self, py: Python<'_>) -> PyResult<(u64, Option<Vec<LostUnit>>)> {
         let cut = py.detach(|| {
             guarded(|| {
@@ -224,7 +226,7 @@ impl Device {
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// Puts the device into the state of a snapshot of it.
+    /// Restores the device's state from a snapshot of it.
     fn restore(&self, py: Python<'_>, snapshot: &[u8]) -> PyResult<()> {
         py.detach(|| {
             guarded(|| -> PyResult<()> {

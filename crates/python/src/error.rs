@@ -1,4 +1,4 @@
-//! Errors as Python exceptions, in the sentences of the command line. Their classes are in
+//! Errors as Python exceptions, with the messages of the command line. The classes are in
 //! `flashlag/_errors.py`.
 
 use flashlag_commands::{CommandError, one_paragraph};
@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 pyo3::import_exception!(flashlag._errors, Error);
 pyo3::import_exception!(flashlag._errors, InputError);
 
-/// A failure that is no fault of the words.
+/// A failure that is not the user's.
 pub fn failed(sentence: &str) -> PyErr {
     Error::new_err(sanitize(sentence))
 }

@@ -22,7 +22,7 @@ use crate::work::{Worked, guarded, worked};
 /// Bytes written on a day of use, unless said otherwise.
 const DAILY: Bytes = Bytes(5_000_000_000);
 
-/// The words of a forecast, as `flashlag/_predict.py` puts them together.
+/// The arguments of a forecast, as `flashlag/_predict.py` assembles them.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct PredictArgs {
@@ -122,7 +122,7 @@ impl Forecast {
     }
 }
 
-/// The words of a fit, as `flashlag/_predict.py` puts them together.
+/// The arguments of a fit, as `flashlag/_predict.py` assembles them.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct FitArgs {
@@ -158,7 +158,7 @@ pub fn fit(py: Python<'_>, words: FitArgs, run: Py<Run>) -> PyResult<Fit> {
     let Worked { value, signal } = worked(py, &stop, move || {
         let simulations =
             |what: &str, of| Ok(Simulations::new(Arc::clone(&flag), Box::new(Silent), what, of));
-        fit_run((&run, &words.run_name), &asked, &simulations, &mut |_| {})
+        fit_run(&run, &words.run_name, &asked, &simulations, &mut |_| {})
     })?;
     match signal {
         Some(signal) => Err(signal),

@@ -1,8 +1,8 @@
-//! The Python package's part in Rust, `flashlag._flashlag`: a thin layer that passes words on and hands
-//! tables out. What Python programs call is in `python/flashlag`.
+//! The Rust part of the Python package, `flashlag._flashlag`: a thin layer that passes arguments on
+//! and returns tables. What Python programs call is in `python/flashlag`.
 //!
-//! Long work is done without the GIL, on a thread of its own, while the calling thread looks for signals
-//! (`work`). A panic ends as a `flashlag.Error`.
+//! Long work runs without the GIL, on a thread of its own, while the calling thread handles signals
+//! (`work`). A panic becomes a `flashlag.Error`.
 #![forbid(unsafe_code)]
 
 mod device;

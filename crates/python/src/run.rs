@@ -1,4 +1,4 @@
-//! `run`, `load` and `verify`, and the run they give.
+//! `run`, `load` and `verify`, and the run that they return.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::error::{failed, misspelt, raised};
 use crate::table::Table;
 use crate::work::{Worked, guarded, worked};
 
-/// The words of a run, as `flashlag/_run.py` puts them together.
+/// The arguments of a run, as `flashlag/_run.py` assembles them.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct Words {
@@ -62,7 +62,7 @@ impl Words {
         })
     }
 
-    /// Where the run is stored, if it is to be.
+    /// Where to store the run, if at all.
     fn stored(&self) -> Result<Option<Arc<RunFile>>, CommandError> {
         let Some(path) = &self.output else { return Ok(None) };
         let file =
@@ -71,7 +71,7 @@ impl Words {
     }
 }
 
-/// A value that is read from text.
+/// Parses a value.
 pub fn read<T>(
     option: &str,
     text: Option<&str>,
@@ -118,7 +118,7 @@ fn made(
     let scenario = asked.scenario()?;
     let target = asked.target(words.resume)?;
     if matches!(target, Target::Lab(_)) {
-        // A guest's first program is the running one, which is Python here.
+        // A guest's first program is a copy of the running one, which is Python here.
         let on = &asked.on;
         return Err(CommandError::Impossible(format!(
             "{on} needs the program: `flashlag run {} --on {on} -o RUN.json`, then \
@@ -135,7 +135,8 @@ fn made(
     Ok(prepared.run(observer)?)
 }
 
-/// Hands the names of phases to a Python function. The first exception that it raises ends the run.
+/// Passes the names of phases to a Python function. The first exception that it raises ends the
+/// run.
 struct Progress {
     call: Option<Py<PyAny>>,
     stop: Arc<AtomicBool>,
@@ -294,7 +295,7 @@ impl Run {
     }
 }
 
-/// Writes a result, which overwrites nothing by accident.
+/// Writes a result without overwriting anything by accident.
 pub fn written(
     py: Python<'_>,
     path: &Path,

@@ -1,4 +1,4 @@
-//! A simulated flash as bytes: a line of JSON that says of which device it is, then its state.
+//! A simulated flash as bytes: a line of JSON that identifies its device, then its state.
 
 use flashlag_flash::Flash;
 use pyo3::PyResult;
@@ -10,19 +10,19 @@ use crate::error::{failed, misspelt};
 /// The version of the form.
 const SCHEMA: &str = "flashlag.snapshot/1";
 
-/// Of which device a snapshot is.
+/// The device that a snapshot is of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Header {
     schema: String,
-    /// The program's version: another one may hold the state in another way.
+    /// The program's version: another one may store the state differently.
     version: String,
     profile: String,
     size_bytes: u64,
     seed: u64,
     /// Changed parameters of the profile.
     set: Vec<(String, String)>,
-    /// Whether it records what a power cut would lose.
+    /// Whether the device tracks what a power cut would lose.
     ledger: bool,
     now_ns: u64,
     /// SHA-256 of the state.
@@ -30,10 +30,12 @@ pub struct Header {
 }
 
 impl Header {
-    /// The header of a device, without the sum of its state.
+    /// The header for a device, without the hash of its state.
     pub fn new(
-        (profile, set): (&str, &[(String, String)]),
-        (size_bytes, seed): (u64, u64),
+        profile: &str,
+        set: &[(String, String)],
+        size_bytes: u64,
+        seed: u64,
         ledger: bool,
         now_ns: u64,
     ) -> Header {
@@ -62,9 +64,6 @@ impl Header {
 }
 
 /// A flash as bytes.
-///
-/// # Errors
-/// None is known.
 pub fn packed(header: &Header, flash: &Flash) -> PyResult<Vec<u8>> {
     let refuse = |error: String| failed(&format!("cannot store the device: {error}"));
     let state = postcard::to_allocvec(flash).map_err(|error| refuse(error.to_string()))?;
@@ -75,10 +74,7 @@ pub fn packed(header: &Header, flash: &Flash) -> PyResult<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The flash of a snapshot of this device, and its time in nanoseconds.
-///
-/// # Errors
-/// It is no snapshot, or of another device, or damaged.
+/// The flash in a snapshot of this device, and its time in nanoseconds.
 pub fn unpacked(device: &Header, bytes: &[u8]) -> PyResult<(Flash, u64)> {
     let end = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len());
     let header: Header = serde_json::from_slice(&bytes[..end])

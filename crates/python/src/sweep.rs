@@ -1,4 +1,4 @@
-//! A sweep whose chunks are measured elsewhere: what a scheduler's side and a worker's side call.
+//! A sweep whose chunks are measured elsewhere: the calls for a scheduler and for a worker.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -71,12 +71,12 @@ impl Sweep {
         self.with(py, |sweep| Ok(sweep.grid().points()))
     }
 
-    /// Number of points whose rows are kept.
+    /// Number of points whose results are stored.
     fn done(&self, py: Python<'_>) -> PyResult<u64> {
         self.with(py, |sweep| Ok(sweep.done()))
     }
 
-    /// The first chunk from `start` on that is not measured.
+    /// The first chunk at or after `start` that is not measured.
     fn next_missing(&self, py: Python<'_>, start: u64) -> PyResult<Option<u64>> {
         self.with(py, |sweep| Ok(sweep.next_missing(start)))
     }
@@ -87,12 +87,12 @@ impl Sweep {
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// Keeps the results of a chunk on the disk; `False` where they were there before.
+    /// Stores the results of a chunk on the disk; `False` if they were already there.
     fn add(&self, py: Python<'_>, results: &[u8]) -> PyResult<bool> {
         self.with(py, |sweep| sweep.add(results))
     }
 
-    /// Lets the journal go: another process may go on.
+    /// Releases the journal: another process may continue.
     fn close(&self) {
         self.inner().take();
     }
@@ -106,8 +106,8 @@ impl Sweep {
         Ok(counts(&finished))
     }
 
-    /// Measures what is missing in processes of the program, and writes the table. Returns what `finish`
-    /// returns. A signal, or an exception of `progress`, ends it early.
+    /// Measures what is missing in processes of the program, and writes the table. Returns what
+    /// `finish` returns. A signal, or an exception of `progress`, ends it early.
     #[pyo3(signature = (program, progress=None))]
     fn run(
         &self,

@@ -1,4 +1,4 @@
-//! Tables that other libraries take by the Arrow PyCapsule interface.
+//! Tables that other libraries import by the Arrow PyCapsule interface.
 
 use std::ffi::CStr;
 
@@ -11,11 +11,11 @@ use pyo3::types::PyCapsule;
 
 use crate::error::failed;
 
-/// Names by which consumers know the capsules.
+/// Names by which importers recognise the capsules.
 const STREAM: &CStr = c"arrow_array_stream";
 const SCHEMA: &CStr = c"arrow_schema";
 
-/// A table: polars, pandas, pyarrow and DuckDB take it as it is, without a copy.
+/// A table: polars, pandas, pyarrow and DuckDB import it without a copy.
 #[pyclass(frozen, module = "flashlag")]
 pub struct Table(RecordBatch);
 
@@ -35,7 +35,7 @@ impl Table {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        // A producer may answer with its own schema, whatever was asked for.
+        // A producer may return its own schema, whatever was requested.
         let _ = requested_schema;
         let batch = self.0.clone();
         let schema = batch.schema();
@@ -57,7 +57,7 @@ impl Table {
         self.0.schema().fields().iter().map(|field| field.name().clone()).collect()
     }
 
-    /// What each column means, by its name.
+    /// The description of each column, by its name.
     #[getter]
     fn about(&self) -> Vec<(String, String)> {
         let schema = self.0.schema();

@@ -24,7 +24,7 @@ pub struct Comparison {
     runs: Vec<flashlag_schema::Run>,
 }
 
-/// Compares runs. Of each side the runs and the names of their files are given.
+/// Compares runs. Each side is given by its runs and the names of their files.
 #[pyfunction]
 pub fn compare(
     py: Python<'_>,
@@ -78,11 +78,10 @@ impl Comparison {
     }
 }
 
-/// Why a run lagged, or what storage is made of.
+/// Why a run lagged, or what a storage stack consists of.
 #[pyclass(frozen, module = "flashlag._flashlag")]
 pub struct Explained {
     seen: Seen,
-    /// The run, where there is one.
     run: Option<flashlag_schema::Run>,
 }
 
@@ -111,7 +110,7 @@ pub fn explain(
         let stored = findings_of(&run).into_owned();
         let list = stored.list.clone();
         let findings = if forecast {
-            effects((&run, &name), list, profile.as_deref(), &flag, Box::new(Silent))?
+            effects(&run, &name, list, profile.as_deref(), &flag, Box::new(Silent))?
         } else {
             without_forecasts(list, &run, "none was asked for")
         };
@@ -139,7 +138,7 @@ impl Explained {
         })
     }
 
-    /// What was seen and found, as JSON.
+    /// What was found, as JSON.
     fn to_json(&self) -> PyResult<String> {
         serde_json::to_string(&self.seen).map_err(|error| failed(&error.to_string()))
     }

@@ -1,4 +1,4 @@
-//! Long work without the GIL, that a signal ends.
+//! Long work without the GIL, which a signal can end.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -10,23 +10,20 @@ use pyo3::prelude::*;
 
 use crate::error::failed;
 
-/// The time between two looks for a signal.
+/// Interval between checks for signals.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What work gave, and the exception of the signal that came meanwhile.
+/// The result of the work, and the exception of a signal that came in the meantime.
 pub struct Worked<T> {
     /// What the work gave.
     pub value: T,
-    /// `KeyboardInterrupt`, or what a handler of the caller's raised.
+    /// `KeyboardInterrupt`, or what the caller's own handler raised.
     pub signal: Option<PyErr>,
 }
 
-/// Does work on a thread of its own, without the GIL, while the calling thread looks for signals:
-/// Python runs its handlers on the main thread alone. The first handler that raises sets `stop`, and
-/// the work ends by itself.
-///
-/// # Errors
-/// A panic, as an exception.
+/// Does work on a thread of its own, without the GIL, while the calling thread checks for signals:
+/// Python runs handlers only on the main thread. The first handler that raises sets `stop`, and the
+/// work then ends on its own.
 pub fn worked<T: Send + 'static>(
     py: Python<'_>,
     stop: &Arc<AtomicBool>,
@@ -35,14 +32,14 @@ pub fn worked<T: Send + 'static>(
     let (ended, mut waited) = channel();
     let worker = std::thread::spawn(move || {
         let value = work();
-        // A receiver that is gone is an interpreter that ends.
+        // The receiver is gone if the interpreter is exiting.
         let _ = ended.send(());
         value
     });
     let mut signal = None;
     loop {
-        // A channel without a sender is a worker that panicked.
-        // A receiver may be sent to another thread and not shared, so it goes in and comes back.
+        // If the sender is gone, the worker has panicked. A receiver can be moved to another thread
+        // but not shared, so it is passed in and returned.
         let (waits, back) = py
             .detach(move || (waited.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout), waited));
         waited = back;
@@ -60,16 +57,13 @@ pub fn worked<T: Send + 'static>(
     }
 }
 
-/// Does short work, whose panic becomes an exception.
-///
-/// # Errors
-/// A panic.
+/// Does short work; turns a panic into an exception.
 pub fn guarded<T>(work: impl FnOnce() -> T) -> PyResult<T> {
     let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
     done.map_err(|panic| panicked(panic.as_ref()))
 }
 
-/// The exception of a panic, which is a mistake of flashlag's.
+/// The exception for a panic, which is a bug in flashlag.
 fn panicked(panic: &(dyn Any + Send)) -> PyErr {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     let text = text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();

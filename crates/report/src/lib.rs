@@ -1,11 +1,11 @@
-//! Run files in, one self-contained HTML page out.
+//! Turns run files into one self-contained HTML page.
 //!
-//! The page needs no network and no script: a content policy forbids both. Charts are inline SVG.
-//! It opens from disk, in light and dark, from 360 px to a desktop, and prints. What it says is
-//! decided in `flashlag-views`; how it looks is decided here.
+//! The page needs no network and no script: a content security policy forbids both. Charts are
+//! inline SVG. It opens from disk, in light and dark, from 360 px to a desktop, and prints.
+//! `flashlag-views` decides what it says; this crate decides how it looks.
 //!
-//! Every string of a run is data: templates and drawings escape it, and characters that could hide
-//! or reorder text are shown as replaced.
+//! Every string of a run is untrusted: templates and drawings escape it, and characters that could
+//! hide or reorder text are shown as replaced.
 #![forbid(unsafe_code)]
 
 mod chart;

@@ -1,4 +1,4 @@
-//! What other pages are made of: the style sheet, drawings as inline SVG, and escaping.
+//! Parts for other pages: the style sheet, drawings as inline SVG, and escaping.
 //!
 //! A page made of these looks like a report, in both themes, on a phone and on paper.
 

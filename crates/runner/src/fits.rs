@@ -1,4 +1,4 @@
-//! Options with which a run fits that does not fit as it is.
+//! Options that make a run fit that does not fit as it is.
 
 use flashlag_spec::scenario::Scenario;
 use flashlag_units::Bytes;

@@ -1,14 +1,13 @@
 //! Scenario × target → run: the only crate that knows every kind of target.
 //!
-//! [`prepare`] looks at the target, cleans up after dead runs and adds up what the run will cost;
+//! [`prepare`] examines the target, cleans up after dead runs and adds up what the run will cost;
 //! [`Prepared::run`] does the scenario's tasks one after the other and stores the run after each.
-//! The recipes of tests, saves and fills are in `work`, written once over the trait `World`; `real`,
-//! `sim` and `lab` are what the recipes work on.
+//! The recipes of tests, saves and fills are in `work`, written once over the trait `World`;
+//! `real`, `sim` and `lab` are what the recipes work on.
 #![forbid(unsafe_code)]
 
 pub mod android;
 mod builtin;
-mod direction;
 mod error;
 mod estimate;
 mod events;

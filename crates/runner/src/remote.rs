@@ -1,4 +1,4 @@
-//! The progress of a run that another process makes, in a guest or on a phone.
+//! Shows the progress of a run that another process makes, in a guest or on a phone.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What files that are laid out before a test are for.
+//! What files are for that are laid out before a test.
 
 use flashlag_units::Bytes;
 

@@ -1,4 +1,4 @@
-//! A scenario's steps, unrolled: one task is the smallest thing that a run does and can resume at.
+//! A scenario's steps, unrolled: a task is the smallest thing that a run does and can resume at.
 
 use flashlag_spec::State;
 use flashlag_spec::scenario::{Scenario, Step, Test};

@@ -1,4 +1,4 @@
-//! The wear of the device by a run.
+//! How much a run wears the device.
 
 use flashlag_schema::Environment;
 use flashlag_units::Bytes;
@@ -9,9 +9,6 @@ use flashlag_units::Bytes;
 pub const RATED_OVERWRITES: u64 = 1000;
 
 /// The share of rated life, in percent, that writing `bytes` takes, before any write amplification.
-///
-/// # Errors
-/// Why the share is unknown: the device does not report its life or its size.
 pub fn life_share(environment: &Environment, bytes: Bytes) -> Result<f64, String> {
     let device = &environment.device;
     if let Some(reason) = device.life.reason() {

@@ -83,7 +83,7 @@ pub struct ComparedFigures {
     /// Median latency.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p50_ns: Option<Nanos>,
-    /// 90 % of the latencies are no longer.
+    /// 90 % of the latencies are at most this.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p90_ns: Option<Nanos>,
     /// 99 %.

@@ -39,9 +39,6 @@ impl From<&Histogram> for StoredHistogram {
 
 impl StoredHistogram {
     /// The histogram it stores.
-    ///
-    /// # Errors
-    /// Indices or counts that no histogram has.
     pub fn restore(&self) -> Result<Histogram, HistogramError> {
         let exact = (self.min_ns, self.max_ns, self.sum_ns);
         let exact = (!self.index.is_empty()).then_some(exact);

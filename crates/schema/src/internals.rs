@@ -1,4 +1,4 @@
-//! What a filesystem, a device and the memory say about themselves, beyond options and sizes.
+//! What a filesystem, a device and the memory report about themselves, beyond options and sizes.
 
 use flashlag_spec::Reading;
 use flashlag_units::{Bytes, Nanos};

@@ -1,4 +1,4 @@
-//! What a write passes through: from the path under test down to the disk.
+//! The layers that a write passes through, from the path under test down to the disk.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,5 @@
-//! Limits that the machine sets on this process: what its control groups allow of I/O, CPUs and memory.
+//! Limits that the machine imposes on this process: what its control groups allow of I/O, CPU and
+//! memory.
 
 use flashlag_spec::Reading;
 use serde::{Deserialize, Serialize};
@@ -117,7 +118,6 @@ impl Limit {
 /// What was counted in the group of a limit, at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LimitCount {
-    /// The limit as it was then.
     pub limit: Limit,
     /// What the group had used of it since it was made: bytes or operations of that device; of CPUs the time for
     /// which it was held back, in nanoseconds; of memory the time in which some task of it waited for memory, in

@@ -18,7 +18,7 @@ pub struct Phase {
     pub name: String,
     /// Where the device was in its life.
     pub state: State,
-    /// Which repetition within that state, from 1.
+    /// The repetition within that state, from 1.
     pub run: u32,
     /// What was done.
     pub operation: Operation,

@@ -1,4 +1,5 @@
-//! From what a recorder saw to what is stored: one place, so that every world stores it alike.
+//! Converts what a recorder recorded into what is stored, in one place, so that every world stores
+//! it alike.
 
 use flashlag_stats::{Histogram, Interval, Percentile, Stall, Wait, WaitSplit, WaitTable, Waited};
 use flashlag_units::Nanos;

@@ -1,5 +1,5 @@
-//! Messages between a program that asks for a run and the program that makes the run elsewhere, in a
-//! guest or on a phone: one message a line, as JSON.
+//! Messages between a program that orders a run and the program that makes it elsewhere, in a guest
+//! or on a phone: one message per line, as JSON.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, Read, Write};
@@ -76,7 +76,6 @@ pub enum Progress {
     },
     /// A phase has ended.
     PhaseFinished {
-        /// The phase.
         #[serde(with = "as_text")]
         phase: Box<Phase>,
     },
@@ -116,9 +115,6 @@ pub mod as_text {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     /// Writes a value as a string.
-    ///
-    /// # Errors
-    /// The value is no JSON.
     pub fn serialize<T: Serialize, S: Serializer>(
         value: &T,
         serializer: S,
@@ -127,9 +123,6 @@ pub mod as_text {
     }
 
     /// Reads a value from a string.
-    ///
-    /// # Errors
-    /// The string is no such value.
     pub fn deserialize<'a, T: DeserializeOwned, D: Deserializer<'a>>(
         deserializer: D,
     ) -> Result<T, D::Error> {
@@ -138,9 +131,6 @@ pub mod as_text {
 }
 
 /// Writes a message.
-///
-/// # Errors
-/// The other end is gone.
 pub fn send(writer: &mut dyn Write, message: &impl Serialize) -> std::io::Result<()> {
     let mut line = serde_json::to_vec(message)?;
     line.push(b'\n');
@@ -149,9 +139,6 @@ pub fn send(writer: &mut dyn Write, message: &impl Serialize) -> std::io::Result
 }
 
 /// Reads a message; `None` if the other end is gone.
-///
-/// # Errors
-/// The text is no message or is too long, or the other end can't be read.
 pub fn receive<T: DeserializeOwned>(reader: &mut impl BufRead) -> std::io::Result<Option<T>> {
     let mut line = Vec::new();
     let read = reader.by_ref().take(LONGEST).read_until(b'\n', &mut line)?;

@@ -6,25 +6,16 @@ use crate::run::{Integrity, Run, SCHEMA};
 /// Why a run file can't be read.
 #[derive(Debug, Error)]
 pub enum RunFileError {
-    /// Not JSON, or not the JSON of a run.
     #[error("not a run file: {0}")]
     Json(#[from] serde_json::Error),
-    /// No version at all.
     #[error("it names no schema; this flashlag reads {SCHEMA}")]
     NoSchema,
-    /// A version that this program does not know.
     #[error("its schema is {found}; this flashlag reads {SCHEMA}")]
-    Schema {
-        /// The version in the file.
-        found: String,
-    },
+    Schema { found: String },
 }
 
 impl Run {
     /// Reads a run file. Does not check its figures: `flashlag verify` does.
-    ///
-    /// # Errors
-    /// No JSON, an unknown version, a missing or unknown field.
     pub fn from_json(text: &str) -> Result<Run, RunFileError> {
         let value: serde_json::Value = serde_json::from_str(text)?;
         let found = value.get("schema").and_then(|schema| schema.as_str());

@@ -46,7 +46,6 @@ pub struct DeviceStats {
 /// Counts of a device since its start, as the host and the guest of a lab exchange them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceCount {
-    /// Requests of the host.
     pub host: HostRequests,
     /// Bytes that the flash programmed; absent if no flash is modelled.
     pub programmed: Option<Bytes>,

@@ -1,4 +1,4 @@
-//! Stalls: long waits, their causes, and how these are known.
+//! Stalls: long waits, their causes, and how the causes are known.
 
 use flashlag_units::Nanos;
 use serde::{Deserialize, Serialize};

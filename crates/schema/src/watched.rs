@@ -1,4 +1,4 @@
-//! What counters of the kernel showed around the stalls of a phase.
+//! What the kernel's counters showed around the stalls of a phase.
 
 use flashlag_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! The handler of `SIGSYS`, and its place before `main`.
+//! The handler of `SIGSYS`, and its installation before `main`.
 #![allow(unsafe_code, reason = "signals have no safe interface that can change registers")]
 
 use std::mem::zeroed;
@@ -10,19 +10,21 @@ use libc::{SIG_DFL, SIG_IGN, SIGSYS, c_int, c_long, c_void, siginfo_t, ucontext_
 use crate::modern::{Call, modern};
 use crate::registers;
 
-/// `SYS_SECCOMP`: the kernel raised the signal for a filter; no process can send it with this code to another.
+/// `SYS_SECCOMP`: the kernel sent the signal for a filter; no process can send it with this code to
+/// another.
 const BY_A_FILTER: c_int = 1;
 
 /// Whether an old call was refused. The standard library makes one (`poll`) before `main`.
 static REFUSES_OLD_CALLS: AtomicBool = AtomicBool::new(false);
 
-// SAFETY: the C library calls what is in this section once, before `main`, on the only thread, with arguments
-// that a function which takes none ignores; `install` needs nothing of Rust's runtime.
+// SAFETY: the C library calls the functions in this section once, before `main`, on the only
+// thread; it passes arguments, which a function without parameters ignores; `install` needs nothing
+// of Rust's runtime.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static BEFORE_MAIN: extern "C" fn() = install;
 
-/// Whether this process has been refused an old call.
+/// Whether the filter has refused this process an old call.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn refuses_old_calls() -> bool {
     REFUSES_OLD_CALLS.load(Ordering::Relaxed)
@@ -30,16 +32,16 @@ pub(crate) fn refuses_old_calls() -> bool {
 
 /// Installs the handler, unless there is one already.
 extern "C" fn install() {
-    // SAFETY: for these types of C, all bits zero are a value.
+    // SAFETY: all-zero bytes are a valid value of these C types.
     let (mut there, mut ours): (libc::sigaction, libc::sigaction) = unsafe { (zeroed(), zeroed()) };
     // SAFETY: `there` is valid for writing; no action is set.
     let asked = unsafe { libc::sigaction(SIGSYS, ptr::null(), &mut there) };
-    // A signal that is ignored kills too, where the kernel raises it.
+    // An ignored SIGSYS also kills, if the kernel sends it.
     if asked != 0 || ![SIG_DFL, SIG_IGN].contains(&there.sa_sigaction) {
         return;
     }
     ours.sa_sigaction = on_refused as *const () as usize;
-    // Not deferred: should a call in the handler be refused, that one is answered as well.
+    // SA_NODEFER: if the filter refuses a call in the handler, the handler runs for that one too.
     ours.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART | libc::SA_NODEFER;
     // SAFETY: the handler has the form that SA_SIGINFO asks for, and does what a handler may do: it makes
     // system calls, and changes nothing of the process but an atomic and the context that it was given. Both
@@ -58,8 +60,8 @@ extern "C" fn on_refused(_: c_int, info: *mut siginfo_t, context: *mut c_void) {
     // are nobody else's while it runs.
     let (info, context) = unsafe { (&*info, &mut *context.cast::<ucontext_t>()) };
     if info.si_code != BY_A_FILTER {
-        // Somebody sent it: what it does without a handler. Both calls may be made in a handler.
-        // SAFETY: no memory is handed over.
+        // A process sent it: do what happens without a handler. Both calls are async-signal-safe.
+        // SAFETY: no memory is passed.
         unsafe {
             libc::signal(SIGSYS, SIG_DFL);
             libc::raise(SIGSYS);
@@ -74,7 +76,7 @@ extern "C" fn on_refused(_: c_int, info: *mut siginfo_t, context: *mut c_void) {
             // SAFETY: the arguments are those of the call that the program made, which the kernel checks as it
             // would have; beside them are constants, and the address of `wait`, which outlives the call.
             match unsafe { made(&call) } {
-                // The old call returns the descriptor, this one its flags.
+                // The old call returns the descriptor, the new one its flags.
                 0.. if call.number == libc::SYS_fcntl => refused.arguments[1],
                 #[cfg(target_arch = "arm")]
                 0 if call.number == libc::SYS_clock_gettime => {

@@ -1,14 +1,16 @@
 //! Lets a program run in Termux: answers the system calls that Android refuses to apps.
 //!
-//! Since Android 8, an app and all that it starts run under a seccomp filter with the calls that Android's own
-//! C library makes. Any other call raises `SIGSYS`, of which the process dies. Rust's standard library and musl
-//! make such calls: `statx` before Android 11, on x86_64 `poll`, `open` and `stat` in any Android, the first
-//! of them before `main`. A program that imports this crate has a handler for that signal before `main`: an old
-//! call is made by its modern equivalent, on 32-bit ARM a clock is read by the older call, and any other fails with
-//! `ENOSYS`, as in a kernel that lacks the call. For that, standard library and musl have another way.
+//! Since Android 8, an app and all its child processes run under a seccomp filter that allows the
+//! calls of Android's own C library. Any other call raises `SIGSYS`, which kills the process.
+//! Rust's standard library and musl make such calls: `statx` before Android 11, and on x86_64
+//! `poll`, `open` and `stat` in any Android, the first of them before `main`. A program that
+//! imports this crate has a handler for that signal before `main`. The handler makes the modern
+//! equivalent of an old call, reads a clock by the older call on 32-bit ARM, and fails any other
+//! with `ENOSYS`, as a kernel without that call would: the standard library and musl then fall back
+//! on another call.
 //!
-//! Nothing can be answered while `SIGSYS` is blocked. C libraries block all signals while they start a program:
-//! see [`programs_can_start`].
+//! Nothing can be answered while `SIGSYS` is blocked. C libraries block all signals while they
+//! start a program: see [`programs_can_start`].
 #![deny(unsafe_code)]
 
 #[cfg(all(

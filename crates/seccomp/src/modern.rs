@@ -1,4 +1,5 @@
-//! The allowed equivalent of a refused system call: a modern call for an old one, and once the other way round.
+//! The allowed equivalent of a refused system call: a modern call for an old one, and in one case
+//! the reverse.
 
 use libc::c_long;
 

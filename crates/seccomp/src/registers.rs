@@ -1,4 +1,4 @@
-//! Where a stopped thread keeps a system call and its result, on each processor.
+//! Where a stopped thread keeps a system call and its result, on each architecture.
 
 use libc::{c_long, ucontext_t};
 

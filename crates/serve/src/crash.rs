@@ -27,8 +27,8 @@ pub struct CrashImage {
 }
 
 impl Recording {
-    /// Moments of the recording at which it matters whether the power is cut: each within a write,
-    /// a discard or a flush, drawn from a seed, in order.
+    /// Times in the recording at which a power cut matters: each within a write, a discard or a
+    /// flush, drawn from a seed, in order.
     ///
     /// # Errors
     /// A recording that can't be read, or in which nothing was written.
@@ -53,12 +53,9 @@ impl Recording {
         Ok(moments)
     }
 
-    /// Writes what the device would have held after a power cut at a moment of the recording to
-    /// the file `into`, sparse. `base` is what it held when the recording began; nothing where
-    /// absent.
-    ///
-    /// # Errors
-    /// A recording without the data, or files that can't be used.
+    /// Writes to the sparse file `into` what the device would hold after a power cut at a time in
+    /// the recording. `base` has the device's content when the recording began; without it, the
+    /// device was empty.
     pub fn crash_image(
         path: &Path,
         moment: Nanos,
@@ -122,7 +119,7 @@ fn again(
     }
 }
 
-/// Copies what a file holds and leaves its holes.
+/// Copies a file's data and keeps its holes.
 fn copy(from: &Path, image: &Data) -> io::Result<()> {
     let file = File::open(from)?;
     let length = file.metadata()?.len();

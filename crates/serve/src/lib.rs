@@ -1,8 +1,8 @@
-//! The simulated flash in real time: a block device that anything can use.
+//! The simulated flash in real time: a block device for any program.
 //!
-//! [`ServedDevice`] takes requests from many threads at once and delays each as the model says, given
-//! the queue. Its data is always right and consistent with the flash: a power cut leaves exactly
-//! what the model says.
+//! [`ServedDevice`] takes requests from many threads and delays each for as long as the model and
+//! the queue require. Its data always matches the flash: a power cut leaves exactly what the model
+//! says.
 //!
 //! The nbdkit plugin is a thin layer over it. [`Launch`] starts nbdkit with that plugin, and
 //! [`Control`] is the client of its control socket: statistics, power cuts, faults, recordings.

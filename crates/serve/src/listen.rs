@@ -11,7 +11,7 @@ use std::str::FromStr;
 
 use crate::error::{AddressError, ServeError};
 
-/// The longest path of a socket that the system takes.
+/// The longest socket path that the kernel accepts.
 const LONGEST: usize = 107;
 
 /// The address of a device.
@@ -19,12 +19,12 @@ const LONGEST: usize = 107;
 pub enum Listen {
     /// A socket in the filesystem.
     Unix(PathBuf),
-    /// A port, of an address of this machine.
+    /// A port on an address of this machine.
     Tcp(IpAddr, u16),
 }
 
 impl Listen {
-    /// Whether only this machine can reach it.
+    /// Whether only this machine can connect.
     pub fn is_local(&self) -> bool {
         match self {
             Listen::Unix(_) => true,
@@ -74,7 +74,7 @@ impl FromStr for Listen {
         let address =
             address.trim_matches(['[', ']']).parse().map_err(|_| AddressError::NoAddress)?;
         match port.parse().map_err(|_| AddressError::NoAddress)? {
-            // The system would choose one, and nobody would know which.
+            // The kernel would choose a port that clients do not know.
             0 => Err(AddressError::PortZero),
             port => Ok(Listen::Tcp(address, port)),
         }

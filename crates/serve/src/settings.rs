@@ -15,27 +15,27 @@ pub struct Settings {
     pub profile: String,
     /// The capacity; the profile's by default.
     pub size: Option<Bytes>,
-    /// The state to begin in; new by default, or the state in its store.
+    /// The state to start in; by default new, or the state in the store.
     pub age: Option<Age>,
     /// The seed of every random choice.
     pub seed: u64,
-    /// The file that keeps its data, and the state of its flash beside it; `None`: in memory.
+    /// File for the device's data; the flash state is stored beside it. `None`: both are in memory.
     pub store: Option<PathBuf>,
-    /// A folder for data that is too large for memory: an unnamed file there, gone with the device.
+    /// Folder for data that does not fit into memory: an unnamed file there, gone with the device.
     pub scratch: Option<PathBuf>,
     /// An image to load at offset 0.
     pub image: Option<PathBuf>,
     /// The pace of its time.
     pub time_scale: TimeScale,
-    /// The control socket, for statistics, faults and power cuts.
+    /// Path of the control socket, for statistics, faults and power cuts.
     pub control: Option<PathBuf>,
-    /// A socket of the starting program: the device reports there that it is ready, and ends when
-    /// the connection does.
+    /// A socket of the program that started this one: the device reports there that it is ready,
+    /// and exits when the connection closes.
     pub notify: Option<PathBuf>,
-    /// Where a relay takes clients, for an nbdkit that a dying client would end; it passes them on to
-    /// `relay_to`.
+    /// Address of a relay, for versions of nbdkit that a dying client would end. It passes messages
+    /// on to `relay_to`.
     pub relay: Option<Listen>,
-    /// The socket of nbdkit itself behind a relay.
+    /// nbdkit's own socket, behind the relay.
     pub relay_to: Option<PathBuf>,
 }
 
@@ -65,9 +65,6 @@ impl Settings {
     }
 
     /// Sets one setting, written as on nbdkit's command line.
-    ///
-    /// # Errors
-    /// An unknown key, or a value that it can't have.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), ServeError> {
         let wrong = |reason: String| ServeError::setting(key, value, reason);
         let typed = |error: ValueError| ServeError::setting(key, value, error);
@@ -96,7 +93,7 @@ impl Settings {
         Ok(())
     }
 
-    /// The settings as words, which [`Settings::set`] reads.
+    /// The settings as arguments that [`Settings::set`] reads.
     pub fn arguments(&self) -> Vec<String> {
         let mut words = vec![format!("profile={}", self.profile)];
         words.extend(self.size.map(|size| format!("size={}B", size.0)));

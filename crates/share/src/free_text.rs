@@ -1,13 +1,14 @@
-//! Which fields of a run are free text, by the run's JSON Schema: every other text is a word of a list.
+//! Which fields of a run are free text, according to the run's JSON Schema: every other text is one
+//! of a fixed list of words.
 
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use serde_json::Value;
 
-/// Paths of the fields of free text: with `[]` for each list, and `*` for a name that is free itself.
+/// Paths of the free-text fields: with `[]` for each list, and `*` for a name that is itself free.
 pub fn fields() -> &'static BTreeSet<String> {
-    // Read once: many runs are shared at a time, and the schema has 150 KB.
+    // Computed once: many runs are shared at a time, and the schema has 150 KB.
     static FIELDS: OnceLock<BTreeSet<String>> = OnceLock::new();
     FIELDS.get_or_init(of_schema)
 }
@@ -25,8 +26,7 @@ struct Search<'s> {
 }
 
 impl Search<'_> {
-    /// Searches what a node of the schema says of a field; `within` are the definitions that the node
-    /// is part of.
+    /// Searches a schema node for a field; `within` are the definitions that contain the node.
     fn node(&mut self, node: &Value, field: &str, within: &[&str]) {
         let Some(node) = node.as_object() else { return };
         let name = node.get("$ref").and_then(Value::as_str).and_then(|r| r.rsplit('/').next());

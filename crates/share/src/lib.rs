@@ -1,8 +1,9 @@
-//! A run for others: the measurement, without what is private. Paths, mount sources, names of volumes,
-//! command lines and texts that repeat any of them go; what the device is and what was measured stays.
+//! Makes a run fit for publication: keeps the measurement, removes what is private. Paths, mount
+//! sources, names of volumes, command lines, and texts that repeat any of them are removed; what
+//! the device is and what was measured stays.
 //!
-//! A field of free text stays only if a rule says so ([`rules`]): what no rule knows makes
-//! [`shared`] refuse the run instead of passing something on.
+//! A field of free text stays only if a rule says so ([`rules`]). If a field has no rule,
+//! [`shared`] refuses the run instead of publishing it.
 #![forbid(unsafe_code)]
 
 mod free_text;
@@ -22,14 +23,14 @@ use profile::OwnProfile;
 pub use rules::{Fate, Rule, rules};
 pub use scrub::Scrubber;
 
-/// A run that is fit for others, and what was done to make it so.
+/// A run that is fit for publication, and what was changed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shared {
     /// The run, sealed anew.
     pub run: Run,
     /// Fields that were removed or changed, each once, in the order of the file.
     pub removed: Vec<Removed>,
-    /// Free text that stays, by field, for its owner to look through: values of a field at most once.
+    /// Free text that stays, by field, for its owner to check: each value of a field once.
     pub kept: Vec<Kept>,
 }
 
@@ -49,40 +50,30 @@ pub struct Removed {
 pub struct Kept {
     /// The field's path.
     pub field: String,
-    /// The text as it stays, fit for a terminal.
+    /// The text that stays, made safe for a terminal.
     pub text: String,
 }
 
-/// Why a run can't be made fit for others.
+/// Why a run can't be made fit for publication.
 #[derive(Debug, Error)]
 pub enum ShareError {
-    /// A field that the rules do not know.
+    /// A field without a rule.
     #[error(
         "the run has text in {field}, and this flashlag has no rule for whether that is private: share \
          the run with the flashlag that made it"
     )]
-    UnknownField {
-        /// The field's path.
-        field: String,
-    },
-    /// What is left is no run.
+    UnknownField { field: String },
     #[error("what is left is not a run: {0}")]
     NoRun(#[from] RunFileError),
 }
 
 /// A run without what is private in it.
-///
-/// # Errors
-/// A field of free text without a rule.
 pub fn shared(run: &Run) -> Result<Shared, ShareError> {
     shared_with_scrubber(run).map(|(shared, _)| shared)
 }
 
-/// The same, with what takes the run's private values from texts that are made of it and stand in none of its
-/// fields.
-///
-/// # Errors
-/// As [`shared`].
+/// The same, with a scrubber that removes the run's private values from texts that are derived from
+/// it and are in none of its fields.
 pub fn shared_with_scrubber(run: &Run) -> Result<(Shared, Scrubber), ShareError> {
     let original = match &run.shared {
         Some(shared) => shared.original_sha256.clone(),
@@ -109,12 +100,12 @@ pub fn shared_with_scrubber(run: &Run) -> Result<(Shared, Scrubber), ShareError>
     Ok((Shared { run, removed, kept }, scrubber))
 }
 
-/// Paths of a run's fields of free text, by its schema; `*` stands for a name that is free itself.
+/// Paths of a run's free-text fields, from its schema; `*` stands for a name that is itself free.
 pub fn free_text() -> std::collections::BTreeSet<String> {
     free_text::fields().clone()
 }
 
-/// Text as it may be shown to its owner.
+/// Text in a form that is safe to show to its owner.
 fn shown(text: &str) -> String {
     sanitize(text)
 }

@@ -1,4 +1,4 @@
-//! Options of a mount and names of devices that say nothing of their owner.
+//! Mount options and device names that reveal nothing about their owner.
 
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
@@ -6,8 +6,9 @@ use std::sync::OnceLock;
 use flashlag_spec::SCENARIO_KEYS;
 use flashlag_units::{Bytes, Nanos};
 
-/// Keys of mount options whose values are the filesystem's own, by the kernel's documentation of ext4,
-/// F2FS, Btrfs, XFS, overlayfs and FUSE. A value of any other key may be a path, a user or a label.
+/// Keys of mount options whose values are the filesystem's own, by the kernel's documentation of
+/// ext4, F2FS, Btrfs, XFS, overlayfs and FUSE. The value of any other key may be a path, a user or
+/// a label.
 const KEYS: &[&str] = &[
     "active_logs",
     "age_extent_cache",
@@ -71,7 +72,7 @@ const KEYS: &[&str] = &[
     "xino",
 ];
 
-/// Whether an option of a mount may stay: a bare word, or a value of a known key.
+/// Whether a mount option may stay: a bare word, or a value of a known key.
 pub fn is_plain_option(option: &str) -> bool {
     let is_word = |text: &str| {
         let allowed = |c: char| c.is_ascii_alphanumeric() || "_-:%".contains(c);
@@ -83,7 +84,7 @@ pub fn is_plain_option(option: &str) -> bool {
     }
 }
 
-/// Words that a scenario's keys take, by the program's own list of them.
+/// Words that a scenario's keys accept, from the program's own list.
 fn words() -> &'static BTreeSet<String> {
     static WORDS: OnceLock<BTreeSet<String>> = OnceLock::new();
     WORDS.get_or_init(|| {
@@ -92,7 +93,8 @@ fn words() -> &'static BTreeSet<String> {
     })
 }
 
-/// Whether the value of a setting says nothing of its owner: quantities, or words that scenarios know.
+/// Whether the value of a setting reveals nothing about its owner: a quantity, or a word that
+/// scenarios know.
 pub fn is_plain_setting(value: &str) -> bool {
     let items = value.trim_start_matches('[').trim_end_matches(']').split([',', ' ']);
     items.map(|item| item.trim_matches(['"', '\''])).all(is_plain_item)
@@ -107,7 +109,7 @@ fn is_plain_item(item: &str) -> bool {
     item.is_empty() || item == "removed" || is_quantity || words().contains(item)
 }
 
-/// Names of folders and of targets that many machines have.
+/// Names of folders and of targets that are common to many machines.
 pub fn is_common(part: &str) -> bool {
     const COMMON: &[&str] = &[
         "mnt", "media", "home", "root", "local", "mapper", "disk", "block", "by-uuid", "by-name",
@@ -123,11 +125,11 @@ const DEVICES: &[&str] = &[
     "vd", "xvd", "hd",
 ];
 
-/// Whether a name is the kernel's own of a block device, as `sda1`, `mmcblk0p2` and `dm-0`: one of a
-/// volume or a mount point is not.
+/// Whether a name is the kernel's own name of a block device, such as `sda1`, `mmcblk0p2` or
+/// `dm-0`, and not that of a volume or a mount point.
 pub fn is_device_name(name: &str) -> bool {
     let rest = DEVICES.iter().find_map(|prefix| name.strip_prefix(prefix));
-    // Letters of disks and numbers: `sda1`, `nvme0n1p2`. `sdcard` and `home` are no devices.
+    // Letters of disks, and numbers: `sda1`, `nvme0n1p2`. `sdcard` and `home` are not devices.
     let is_rest = |rest: &str| {
         let letters = rest.chars().take_while(char::is_ascii_lowercase).count();
         let after = &rest[letters..];

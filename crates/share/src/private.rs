@@ -1,4 +1,5 @@
-//! The private values of a run, collected from the fields that hold them: any other text may repeat them.
+//! The private values of a run, collected from the fields that hold them: any other text may repeat
+//! them.
 
 use serde_json::Value;
 
@@ -13,15 +14,15 @@ const PLACES: &[&str] = &[
     "/environment/device/name",
 ];
 
-/// Shortest private value that is looked for in texts: a shorter one would be found in words.
+/// Shortest private value to search for in texts: a shorter one occurs within words.
 const LEAST: usize = 4;
-/// Shortest part of a path that is looked for alone.
+/// Shortest part of a path to search for on its own.
 const LEAST_PART: usize = 6;
 
-/// Folders below which the next name is a person's.
+/// Folders whose entries are named after persons.
 const HOMES: &[&str] = &["/home/", "/Users/", "/run/media/", "/media/"];
 
-/// Everything private that the run's fields hold, whole and in its parts.
+/// All private values in the run's fields, whole and in parts.
 pub fn values(run: &Value) -> Vec<String> {
     let mut whole: Vec<&str> =
         PLACES.iter().filter_map(|place| run.pointer(place)?.as_str()).collect();
@@ -29,7 +30,7 @@ pub fn values(run: &Value) -> Vec<String> {
     for layer in layers.into_iter().flatten() {
         let text = |name: &str| layer.get(name).and_then(Value::as_str);
         whole.extend(text("name"));
-        // The file of a loop device, the folder of a bind mount.
+        // The file of a loop device, or the folder of a bind mount.
         whole.extend(text("detail").map(without_kind).filter(|detail| detail.contains('/')));
     }
     let model = run.pointer("/environment/device/model").and_then(Value::as_str);
@@ -39,7 +40,7 @@ pub fn values(run: &Value) -> Vec<String> {
     whole.extend(settings.filter(|value| !is_plain_setting(value)));
     let command = run.get("command").and_then(Value::as_array);
     let command = command.into_iter().flatten().filter_map(Value::as_str);
-    // The program's own path, and what is given to an option: `--on=DIR`.
+    // The program's own path, and the value of an option: `--on=DIR`.
     let words = command.map(|word| word.split_once('=').map_or(word, |(_, value)| value));
     whole.extend(words.filter(|word| word.starts_with(['/', '~', '.']) && word.contains('/')));
     let traces =
@@ -56,13 +57,13 @@ pub fn values(run: &Value) -> Vec<String> {
     all
 }
 
-/// `file /x/y` is the file, and `loop, file /x/y` too.
+/// The file in `file /x/y` or `loop, file /x/y`.
 fn without_kind(text: &str) -> &str {
     text.find("file /").and_then(|at| text.get(at + "file ".len()..)).unwrap_or(text)
 }
 
-/// The parts of a path that say something alone: names of folders, files and volumes, without their endings too,
-/// and the names of people.
+/// The parts of a path that reveal something on their own: names of folders, files (with and
+/// without extension) and volumes, and names of persons.
 fn parts(path: &str) -> Vec<String> {
     let mut parts: Vec<String> = Vec::new();
     for part in path.split(['/', ':']) {
@@ -78,7 +79,7 @@ fn parts(path: &str) -> Vec<String> {
     parts
 }
 
-/// Whether a name is one that a person has, and not a word that texts are full of.
+/// Whether a name may be a person's, and not a word that is common in texts.
 fn is_person(name: &str) -> bool {
     const WORDS: &[&str] = &[
         "user", "users", "admin", "test", "guest", "data", "disk", "card", "usb", "sd", "pi", "me",

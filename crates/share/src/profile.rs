@@ -1,5 +1,5 @@
-//! A profile of the user's own in a simulated run: its file and what somebody wrote in it go, every figure
-//! of the model stays, so that the run can still be made again.
+//! A user's own profile in a simulated run: its file name and the texts that somebody wrote are
+//! removed. All figures of the model stay, so that the run can be repeated.
 
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
@@ -12,25 +12,26 @@ use sha2::{Digest, Sha256};
 
 use crate::Removed;
 
-/// The word in place of a text that was removed.
+/// Stands for a text that was removed.
 const REMOVED: &str = "removed";
-/// Begins the name of a shared profile; the start of the model's hash follows.
+/// Prefix of a shared profile's name; the start of the model's hash follows.
 const NAME: &str = "own-profile-";
 /// Digits of that hash.
 const DIGITS: usize = 8;
-/// The line about a shared profile; with the article, so that a view shows the name instead.
+/// The description of a shared profile. It begins with an article, so that views show the name
+/// instead.
 const ABOUT: &str = "A profile of the user's own, whose texts are not shared.";
 /// Why.
 const TEXTS: &str = "texts of a profile of your own";
 
-/// What is private about the profile of a run.
+/// The private parts of a run's profile.
 #[derive(Debug, Default)]
 pub struct OwnProfile {
-    /// The profile as others get it.
+    /// The profile as it is published.
     record: Option<ProfileRecord>,
-    /// The target as others get it.
+    /// The target as it is published.
     target: Option<String>,
-    /// Texts of the profile that are a field of the environment too.
+    /// Texts of the profile that are also in a field of the environment.
     pub texts: Vec<String>,
     /// Names and parts of the path, which any text may repeat.
     pub words: Vec<String>,
@@ -38,7 +39,7 @@ pub struct OwnProfile {
 }
 
 impl OwnProfile {
-    /// Of a run's target; nothing where the profile is one of the program's.
+    /// The private parts of a target's profile; empty if the profile is a built-in one.
     pub fn of(target: &flashlag_schema::Target) -> OwnProfile {
         let mut own = OwnProfile::default();
         let Some(record) = &target.profile else { return own };
@@ -73,7 +74,7 @@ impl OwnProfile {
         own
     }
 
-    /// Puts the public texts into a run, and says which fields that changed, in the order of the file.
+    /// Puts the public texts into a run; returns which fields changed, in the order of the file.
     pub fn replace_in(self, run: &mut Value) -> Vec<Removed> {
         if let Some(place) = run.pointer_mut("/target/name")
             && let Some(target) = self.target
@@ -89,13 +90,13 @@ impl OwnProfile {
         self.removed
     }
 
-    /// Notes a text that goes, and gives what stands in its place.
+    /// Records a text that is removed, and returns its replacement.
     fn gone(&mut self, text: &str, instead: &str) -> String {
         self.texts.push(text.to_owned());
         instead.to_owned()
     }
 
-    /// The text itself if a profile of the program has it.
+    /// The text itself if a built-in profile has it.
     fn line(&mut self, text: String, instead: &str) -> String {
         if is_known(&text) { text } else { self.gone(&text, instead) }
     }
@@ -124,7 +125,7 @@ impl OwnProfile {
     fn parameter(&mut self, key: &str, parameter: &mut Parameter) {
         parameter.source = self.line(std::mem::take(&mut parameter.source), REMOVED);
         parameter.fitted.retain(|row| is_known(row));
-        // The model proves every other value to be a quantity or a word of a list.
+        // The model guarantees that every other value is a quantity or a word of a list.
         if key == "host.link"
             && let toml::Value::String(link) = &parameter.value
         {
@@ -136,12 +137,12 @@ impl OwnProfile {
         }
     }
 
-    /// The target without the path of its profile; `None` where nothing of it goes.
+    /// The target without the path of its profile; `None` if nothing has to go.
     fn public_target(&mut self, target: &str, name: &str) -> Option<String> {
         let kind = Kind::named_by(target)?;
         let (word, rest) = target.split_once(':')?;
         let device = DeviceSpec::parse_as(kind, rest);
-        // A path may hold a plus sign, behind which no filesystem stands.
+        // A path may contain a plus sign that no filesystem follows.
         let (profile, mount) = match &device {
             Ok(device) => (device.profile.as_str(), rest.get(device.profile.len()..)?),
             Err(_) => match rest.rsplit_once('+') {
@@ -185,12 +186,12 @@ fn is_shared_name(name: &str) -> bool {
     })
 }
 
-/// Whether the text is one of the program's own, or what stands for a text that was removed.
+/// Whether the text is one of the program's own, or a replacement.
 fn is_known(text: &str) -> bool {
     text.is_empty() || [REMOVED, ABOUT].contains(&text) || builtin().texts.contains(text)
 }
 
-/// The profiles of the program, and every text in them.
+/// The built-in profiles, and all texts in them.
 struct Builtin {
     profiles: Vec<Profile>,
     texts: BTreeSet<String>,

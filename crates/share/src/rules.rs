@@ -1,24 +1,24 @@
-//! What becomes of each field of free text when a run is shared. Words of a list always stay.
+//! What happens to each free-text field when a run is shared. Words of a fixed list always stay.
 
 /// What becomes of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// Stays: a word of a fixed list, a figure in words, or what a device says of its own kind. What is private
-    /// goes from it as well: the model of a loop device is its file.
+    /// Stays: a word of a fixed list, a figure in words, or what a device reports about its kind.
+    /// Private values are removed from it all the same: a loop device's model is its file.
     Stays,
-    /// Stays, but paths and everything private that is named elsewhere in the run are replaced.
+    /// Stays, but paths, and private values that other fields of the run contain, are replaced.
     Scrubbed,
-    /// Stays, as `Scrubbed`, and is shown to the owner: somebody wrote it.
+    /// As `Scrubbed`, and is shown to the owner, because a person wrote it.
     Shown,
-    /// As `Scrubbed`, and what stands in backquotes, the name of another program, is replaced.
+    /// As `Scrubbed`, and text in backquotes, which names another program, is replaced.
     Neighbours,
-    /// Of the options of a mount, those stay that are known to be of the filesystem.
+    /// Keeps those mount options that are known to be the filesystem's.
     MountOptions,
-    /// Stays if it is the kernel's name of a device, as `mmcblk0`.
+    /// Stays if it is the kernel's name of a device, such as `mmcblk0`.
     DeviceName,
-    /// Stays for a target that is no place on a machine: a simulation.
+    /// Stays if the target is not a place on a machine: a simulation.
     TargetName,
-    /// Stays if it is a quantity or a word that scenarios know: any other may name a file.
+    /// Stays if it is a quantity or a word that scenarios know: any other value may name a file.
     Setting,
     /// Replaced by the word `removed`.
     Blanked,
@@ -47,7 +47,7 @@ const fn rule(fields: &'static str, fate: Fate, reason: &'static str) -> Rule {
 
 const PATHS: &str = "paths";
 
-/// Of two rules that cover a field, the first counts.
+/// If two rules cover a field, the first one applies.
 const RULES: &[Rule] = &[
     rule("command[]", Fate::Emptied, "a command line"),
     rule("target.name", Fate::TargetName, PATHS),
@@ -93,7 +93,7 @@ const RULES: &[Rule] = &[
     rule("shared.**", Fate::Stays, ""),
 ];
 
-/// Every rule, in the order in which they count.
+/// All rules, in the order in which they apply.
 pub fn rules() -> &'static [Rule] {
     RULES
 }

@@ -1,4 +1,4 @@
-//! Replaces in texts what is private: paths, and the private values of the same run.
+//! Removes private parts of texts: paths, and the private values of the same run.
 
 use serde_json::Value;
 
@@ -6,13 +6,14 @@ use crate::options::is_common;
 use crate::private;
 use crate::profile::OwnProfile;
 
-/// Paths that are the same on every machine and say how something was read, with what is below them.
+/// Paths that are the same on every machine and show how something was read, including everything
+/// below them.
 const SYSTEM: &[&str] = &["/proc", "/sys", "/system", "/vendor", "/data/local/tmp/flashlag"];
 
-/// Folders that are the same on every machine; what is below them is somebody's.
+/// Folders that are the same on every machine; what is below them is private.
 const SHARED: &[&str] = &["/dev/shm", "/data/local/tmp", "/sdcard", "/tmp", "/var/tmp"];
 
-/// Replaces the private parts of texts that say something of a run.
+/// Replaces the private parts of texts about a run.
 #[derive(Debug, Default)]
 pub struct Scrubber {
     values: Vec<String>,
@@ -21,28 +22,28 @@ pub struct Scrubber {
 }
 
 impl Scrubber {
-    /// The text without private parts; without any run, without paths.
+    /// The text without its private parts; without a run, without paths.
     pub fn public(&self, text: &str) -> String {
         self.scrubbed(text).unwrap_or_else(|| text.to_owned())
     }
 
-    /// Of one run, as JSON, with what is private of its profile.
+    /// A scrubber for one run, as JSON, with the private parts of its profile.
     pub(crate) fn of(run: &Value, profile: &OwnProfile) -> Scrubber {
         let mut values = private::values(run);
         values.extend(profile.words.iter().filter(|text| !is_common(text)).cloned());
         values.retain(|value| !is_system(value));
-        // Longest first: a path goes before its parts.
+        // Longest first: a path is replaced before its parts.
         values.sort_by_key(|value| std::cmp::Reverse(value.len()));
         values.dedup();
         Scrubber { values, profile: profile.texts.clone() }
     }
 
-    /// Whether a text is one of a profile of the user's own.
+    /// Whether a text comes from a user's own profile.
     pub(crate) fn is_of_profile(&self, text: &str) -> bool {
         self.profile.iter().any(|own| own == text)
     }
 
-    /// The text without private parts; `None` if there are none.
+    /// The text without its private parts; `None` if it has none.
     pub(crate) fn scrubbed(&self, text: &str) -> Option<String> {
         let mut clean = text.to_owned();
         for value in &self.values {
@@ -53,7 +54,7 @@ impl Scrubber {
     }
 }
 
-/// Replaces `word` where no letter, digit or underscore continues it.
+/// Replaces `word` if no letter, digit or underscore is next to it.
 fn without_word(text: &str, word: &str) -> String {
     let continues = |c: char| c.is_alphanumeric() || c == '_';
     let mut clean = String::with_capacity(text.len());
@@ -79,7 +80,7 @@ fn is_system(path: &str) -> bool {
     !path.starts_with("/sys/fs/cgroup/") && is_known
 }
 
-/// Replaces each absolute path of two parts or more, and each path of a home directory.
+/// Replaces each absolute path of at least two parts, and each path in a home directory.
 fn without_paths(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut rest = text;
@@ -100,8 +101,8 @@ fn without_paths(text: &str) -> String {
     clean
 }
 
-/// Where a path begins: a slash, or `~/`, after a space, a quotation mark, a bracket or an equals sign,
-/// with a name behind it. A slash within `MB/s` or `and/or` begins none.
+/// Where a path begins: at a slash or `~/` with a name after it, following a space, a quotation
+/// mark, a bracket or an equals sign. The slash in `MB/s` or `and/or` begins none.
 fn path_begin(text: &str) -> Option<usize> {
     let mut before = None;
     for (index, letter) in text.char_indices() {
@@ -120,8 +121,8 @@ fn path_begin(text: &str) -> Option<usize> {
     None
 }
 
-/// How long the path is that a text begins with. A name may hold spaces: the path goes on where within a few
-/// words another slash follows, or the ending of a file.
+/// Length of the path at the start of a text. A name may contain spaces: the path continues if a
+/// slash, or a file extension, follows within a few words.
 fn path_length(text: &str) -> usize {
     let word =
         |from: usize| text[from..].find(is_path_end).map_or(text.len(), |length| from + length);
@@ -130,7 +131,7 @@ fn path_length(text: &str) -> usize {
         let mut next = end;
         let mut goes_on = None;
         for _ in 0..MOST_WORDS {
-            // One space, as names have; a sign ends the name.
+            // Names contain single spaces; punctuation ends a name.
             if !text[next..].starts_with(' ') || text[..next].ends_with(['.', ':', '?', '!']) {
                 break;
             }
@@ -152,11 +153,11 @@ fn path_length(text: &str) -> usize {
     }
 }
 
-/// Words of a name with spaces that are looked at for the rest of a path.
+/// How many words of a name with spaces to search for the rest of a path.
 const MOST_WORDS: usize = 4;
 
-/// Whether a word after a space is a part of the path before it: it has a slash that is of no unit, or a file's
-/// ending.
+/// Whether a word after a space belongs to the path before it: it has a slash that is not part of a
+/// unit, or a file extension.
 fn is_rest_of_path(word: &str) -> bool {
     let is_unit = word.ends_with("/s")
         || matches!(word, "I/O" | "and/or" | "R/W" | "read/write" | "n/a" | "N/A")

@@ -1,4 +1,4 @@
-//! Applies the rules to every text of a run.
+//! Applies the rules to all texts of a run.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::rules::{self, Fate, Rule};
 use crate::scrub::Scrubber;
 use crate::{Kept, Removed, ShareError, shown};
 
-/// The word in place of what was removed.
+/// Stands for what was removed.
 const REMOVED: &str = "removed";
 
 /// What a walk through a run found.
@@ -38,10 +38,7 @@ impl<'s> Walk<'s> {
         (self.removed, self.kept)
     }
 
-    /// Changes `value`, which is the field `field`, and everything below.
-    ///
-    /// # Errors
-    /// A text without a rule.
+    /// Changes `value`, the content of the field `field`, and everything below it.
     pub fn through(&mut self, value: &mut Value, field: &str) -> Result<(), ShareError> {
         match value {
             Value::Object(members) => {
@@ -95,7 +92,7 @@ impl<'s> Walk<'s> {
         if !is_free {
             return Ok(Becomes::Same);
         }
-        // A reason for a missing value may name a path, whatever the field is.
+        // The reason for a missing value may contain a path in any field.
         let of = field.strip_suffix(".unavailable").filter(|of| rules::of(of).is_some());
         let rule = match of {
             Some(_) => Some(&Rule { fields: "", fate: Fate::Scrubbed, reason: "paths" }),
@@ -129,7 +126,7 @@ impl<'s> Walk<'s> {
         let blank = || Becomes::Text(REMOVED.to_owned());
         let in_list = field.ends_with("[]");
         match fate {
-            // A device that is modelled has the name that its profile gives.
+            // A modelled device has the name that its profile gives it.
             Fate::Stays if self.scrubber.is_of_profile(text) => blank(),
             Fate::Stays if is_of_program(field) => Becomes::Same,
             Fate::Stays | Fate::Scrubbed | Fate::Shown => match self.scrubber.scrubbed(text) {
@@ -160,14 +157,14 @@ impl<'s> Walk<'s> {
     }
 }
 
-/// Whether a text is of the program, or was dealt with as a profile's before.
+/// Whether a text is the program's own, or was already replaced as a profile's.
 fn is_of_program(field: &str) -> bool {
     ["target.profile.", "shared.", "integrity.", "schema"]
         .iter()
         .any(|start| field.starts_with(start))
 }
 
-/// Replaces everything between the first backquote and the last: a name may contain backquotes.
+/// Replaces everything between the first and the last backquote: a name may contain backquotes.
 fn without_quoted(text: &str) -> String {
     match (text.find('`'), text.rfind('`')) {
         (Some(first), Some(last)) if first < last => {

@@ -9,7 +9,7 @@ use crate::frame::Page;
 use crate::model::Site;
 use crate::{Options, words};
 
-/// Files on the page for each reason, at most.
+/// Most files to list for each reason.
 const MOST: usize = 2000;
 
 #[derive(Template)]
@@ -33,7 +33,7 @@ struct Line {
     reason: String,
 }
 
-/// Why a run does not count, in a sentence.
+/// Why a run does not count, as a sentence.
 fn about(standing: Standing) -> Option<(&'static str, &'static str)> {
     Some(match standing {
         Standing::Good => return None,
@@ -55,7 +55,7 @@ fn about(standing: Standing) -> Option<(&'static str, &'static str)> {
     })
 }
 
-/// The page of what is set apart.
+/// The page of runs that do not count.
 pub(crate) fn page(site: &Site<'_>, options: &Options) -> String {
     let worst_first = Standing::ALL.into_iter().rev();
     let groups: Vec<Group> = worst_first.filter_map(|standing| group(site, standing)).collect();
@@ -70,7 +70,7 @@ pub(crate) fn page(site: &Site<'_>, options: &Options) -> String {
     page.html(site, options)
 }
 
-/// How many files do not count, by reason: the number that every page links to.
+/// How many files do not count, by reason: every page links to this number.
 fn heading(site: &Site<'_>) -> String {
     let mut reasons: Vec<String> = Vec::new();
     for standing in Standing::ALL.into_iter().rev().filter(|it| *it != Standing::Good) {

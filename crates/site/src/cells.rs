@@ -6,13 +6,14 @@ use flashlag_units::Nanos;
 use crate::model::Row;
 use crate::words::{late, ms};
 
-/// A figure of a row of the table.
+/// A figure in a row of the table.
 pub(crate) struct Cell {
     /// As it is shown.
     pub(crate) text: String,
     /// What it is sorted by.
     pub(crate) key: Option<f64>,
-    /// Whether it is a number of milliseconds: a narrow screen, which shows no head of a table, puts the unit behind.
+    /// Whether it is in milliseconds: a narrow screen, which hides the table's header, shows the
+    /// unit after the number.
     pub(crate) is_time: bool,
 }
 

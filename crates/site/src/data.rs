@@ -1,4 +1,4 @@
-//! What the pages' scripts work on, as JSON.
+//! The data for the pages' scripts, as JSON.
 
 use flashlag_explain::{Figures, LagVerdict};
 use flashlag_units::Nanos;
@@ -34,7 +34,7 @@ fn table_row(site: &Site<'_>, row: &Row) -> Value {
     ])
 }
 
-/// A verdict as its place in the order of verdicts; null without one.
+/// A verdict's index in the order of verdicts; null without one.
 fn verdict(verdict: Option<LagVerdict>) -> Option<usize> {
     let verdict = verdict?;
     LagVerdict::ALL.iter().position(|known| *known == verdict)
@@ -44,7 +44,7 @@ fn nanos(value: Option<Nanos>) -> Option<u64> {
     value.map(|value| value.0)
 }
 
-/// What is compared: every row of the table, and every run of a row that has several.
+/// What can be compared: every row of the table, and every run of a row that has several.
 pub(crate) fn comparison(site: &Site<'_>) -> Value {
     let mut tests: Vec<String> = Vec::new();
     let mut places = std::collections::HashMap::new();

@@ -1,4 +1,4 @@
-//! The page of a device: its tests over all its runs, drawn and in figures; then its runs.
+//! The page of a device: its tests over all its runs, as drawings and figures; then its runs.
 
 use askama::Template;
 use flashlag_explain::Figures;
@@ -19,7 +19,7 @@ mod runs;
 use distributions::Drawing;
 use runs::RunLine;
 
-/// Rows of a test's picture, at most; the table of data has them all.
+/// Most rows in a test's drawing; the data table has all.
 const MOST_ROWS: usize = 40;
 
 #[derive(Template)]
@@ -89,7 +89,7 @@ pub(crate) fn page(site: &Site<'_>, at: usize, options: &Options) -> String {
     page.html(site, options)
 }
 
-/// Tests, those that verdicts are made of first.
+/// Tests; those that decide a verdict come first.
 fn tests_of(rows: &[&Row]) -> Vec<TestKey> {
     let mut tests: Vec<(bool, TestKey)> = Vec::new();
     for pool in rows.iter().flat_map(|row| &row.pools) {
@@ -136,7 +136,7 @@ fn group(axis: &LatencyAxis, test: &TestKey, lines: &[Measured<'_>]) -> Group {
 
 fn line(axis: &LatencyAxis, (row, figures, pool, verdict, range): &Measured<'_>) -> Line {
     let label = row.set_up.in_words();
-    // The verdict says what is overloaded.
+    // The verdict says which part is overloaded.
     let part = |of: fn(&Figures) -> Option<Nanos>| match of(figures) {
         Some(value) => format::ms(value),
         None if figures.overloaded || figures.n == 0 => format::NONE.to_owned(),

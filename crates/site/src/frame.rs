@@ -1,4 +1,4 @@
-//! The frame of every page: head, banner, navigation, foot.
+//! The frame of every page: header, banner, navigation, footer.
 
 use askama::Template;
 use flashlag_report::parts::{Markup, finished, style};
@@ -27,7 +27,7 @@ pub(crate) fn sheet() -> String {
 /// A page without its frame.
 pub(crate) struct Page {
     pub(crate) title: String,
-    /// From the page to the root of the site: nothing, or `../`.
+    /// The path from the page to the root of the site: empty, or `../`.
     pub(crate) root: &'static str,
     /// Properties of the page's own drawings.
     pub(crate) style: Markup,
@@ -85,7 +85,7 @@ impl Page {
     }
 }
 
-/// JSON within a page: no character of it ends an element or begins one.
+/// JSON within a page, escaped so that it can neither close nor open an element.
 pub(crate) fn embedded(json: &serde_json::Value) -> Markup {
     let text = json.to_string();
     let mut safe = String::with_capacity(text.len());
@@ -100,7 +100,7 @@ pub(crate) fn embedded(json: &serde_json::Value) -> Markup {
     Markup::drawn(safe)
 }
 
-/// Base64, as a content policy has its hashes.
+/// Base64, as a content security policy encodes hashes.
 fn base64(bytes: &[u8]) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::new();

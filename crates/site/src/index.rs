@@ -1,5 +1,5 @@
-//! The table of all devices, in pages that need no script; the first one searches, sorts and filters
-//! all rows with one.
+//! The table of all devices, on pages that need no script; with one, the first page searches, sorts
+//! and filters all rows.
 
 use askama::Template;
 use flashlag_explain::LagVerdict;
@@ -11,7 +11,7 @@ use crate::frame::{Page, embedded};
 use crate::model::{Row, Site};
 use crate::{Options, data, words};
 
-/// Rows on the first page, which opens at once, and on each page after it.
+/// Rows on the first page, which must open at once, and on each further page.
 const FIRST: usize = 200;
 const EACH: usize = 1000;
 
@@ -22,14 +22,14 @@ const SCRIPT: &str = include_str!("../templates/index.js");
 struct Body {
     heading: String,
     lede: String,
-    /// Number of this page from 1, and of all.
+    /// The number of this page from 1, and the number of pages.
     page: (usize, usize),
     rows: Vec<Line>,
     before: Option<String>,
     after: Option<String>,
-    /// Whether any run had a mount option by which a sync flushes no device.
+    /// Whether any run had a mount option that keeps a sync from flushing the device.
     no_flush: bool,
-    /// Whether the controls of the script are on it.
+    /// Whether the page has the script's controls.
     controls: bool,
 }
 

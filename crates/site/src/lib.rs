@@ -1,9 +1,9 @@
-//! Run files in, a static site out: all devices in one table, a page a device, any two compared, and
-//! what does not count apart with the reason.
+//! Turns run files into a static site: all devices in one table, a page per device, a comparison of
+//! any two, and the runs that do not count with the reason.
 //!
-//! The pages work from a web host and from a `file://` address. Tables and drawings are there without
-//! a script; searching, sorting, filtering and comparing need one, which is within the page and known
-//! to its content policy by its hash, so that nothing of a run file can run.
+//! The pages work from a web host and from a `file://` address. Tables and drawings need no script.
+//! Searching, sorting, filtering and comparing need one: it is part of the page, and the content
+//! security policy allows only its hash, so that nothing in a run file can be executed.
 #![forbid(unsafe_code)]
 
 mod apart;
@@ -24,7 +24,7 @@ use flashlag_store::{Entry, TableFormat, phases_table, runs_table};
 pub use model::Site;
 pub use write::{WriteSiteError, Written, write_site};
 
-/// What a site says beside its runs.
+/// What a site says besides its runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// Its name, above every page.
@@ -36,7 +36,6 @@ pub struct Options {
 pub struct SiteFile {
     /// Its path within the site: `device/nexus-5.html`.
     pub path: String,
-    /// Its contents.
     pub contents: Vec<u8>,
 }
 
@@ -64,7 +63,7 @@ fn downloads(entries: &[Entry]) -> impl Iterator<Item = SiteFile> + '_ {
     let tables = [("runs", runs_table(entries)), ("phases", phases_table(entries))];
     tables.into_iter().flat_map(|(name, table)| {
         frame::DOWNLOADS.into_iter().filter_map(move |(ending, _, format)| {
-            // What this program was not built with is not offered.
+            // A format that this program was built without is not offered.
             let contents = TableFormat::write(format, &table, 0).ok()?;
             Some(SiteFile { path: format!("data/{name}.{ending}"), contents })
         })

@@ -1,4 +1,4 @@
-//! What the pages are drawn from: devices, their set-ups, and what is set apart.
+//! The model behind the pages: devices, their set-ups, and the runs that do not count.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -12,9 +12,7 @@ use crate::words::{self, slug};
 /// A site before it is drawn.
 #[derive(Debug)]
 pub struct Site<'a> {
-    /// All entries.
     pub(crate) entries: &'a [Entry],
-    /// Devices, by name.
     pub(crate) devices: Vec<Device>,
     /// Rows of the table, the best verdict first.
     pub(crate) rows: Vec<Row>,
@@ -43,7 +41,7 @@ pub(crate) struct Row {
     /// Its runs, as indices of entries.
     pub(crate) runs: Vec<usize>,
     pub(crate) pools: Vec<Pool>,
-    /// The verdict of the run in the middle.
+    /// The verdict of the median run.
     pub(crate) verdict: Option<LagVerdict>,
     /// Durable 4 KiB writes.
     pub(crate) write: Option<Figures>,
@@ -51,7 +49,7 @@ pub(crate) struct Row {
     pub(crate) save: Option<Figures>,
 }
 
-/// What tells devices apart: name, kind, size, and the profile of a virtual one.
+/// Identity of a device: name, kind, size, and the profile of a virtual one.
 type Identity = (String, Option<String>, Option<u64>, Option<String>);
 
 impl Device {
@@ -66,7 +64,7 @@ impl Device {
 }
 
 impl<'a> Site<'a> {
-    /// Of all entries of a folder, copies found.
+    /// The site of all entries of a folder, with copies already found.
     pub fn of(entries: &'a [Entry]) -> Site<'a> {
         let mut by_device: BTreeMap<Identity, Vec<usize>> = BTreeMap::new();
         for (at, entry) in entries.iter().enumerate().filter(|(_, entry)| entry.is_good()) {
@@ -84,7 +82,8 @@ impl<'a> Site<'a> {
             site.devices.push(Device { name, slug, runs, rows: Vec::new() });
         }
         let devices = &site.devices;
-        // Without a verdict last; equal ones by the slowest one in a hundred writes.
+        // Rows without a verdict come last; equal ones are sorted by the slowest one in a hundred
+        // writes.
         site.rows.sort_by_cached_key(|row| {
             let p99 = row.write.as_ref().or(row.save.as_ref()).and_then(|figures| figures.p99);
             let name = devices[row.device].name.to_lowercase();
@@ -104,7 +103,7 @@ impl<'a> Site<'a> {
         self.entries.iter().filter(|entry| entry.run.standing == standing).count()
     }
 
-    /// Whether any run that counts had a mount option by which a sync flushes no device.
+    /// Whether any run that counts had a mount option that keeps a sync from flushing the device.
     pub(crate) fn is_any_without_flush(&self) -> bool {
         let mut good = self.entries.iter().filter(|entry| entry.is_good());
         good.any(|entry| entry.run.facts.as_ref().is_some_and(|facts| facts.no_flush.is_some()))
@@ -118,7 +117,7 @@ impl<'a> Site<'a> {
     }
 }
 
-/// A name for each device: where several have one, with what tells them apart.
+/// A name for each device; if several share one, with what distinguishes them.
 fn names<'i>(devices: impl Iterator<Item = &'i Identity> + Clone) -> Vec<String> {
     let mut counts: HashMap<&str, usize> = HashMap::new();
     devices.clone().for_each(|(name, ..)| *counts.entry(name).or_default() += 1);
@@ -166,7 +165,7 @@ fn rows_of(entries: &[Entry], device: usize, runs: &[usize]) -> Vec<Row> {
     by_set_up.into_iter().map(row).collect()
 }
 
-/// The tests of these phases, in the order in which they were first made.
+/// The tests of these phases, in the order of their first occurrence.
 fn pools_of(entries: &[Entry], phases: &[(usize, usize)]) -> Vec<Pool> {
     let mut places: HashMap<TestKey, usize> = HashMap::new();
     let mut pools: Vec<Pool> = Vec::new();
@@ -183,7 +182,8 @@ fn pools_of(entries: &[Entry], phases: &[(usize, usize)]) -> Vec<Pool> {
     pools
 }
 
-/// Of each run the worst verdict of its tests that decide; of these the middle one, the worse of two.
+/// The median over runs of the worst verdict of each run's deciding tests; with an even number, the
+/// worse of the two in the middle.
 fn middle_verdict(entries: &[Entry], phases: &[(usize, usize)]) -> Option<LagVerdict> {
     let mut by_run: BTreeMap<usize, LagVerdict> = BTreeMap::new();
     for (run, at) in phases {

@@ -6,12 +6,12 @@ use flashlag_store::{Entry, Measured, PhaseRow};
 use flashlag_units::{Bytes, Nanos};
 use flashlag_views::format;
 
-/// What makes two tests comparable: all that was asked, without the state.
+/// What makes two tests comparable: all their parameters, without the state.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TestKey {
     /// The name for people.
     pub title: String,
-    /// Operation, bytes, span, depth, threads, durability, beside what, on a schedule or not.
+    /// Operation, bytes, span, depth, threads, durability, background, and whether on a schedule.
     asked: (&'static str, u64, u64, u32, u32, &'static str, Option<String>, bool),
 }
 
@@ -36,7 +36,7 @@ impl TestKey {
         }
     }
 
-    /// `4K rand write over 100 MB`; of saves, which have no span, the title alone.
+    /// `4K rand write over 100 MB`; for saves, which have no span, only the title.
     pub fn name(&self) -> String {
         match self.asked.0 {
             "save" => self.title.clone(),
@@ -51,7 +51,7 @@ impl TestKey {
         *operation == "random_write" && *block == 4096 && *durable != "none" && alone
     }
 
-    /// Whether it is saves with nothing beside them and no schedule.
+    /// Whether it is saves in a closed loop, without a background.
     pub fn is_plain_save(&self) -> bool {
         self.asked.0 == "save" && self.asked.6.is_none() && self.asked.7
     }
@@ -60,11 +60,10 @@ impl TestKey {
 /// A test of several runs.
 #[derive(Clone, Debug)]
 pub struct Pool {
-    /// The test.
     pub key: TestKey,
-    /// Each run's phases: index of the entry and of the phase in it.
+    /// Each run's phases: index of the entry, and of the phase in it.
     pub members: Vec<(usize, usize)>,
-    /// Whether verdicts are made of it.
+    /// Whether it decides verdicts.
     pub decides: bool,
 }
 
@@ -73,7 +72,7 @@ impl Pool {
         self.members.iter().filter_map(|(entry, phase)| entries.get(*entry)?.phases.get(*phase))
     }
 
-    /// All waits of all runs as one histogram; of overloaded schedules there are none.
+    /// All waits of all runs as one histogram; overloaded schedules have none.
     pub fn histogram(&self, entries: &[Entry]) -> Histogram {
         let mut all = Histogram::new();
         for measured in self.measured(entries).filter(|it| !it.row.figures.overloaded) {
@@ -97,7 +96,7 @@ impl Pool {
         }
     }
 
-    /// The least and the greatest p99 of single phases; `None` where fewer than two have one.
+    /// The smallest and the largest p99 of single phases; `None` if fewer than two have one.
     pub fn p99_range(&self, entries: &[Entry]) -> Option<(Nanos, Nanos)> {
         let each: Vec<Nanos> = self.measured(entries).filter_map(|it| it.row.figures.p99).collect();
         let (least, most) = (each.iter().min()?, each.iter().max()?);

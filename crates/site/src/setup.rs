@@ -1,13 +1,14 @@
-//! How a device was set up when it was measured: by this, rows are kept apart.
+//! How a device was set up when it was measured: one row per set-up.
 
 use flashlag_store::{PhaseRow, RunFacts};
 
 /// Filesystem, age, fill and state of a device during a test.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SetUp {
-    /// The filesystem, the mount option by which a sync flushes no device, and the filesystems above.
+    /// The filesystem, the mount option that keeps a sync from flushing the device, and the
+    /// filesystems above.
     pub filesystem: String,
-    /// Age, as the table of runs has it.
+    /// Age, as in the table of runs.
     pub age: String,
     /// A class of [`fill_class`].
     pub fill: &'static str,
@@ -15,15 +16,15 @@ pub struct SetUp {
     pub state: &'static str,
 }
 
-/// The word for what is not known.
+/// The word for an unknown value.
 pub const UNKNOWN: &str = "unknown";
 
-/// The classes of fill, emptiest first.
+/// The classes of fill level, emptiest first.
 pub const FILLS: [&str; 5] =
     ["under 50% full", "50 to 80% full", "80 to 95% full", "over 95% full", UNKNOWN];
 
 impl SetUp {
-    /// Of a test of a run.
+    /// The set-up of a run's test.
     pub fn of(facts: &RunFacts, phase: &PhaseRow) -> SetUp {
         let or_unknown = |text: &Option<String>| text.clone().unwrap_or_else(|| UNKNOWN.to_owned());
         SetUp {
@@ -52,7 +53,8 @@ impl SetUp {
     }
 }
 
-/// `f2fs, nobarrier, fuse above`: what makes durable writes of one filesystem differ is part of its name.
+/// `f2fs, nobarrier, fuse above`: the name includes everything that makes durable writes of one
+/// filesystem differ.
 pub fn filesystem(facts: &RunFacts, unknown: &str) -> String {
     let name = facts.filesystem.clone().unwrap_or_else(|| unknown.to_owned());
     let above = facts.above.as_ref().map(|above| format!("{above} above"));
@@ -61,8 +63,7 @@ pub fn filesystem(facts: &RunFacts, unknown: &str) -> String {
     words.join(", ")
 }
 
-/// The class of a share of the filesystem that is in use, in percent. A limit belongs to the class
-/// above it.
+/// The class of a fill level in percent. A boundary belongs to the class above it.
 pub fn fill_class(percent: Option<f64>) -> &'static str {
     match percent {
         None => UNKNOWN,

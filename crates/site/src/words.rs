@@ -1,4 +1,4 @@
-//! Names of files, and cells in words.
+//! File names, and the text of cells.
 
 use std::collections::HashSet;
 
@@ -6,10 +6,10 @@ use flashlag_explain::{Figures, LagVerdict};
 use flashlag_units::{Bytes, Nanos};
 use flashlag_views::{format, kind_name};
 
-/// The longest file name, without its ending.
+/// The longest file name, without its extension.
 const LONGEST: usize = 60;
 
-/// The name of a file for a device: letters, digits and hyphens, not taken yet whatever the case.
+/// The file name for a device: letters, digits and hyphens, not yet taken even in another case.
 pub(crate) fn slug(name: &str, taken: &mut HashSet<String>) -> String {
     let mut plain = String::new();
     for letter in name.chars() {
@@ -32,7 +32,7 @@ pub(crate) fn slug(name: &str, taken: &mut HashSet<String>) -> String {
     free.unwrap_or_else(|| plain.to_owned())
 }
 
-/// A verdict as a word, with the class of its colour.
+/// A verdict as a word, with its colour class.
 pub(crate) fn verdict(verdict: Option<LagVerdict>) -> (&'static str, &'static str) {
     verdict.map_or(("no verdict", "none"), |verdict| (verdict.name(), verdict.name()))
 }
@@ -42,12 +42,12 @@ pub(crate) fn size(bytes: Option<u64>) -> String {
     bytes.map_or_else(|| format::NONE.to_owned(), |bytes| format::size(Bytes(bytes)))
 }
 
-/// A kind as its makers write it, or a dash.
+/// A kind in its makers' spelling, or a dash.
 pub(crate) fn kind(kind: Option<&str>) -> String {
     kind.map_or(format::NONE, kind_name).to_owned()
 }
 
-/// Milliseconds; a dash where nothing was measured, `n too small` where n is.
+/// Milliseconds; a dash if nothing was measured, `n too small` if n is.
 pub(crate) fn ms(figures: Option<&Figures>, of: fn(&Figures) -> Option<Nanos>) -> String {
     match figures {
         Some(figures) if figures.overloaded => "overloaded".to_owned(),

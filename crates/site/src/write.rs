@@ -1,4 +1,4 @@
-//! Writing a site into a folder, and removing from it what an earlier site left.
+//! Writes a site into a folder, and removes what an earlier site left there.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use crate::{Options, Site, SiteFile, files};
 
-/// The list of a site's files, by which a folder is known to hold a site.
+/// The list of a site's files; a folder that has it holds a site.
 const LIST: &str = ".flashlag-site";
 
 /// Why a site can't be written.
@@ -21,32 +21,22 @@ pub enum WriteSiteError {
         .0.display()
     )]
     Foreign(PathBuf),
-    /// A file or folder.
     #[error("cannot write {}: {error}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// The system's reason.
-        error: io::Error,
-    },
+    Io { path: PathBuf, error: io::Error },
 }
 
 /// What was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Written {
-    /// Number of files.
     pub files: usize,
-    /// Bytes in all.
     pub bytes: u64,
     /// Files of an earlier site that were removed.
     pub removed: usize,
 }
 
-/// Writes the site of these entries. The folder must be new, empty, or hold a site: then its files are
-/// replaced one by one, and those that are no longer part of it are removed, nothing else.
-///
-/// # Errors
-/// The folder holds something else, or can't be written to.
+/// Writes the site of these entries. The folder must be new, empty, or hold a site. In the last
+/// case its files are replaced one by one, and only those that no longer belong to the site are
+/// removed.
 pub fn write_site(
     folder: &Path,
     entries: &[Entry],
@@ -56,7 +46,7 @@ pub fn write_site(
     let site = Site::of(entries);
     let mut written = Written { files: 0, bytes: 0, removed: 0 };
     let mut now = BTreeSet::new();
-    // First, so that a site that was not finished is known to be one.
+    // Written first, so that an unfinished site is recognised as one.
     put(folder, LIST, before.iter().cloned().collect::<Vec<_>>().join("\n").as_bytes())?;
     for SiteFile { path, contents } in files(&site, entries, options) {
         put(folder, &path, &contents)?;
@@ -67,7 +57,7 @@ pub fn write_site(
     let all: Vec<String> = now.union(&before).cloned().collect();
     put(folder, LIST, all.join("\n").as_bytes())?;
     for gone in before.difference(&now) {
-        // As when writing: what is behind a link is not the site's.
+        // As when writing: files behind a link are not the site's.
         let parent = folder.join(gone).parent().map(Path::to_owned);
         if parent.is_some_and(|parent| parent != folder && parent.is_symlink()) {
             continue;
@@ -96,7 +86,8 @@ fn listed(folder: &Path) -> Result<BTreeSet<String>, WriteSiteError> {
     }
 }
 
-/// Whether a line of a list can be a file of a site: whoever changes the list can't have others removed.
+/// Whether a line of a list can be a file of a site: somebody who edits the list must not be able
+/// to have other files removed.
 fn is_ours(path: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '.';
     let parts: Vec<&str> = path.split('/').collect();
@@ -109,12 +100,12 @@ fn is_ours(path: &str) -> bool {
     known && parts.iter().all(|part| part.chars().all(plain) && !part.starts_with('.'))
 }
 
-/// Writes a file whole: a reader sees the old one or the new one.
+/// Writes a file atomically: a reader sees the old one or the new one.
 fn put(folder: &Path, path: &str, contents: &[u8]) -> Result<(), WriteSiteError> {
     let path = folder.join(path);
     let write = || -> io::Result<()> {
         let parent = path.parent().unwrap_or(folder);
-        // Behind a link is a folder of somebody else, whose files could have names of the site.
+        // Behind a link is somebody else's folder, whose files may have the same names.
         let is_link = |path: &Path| std::fs::symlink_metadata(path).is_ok_and(|it| it.is_symlink());
         if parent != folder && is_link(parent) {
             let reason = format!("{} is a symbolic link: remove it", parent.display());
@@ -129,7 +120,7 @@ fn put(folder: &Path, path: &str, contents: &[u8]) -> Result<(), WriteSiteError>
     write().map_err(|error| WriteSiteError::Io { path: path.clone(), error })
 }
 
-/// As a file that is simply made: a web server of another user reads it.
+/// Gives it the permissions of an ordinary file: a web server of another user must read it.
 #[cfg(unix)]
 fn readable(file: &std::fs::File) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;

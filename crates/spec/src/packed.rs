@@ -1,4 +1,4 @@
-//! Texts that the program carries, packed by the build script.
+//! Texts that the program contains, compressed by the build script.
 
 use std::io::Read;
 use std::ops::Deref;

@@ -1,10 +1,10 @@
 //! What reviewers and papers measured on real devices: the project's own copy, with sources, in
 //! `profiles/published.csv`.
 //!
-//! A row can be used in two ways. A run is [compared](compared) with the figures of other devices;
-//! a device profile is [checked](checked) against the figures of its own device. A limit that a review
-//! only mentions is no figure to check a model against, and a variant of a device with another chip is
-//! no device of its own to compare a run with.
+//! A row has two uses. A run is [compared](compared) with the figures of other devices; a device
+//! profile is [checked](checked) against the figures of its own device. A limit that a review only
+//! mentions is not a figure to check a model against, and a variant of a device with another chip
+//! is not a separate device to compare a run with.
 
 use std::sync::LazyLock;
 
@@ -31,7 +31,6 @@ pub struct Published {
     pub value: f64,
     /// `MB/s`, `IOPS`, `ms`, `%`.
     pub unit: String,
-    /// Who published it, and where.
     pub source: String,
     /// The method of measurement, if it matters.
     pub note: String,

@@ -207,7 +207,6 @@ pub enum ReplayPace {
 pub enum ReplayKind {
     /// Reads.
     Read,
-    /// Writes.
     Write,
     /// fsync, fdatasync, sync; flushes of a device.
     Sync,
@@ -312,11 +311,9 @@ pub enum TraceFileKind {
     Wal,
     /// The index of a write-ahead log, which is shared memory and never made durable.
     WalIndex,
-    /// A directory.
     Directory,
     /// A pipe, a socket, a terminal or a device: not storage.
     NotStorage,
-    /// Any other file.
     #[default]
     Other,
 }

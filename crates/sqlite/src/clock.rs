@@ -6,8 +6,8 @@ use flashlag_units::Nanos;
 
 use crate::storage::Storage;
 
-/// The clock of a phase: the place's clock without pauses. A pause is in no elapsed time, moves no
-/// schedule and makes nothing late.
+/// The clock of a measured test: the place's clock without pauses. A pause counts in no elapsed
+/// time, moves no schedule and makes nothing late.
 #[derive(Debug)]
 pub(crate) struct PhaseClock {
     storage: Rc<dyn Storage>,
@@ -33,8 +33,8 @@ impl PhaseClock {
         self.paused.get()
     }
 
-    /// Does `work` in a pause if `pauses`. Our own readings between two saves pause a closed loop,
-    /// so that they slow nothing down; a schedule goes on meanwhile, as its clients would.
+    /// Does `work` in a pause if `pauses`. In a closed loop our own readings between two saves are
+    /// a pause, so that they slow nothing down; a schedule goes on meanwhile, as its clients would.
     pub(crate) fn pause_if<T>(&self, pauses: bool, work: impl FnOnce() -> T) -> (T, Nanos) {
         if pauses { self.pause(work) } else { (work(), Nanos::ZERO) }
     }

@@ -7,7 +7,7 @@ use flashlag_workload::{Payload, SECTOR_BYTES};
 pub(crate) struct Content {
     payload: Payload,
     buffer: Vec<u8>,
-    /// Distance of rows in the payload's address space.
+    /// Distance between rows in the payload's address space.
     stride: u64,
 }
 

@@ -150,9 +150,10 @@ fn downgrades(save: &Save, journal: &str, level: i64) -> Vec<Downgrade> {
         downgrades.push(Downgrade {
             requested: format!("journal_mode={wanted}"),
             effective: format!("journal_mode={}", journal.to_ascii_uppercase()),
-            reason: "SQLite does not take it on this filesystem (WAL needs shared memory maps and \
+            reason:
+                "SQLite does not accept it on this filesystem (WAL needs shared memory maps and \
                      file locks)"
-                .to_owned(),
+                    .to_owned(),
         });
     }
     if level != synchronous_level(save.synchronous) {

@@ -27,7 +27,7 @@ pub(crate) struct Directory {
     counter: ThreadIo,
     /// The VFS for SQLite to open files with; `None` is SQLite's own.
     vfs: Option<&'static str>,
-    /// SQLite's own files are opened through the same descriptor.
+    /// Redirects SQLite's own opens to the same descriptor.
     _held: Redirection,
 }
 
@@ -43,7 +43,7 @@ impl Directory {
         Ok(Directory::holding(canonical, Arc::new(opened)))
     }
 
-    /// A directory that is already open; where its path leads by now does not matter.
+    /// A directory that is already open; it does not matter where its path leads now.
     pub(crate) fn opened(path: &Path, opened: &Arc<OwnedFd>) -> Result<Directory, SqliteError> {
         let absolute = path.canonicalize().or_else(|_| std::path::absolute(path));
         let absolute = absolute.map_err(|error| {
@@ -57,8 +57,8 @@ impl Directory {
         Directory { path, opened, counter: ThreadIo::open(), vfs: None, _held: held }
     }
 
-    /// The same directory, in which this thread's saves commit by F2FS's atomic writes, or not; with `None`
-    /// as the process does.
+    /// The same directory; whether this thread's saves commit by F2FS's atomic writes. `None`: as
+    /// the process does.
     pub(crate) fn committing(self, atomic: Option<bool>) -> Directory {
         commit_atomically(atomic);
         self

@@ -12,15 +12,11 @@ use thiserror::Error;
 pub struct SqliteError {
     /// Operation: `open`, `prepare`, `fill`, `save to`, ...
     pub operation: &'static str,
-    /// Path of the database, or of its directory.
     pub path: PathBuf,
     /// SQLite's extended result code; 0 if the error is not SQLite's.
     pub code: i32,
-    /// The operating system's error number, if known.
     pub errno: Option<i32>,
-    /// Reason in words.
     pub reason: String,
-    /// What to try next.
     pub advice: String,
 }
 

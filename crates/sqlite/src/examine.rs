@@ -1,4 +1,4 @@
-//! Examination of a database after a crash.
+//! Checks a database after a crash.
 
 use std::path::Path;
 
@@ -17,10 +17,7 @@ pub struct Examination {
 }
 
 /// Opens the first database of a job in `directory` as a program would after a crash, which rolls
-/// unfinished transactions back or forward, and checks it.
-///
-/// # Errors
-/// If it does not exist, or SQLite does not accept it as a database.
+/// an unfinished transaction back or forward, and checks it.
 pub fn examine(directory: &Path) -> Result<Examination, SqliteError> {
     let path = directory.join(file_name(0));
     let failed = |what, error: &rusqlite::Error| SqliteError::wrong(what, &path, error.to_string());

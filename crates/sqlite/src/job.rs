@@ -74,12 +74,11 @@ pub struct SavesOutcome {
     /// States of this thread, without pauses, think times and waits for the schedule of an open loop,
     /// so that blocked means blocked on storage. `None` without a meter.
     pub time: Option<WaitSplit>,
-    /// The sum of the rests between saves, which is in the elapsed time: think times, and how late each
-    /// ended.
+    /// The total of the think times between saves, including how late each one ended; it is part of
+    /// the elapsed time.
     pub thought: Nanos,
     /// Saves that made a lasting file larger than ever before.
     pub grew: Histogram,
-    /// All other saves.
     pub in_place: Histogram,
     /// Content of the rows that saves inserted, updated or deleted.
     pub app_bytes: Bytes,

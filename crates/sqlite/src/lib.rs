@@ -1,36 +1,42 @@
 //! Saves through real SQLite, each transaction timed.
 //!
 //! A *save* is one row inserted, updated or deleted by one transaction on each database of the job:
-//! an autocommit statement, prepared and bound before. Its latency is the time from the first
+//! an autocommit statement, prepared and bound beforehand. Its latency is the time from the first
 //! statement's step to the end of the last one's; making and binding content, reading sizes and
-//! reading waits are outside of it. With several statements a save is one transaction of all of them on
-//! each database, from `BEGIN IMMEDIATE` to the end of `COMMIT`; content is then made and bound within it.
+//! reading waits are outside of it. With several statements a save is one transaction of all of
+//! them on each database, from `BEGIN IMMEDIATE` to the end of `COMMIT`; content is then made and
+//! bound within it.
 //!
 //! # Durability
-//! Every file of SQLite is made durable by the scenario's `sync_call`. SQLite makes the one call that it
-//! was built with; the other is made by a variant of its `unix` VFS (`sync_vfs`). `PRAGMA fullfsync` is
-//! another matter, of macOS.
 //!
-//! Left as SQLite ships it, on purpose: `page_size` 4096, `locking_mode` NORMAL, `fullfsync` off, no
-//! memory map; and where the scenario says nothing else `wal_autocheckpoint` 1000 pages (the save that
-//! reaches it does the checkpoint, and its stall is part of the truth) and no `journal_size_limit`. `cache_size` is smaller than SQLite's 2 MiB (1 MiB, less if a
-//! job has more than four databases), so that measuring needs little memory.
+//! The scenario's `sync_call` makes every file of SQLite durable. SQLite itself calls only the one
+//! that it was built with; a variant of its `unix` VFS makes the other (`sync_vfs`). `PRAGMA
+//! fullfsync` has an effect only on macOS.
+//!
+//! These stay as SQLite ships them, on purpose: `page_size` 4096, `locking_mode` NORMAL,
+//! `fullfsync` off, no memory map; and unless the scenario says otherwise, `wal_autocheckpoint`
+//! 1000 pages (the save that reaches it does the checkpoint, whose stall is real) and no
+//! `journal_size_limit`. `cache_size` is smaller than SQLite's 2 MiB (1 MiB, less if a job has more
+//! than four databases), so that measuring needs little memory.
 //!
 //! # Growth
+//!
 //! A save *grew* a file if the database, its write-ahead log or its PERSIST journal is larger after
 //! it than ever before: the filesystem had to allocate blocks and commit a new size. A log that
 //! starts over, an overwritten page and a persistent journal stay *in place*. Journals in DELETE
 //! and TRUNCATE mode are created and removed by every save, whether it grew or not.
 //!
 //! # Virtual time
+//!
 //! The same saves run on the [`Files`] of a simulated phone ([`PreparedSaves::prepare_on`]): SQLite
 //! and its calls are real, their times are the simulation's. The time that SQLite itself computes
 //! is a parameter there.
 //!
 //! # Open loop
-//! With a schedule, every save has an intended start, and its *response* counts from that. A slot
-//! is *missed* if its save began more than one mean period late, or was due but had not begun at
-//! the end: as in block I/O.
+//!
+//! With a schedule, every save has an intended start, and its *response* time counts from there. A
+//! slot is *missed* if its save began more than one mean period late, or was due but had not begun
+//! at the end, as in block I/O.
 // Allowed only in modules that SQLite calls, or that call SQLite by its C interface.
 #![deny(unsafe_code)]
 

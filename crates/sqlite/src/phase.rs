@@ -31,7 +31,7 @@ use crate::writes::{Writes, bytes_of, calls_of};
 
 /// Factor by which a phase may exceed its time to reach `min_saves`.
 const STRETCH: u64 = 4;
-/// Number of saves after which a phase in which no time passes is ended.
+/// Number of saves after which a phase ends if virtual time stands still.
 const STILL: u64 = 10_000;
 /// Interval at which a wait for the schedule checks the stop flag.
 const LOOK_UP: Nanos = Nanos::from_millis(100);
@@ -69,10 +69,10 @@ struct Phase<'a, M> {
     intervals: usize,
     /// Sum of waits for the schedule and of think times.
     idle: Nanos,
-    /// The end of the last save, and the sum of think times.
+    /// When the last save ended, and the sum of think times.
     last_ended: Option<Nanos>,
     thought: Nanos,
-    /// The scheduler's times during those waits and during pauses.
+    /// The scheduler's times during those waits and pauses.
     outside: SchedulerTimes,
     top_ups: TopUps,
     topped_up: Writes,
@@ -86,7 +86,7 @@ fn refused(save: &Save, count: u64) -> Option<Downgrade> {
     (count > 0).then(|| Downgrade {
         requested: format!("atomic writes in {}", save.name),
         effective: format!("{count} refused: those commits used the rollback journal"),
-        reason: "the filesystem refused them, as F2FS does where memory or space is short"
+        reason: "the filesystem refused them, as F2FS does when memory or space is short"
             .to_owned(),
     })
 }
@@ -141,7 +141,7 @@ pub(crate) fn run<M: WaitMeter>(
     let first_reading = phase.begin(job.seed);
     let ended = if keeps_back { phase.save_all(&mut on_interval) } else { EndReason::OutOfBudget };
     let end = phase.end(first_reading);
-    // All readings of the phase are done: what the callback reads takes none of its time.
+    // All readings of the phase are done: time that the callback takes is not counted.
     if let Some(call) = on_end {
         call();
     }
@@ -323,7 +323,7 @@ impl<M: WaitMeter> Phase<'_, M> {
         let latency = times.ended.since(times.started);
         let stalled = latency > self.recorder.stall_over();
         let split = from.and_then(|from| self.split(times, from, stalled));
-        // First of all: a save to a deleted database does not count.
+        // Check sizes first: a save to a deleted database does not count.
         if self.look_at_sizes()? {
             self.grew.record(latency)
         } else {
@@ -341,7 +341,8 @@ impl<M: WaitMeter> Phase<'_, M> {
         Ok(())
     }
 
-    /// Split of a save's wait: of every stall, and of other saves if a reading began just before.
+    /// The split of a save's wait: of every stall, and of another save if there was a reading just
+    /// before it.
     fn split(&mut self, times: OpTimes, from: WaitReading, stalled: bool) -> Option<WaitSplit> {
         let latency = times.ended.since(times.started);
         let early = times.started.since(from.at).0 <= latency.0 / 16;
@@ -381,7 +382,7 @@ impl<M: WaitMeter> Phase<'_, M> {
                 self.outside.runnable.plus(to.runnable.saturating_since(from.runnable));
         }
         self.settle(allowed);
-        // Growth by this belongs to no save.
+        // This growth belongs to no save.
         self.look_at_sizes().map(|_| true)
     }
 

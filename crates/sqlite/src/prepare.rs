@@ -44,9 +44,6 @@ impl<'a> PreparedSaves<'a> {
     /// Makes the databases of `job` with their first rows and sets their modes. The first rows are
     /// written durably (`DELETE`, `FULL`), so that none of them is written back while saves are
     /// measured. Ends early if `stop` is set.
-    ///
-    /// # Errors
-    /// If the directory can't be used or SQLite fails.
     pub fn prepare(job: &SaveJob<'a>, stop: &AtomicBool) -> Result<Self, SqliteError> {
         let storage = Directory::open(job.directory)?.syncing(job.save.sync_call)?;
         let storage = storage.committing(job.save.atomic);
@@ -55,9 +52,6 @@ impl<'a> PreparedSaves<'a> {
 
     /// As [`PreparedSaves::prepare`], in a directory that is open: all files of SQLite are created
     /// and removed there, wherever the directory's path leads meanwhile.
-    ///
-    /// # Errors
-    /// As [`PreparedSaves::prepare`].
     pub fn prepare_opened(
         job: &SaveJob<'a>,
         opened: &Arc<OwnedFd>,
@@ -70,9 +64,6 @@ impl<'a> PreparedSaves<'a> {
 
     /// As [`PreparedSaves::prepare`], with files of a simulated phone, in virtual time. The job's
     /// directory is ignored. Every statement takes `cpu` of virtual time, for what SQLite computes.
-    ///
-    /// # Errors
-    /// If the files can't be used or SQLite fails.
     pub fn prepare_on(
         files: Box<dyn Files>,
         job: &SaveJob<'a>,
@@ -133,7 +124,7 @@ impl<'a> PreparedSaves<'a> {
         })
     }
 
-    /// Why these saves can't be made as their test wants them, where they can't: no rows were made.
+    /// Why these saves can't be made as their test wants, if so; then no rows were made.
     pub fn lacks(&self) -> Option<&'static str> {
         self.lacks
     }
@@ -145,9 +136,6 @@ impl<'a> PreparedSaves<'a> {
 }
 
 /// Removes the databases of a job that is not running.
-///
-/// # Errors
-/// If one exists and can't be removed.
 pub fn remove_databases(job: &SaveJob<'_>) -> Result<(), SqliteError> {
     match Directory::open(job.directory) {
         Ok(directory) => remove_in(&directory, job.save),
@@ -158,9 +146,6 @@ pub fn remove_databases(job: &SaveJob<'_>) -> Result<(), SqliteError> {
 }
 
 /// As [`remove_databases`], among files of a simulated phone.
-///
-/// # Errors
-/// If one exists and can't be removed.
 pub fn remove_databases_on(files: Box<dyn Files>, job: &SaveJob<'_>) -> Result<(), SqliteError> {
     remove_in(&Simulated::mount(files, Nanos::ZERO, job)?, job.save)
 }
@@ -170,7 +155,7 @@ fn remove_in(storage: &dyn Storage, save: &Save) -> Result<(), SqliteError> {
     indices.try_for_each(|index| remove_files(storage, &file_name(index)))
 }
 
-/// Why the databases can't commit by atomic writes, where the test wants that and they can't.
+/// Why the databases can't commit by atomic writes, if the test wants that and they can't.
 fn lacks_atomic_writes(save: &Save, databases: &[Database]) -> Option<&'static str> {
     if save.atomic != Some(true) || databases.iter().all(|one| is_atomic(&one.connection)) {
         return None;

@@ -1,15 +1,15 @@
 //! Redirection of SQLite's `unix` VFS to open directories.
 //!
-//! SQLite takes paths, and checks each part of one before it opens the file. Anyone who may rename
-//! a directory on the way can put a symbolic link there in between, and root would write and delete
-//! where the link leads. SQLite lets a program replace the system calls of its `unix` VFS for such
-//! purposes: a file below a redirected path is opened, checked and removed by the last part of its
-//! path, relative to the directory's descriptor and without following a symbolic link. Other paths
-//! are used as ever.
+//! SQLite takes paths, and checks each part of a path before it opens the file. Anyone who may
+//! rename a directory on the way can replace it by a symbolic link in between, and root would then
+//! write and delete where the link leads. SQLite lets a program replace the system calls of its
+//! `unix` VFS: a file below a redirected path is opened, checked and removed by the last part of
+//! its path, relative to the directory's descriptor, and no symbolic link is followed. Other paths
+//! work as usual.
 //!
-//! Two more calls are replaced. Atomic writes of F2FS are refused unless asked for, so that a commit
-//! costs what its journal mode says; and for root, SQLite gives journals the owner of their database,
-//! which an app's SQLite does not ([`be_an_app`]).
+//! Two more calls are replaced. Atomic writes of F2FS are refused unless requested, so that a
+//! commit costs what its journal mode says; and for root, SQLite gives journals the owner of their
+//! database, which an app's SQLite does not ([`be_an_app`]).
 #![allow(unsafe_code)]
 
 use std::cell::Cell;
@@ -22,22 +22,22 @@ use std::sync::{Arc, Once, PoisonError, RwLock};
 
 use rusqlite::ffi;
 
-/// Redirected directories, each with the path that SQLite is given for it.
+/// Redirected directories, each with the path that SQLite uses for it.
 static REDIRECTIONS: RwLock<Vec<(Vec<u8>, Arc<OwnedFd>)>> = RwLock::new(Vec::new());
 
-/// Whether SQLite commits by atomic writes where the filesystem has them.
+/// Whether SQLite commits by atomic writes if the filesystem has them.
 static ATOMIC_WRITES: AtomicBool = AtomicBool::new(false);
 /// Whether files keep the owner that they were made with.
 static KEEP_OWNERS: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
-    /// The same for the saves of this thread, where their test says it.
+    /// The same for the saves of this thread, if their test sets it.
     static ATOMIC_HERE: Cell<Option<bool>> = const { Cell::new(None) };
     /// Atomic writes that the filesystem refused to begin or to commit, since this was last set.
     static REFUSED: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Lets the databases that this thread opens from here on commit by atomic writes, or not; with `None` as
+/// Whether the databases that this thread opens from here on commit by atomic writes; `None`: as
 /// [`be_an_app`] says.
 pub(crate) fn commit_atomically(atomic: Option<bool>) {
     ATOMIC_HERE.set(atomic);
@@ -84,7 +84,7 @@ impl Drop for Redirection {
 }
 
 /// The descriptor that a path is redirected to, and the path's last part; `.` is the directory
-/// itself. Of two redirections of one path the later counts.
+/// itself. If one path is redirected twice, the later redirection counts.
 fn find(path: &CStr) -> Option<(RawFd, &CStr)> {
     let all = REDIRECTIONS.read().unwrap_or_else(PoisonError::into_inner);
     let bytes = path.to_bytes();
@@ -216,10 +216,11 @@ unsafe extern "C" fn fchown(file: c_int, owner: libc::uid_t, group: libc::gid_t)
 const START_ATOMIC_WRITE: c_ulong = 0xf501;
 const COMMIT_ATOMIC_WRITE: c_ulong = 0xf502;
 
-/// `ioctl` for SQLite, which has no other calls of it than those of F2FS's atomic writes.
+/// `ioctl` for SQLite, which uses it only for F2FS's atomic writes.
 ///
 /// # Safety
-/// `argument` is what the request takes, as SQLite's VFS hands it over.
+///
+/// `argument` is what the request takes, as SQLite's VFS passes it.
 unsafe extern "C" fn ioctl(file: c_int, request: c_ulong, argument: *mut c_void) -> c_int {
     if !ATOMIC_HERE.get().unwrap_or_else(|| ATOMIC_WRITES.load(Ordering::Relaxed)) {
         return -1;
@@ -298,7 +299,7 @@ mod tests {
         let open = || Connection::open_with_flags(real.join("save-0.db"), flags);
         let connection = open().unwrap();
         connection.execute_batch("CREATE TABLE t (x)").unwrap();
-        // The attack: a link to somebody else's directory in the place of ours, in mid-run.
+        // The attack: replace our directory in mid-run by a link to somebody else's.
         fs::rename(&real, home.path().join("aside")).unwrap();
         symlink(&victim, &real).unwrap();
         for journal in ["delete", "truncate", "persist", "wal"] {

@@ -42,8 +42,8 @@ impl Rows {
         added
     }
 
-    /// Whether rows should be put back: half of them are gone. A table that shrinks to nothing
-    /// would be another table at the end.
+    /// Whether rows should be put back, because half of them are gone: a table that shrinks to
+    /// nothing would no longer be comparable.
     pub(crate) fn run_out(&self) -> bool {
         self.statement == Statement::Delete && self.left.len() as u64 <= self.full / 2
     }

@@ -40,7 +40,7 @@ pub(crate) trait Storage: fmt::Debug {
     /// itself.
     fn compute(&self);
 
-    /// What was waited for in all up to now, where the place knows.
+    /// The sum of what was waited for so far, if the place knows.
     fn waited(&self) -> Option<Waited> {
         None
     }

@@ -1,13 +1,16 @@
-//! A variant of SQLite's `unix` VFS that makes files durable by the call that SQLite was not built with.
+//! A variant of SQLite's `unix` VFS that makes files durable by the call that SQLite was not built
+//! with.
 //!
-//! SQLite calls `fdatasync` if it was compiled with `HAVE_FDATASYNC`, else `fsync`, through no table that
-//! a program may change, and passes over `SQLITE_SYNC_DATAONLY`. So this VFS opens a file by the `unix`
-//! VFS and then replaces one method of the open file, the sync; and it deletes by the `unix` VFS, and syncs the
-//! directory itself where that was asked for. Everything else is the `unix` VFS's own.
+//! SQLite calls `fdatasync` if it was compiled with `HAVE_FDATASYNC`, else `fsync`. A program can't
+//! replace that call, and SQLite ignores `SQLITE_SYNC_DATAONLY`. So this VFS opens a file by the
+//! `unix` VFS and then replaces one method of the open file, the sync. It also deletes by the
+//! `unix` VFS, and then syncs the directory itself if requested. Everything else is the `unix`
+//! VFS's own.
 //!
 //! # Layout
-//! SQLite allocates `szOsFile` bytes for an open file, which are the `unix` VFS's; here as many and an
-//! [`Appendix`] behind them.
+//!
+//! SQLite allocates `szOsFile` bytes for an open file. This VFS asks for those of the `unix` VFS
+//! and an [`Appendix`] after them.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, c_char, c_int};
@@ -31,10 +34,7 @@ fn built_with() -> SyncCall {
     if flags.contains("HAVE_FDATASYNC") { SyncCall::Fdatasync } else { SyncCall::Fsync }
 }
 
-/// The VFS by which SQLite makes files durable by this call; `None` is SQLite's own.
-///
-/// # Errors
-/// If SQLite refuses it.
+/// The VFS through which SQLite makes files durable by this call; `None` is SQLite's own.
 pub(crate) fn for_call(call: SyncCall) -> Result<Option<&'static str>, String> {
     if call == built_with() {
         return Ok(None);
@@ -49,7 +49,7 @@ struct Appendix {
     /// The methods of the file: the `unix` VFS's, but for the sync.
     methods: sqlite3_io_methods,
     file: RawFd,
-    /// The directory, until it is synced with the file's name.
+    /// The directory to sync with the file's name; `None` once that is done.
     directory: Option<RawFd>,
 }
 
@@ -62,7 +62,7 @@ fn unix() -> Option<&'static sqlite3_vfs> {
     }
 }
 
-/// Distance of the appendix from the begin of an open file.
+/// Distance of the appendix from the start of an open file.
 fn appendix_at(unix: &sqlite3_vfs) -> usize {
     let size = usize::try_from(unix.szOsFile).unwrap_or_default();
     size.next_multiple_of(align_of::<Appendix>())
@@ -120,7 +120,7 @@ unsafe extern "C" fn open(
     unsafe {
         let Some(methods) = (*file).pMethods.as_ref() else { return ffi::SQLITE_CANTOPEN };
         let Some(opened) = redirect::opened() else {
-            // A descriptor that was opened before, of a database that is open twice in this process.
+            // The file descriptor is an earlier one: the database is open twice in this process.
             methods.xClose.map(|close| close(file));
             (*file).pMethods = std::ptr::null();
             return ffi::SQLITE_CANTOPEN;
@@ -222,7 +222,7 @@ mod tests {
         assert_eq!(for_call(other_call()), Ok(Some("flashlag-sync")));
     }
 
-    /// What a commit syncs by this VFS: files, and `.` for the directory.
+    /// What a commit syncs through this VFS: files, and `.` for the directory.
     fn synced(journal: &str, synchronous: &str) -> Vec<String> {
         let home = tempfile::tempdir().unwrap();
         let directory: Arc<OwnedFd> = Arc::new(File::open(home.path()).unwrap().into());
@@ -235,7 +235,7 @@ mod tests {
         connection.pragma_update(None, "synchronous", synchronous).unwrap();
         connection.execute_batch("CREATE TABLE t (x); INSERT INTO t VALUES (1)").unwrap();
         SYNCED.take();
-        // Names while the files are open; a journal that is deleted has its old name in front.
+        // Reads names while the files are open; a deleted journal still has its old name first.
         let name = |file: &RawFd| {
             if *file == directory.as_raw_fd() { ".".to_owned() } else { file.to_string() }
         };
@@ -260,7 +260,7 @@ mod tests {
     #[test]
     fn every_sync_of_a_commit_is_made_by_this_vfs_and_in_the_order_of_sqlites_own() {
         // The journal and the directory with its name; the journal's header; the database; and with
-        // EXTRA the directory from which the journal is gone.
+        // EXTRA the directory again, without the journal.
         let delete = ["journal", ".", "journal", "database"];
         assert_eq!(synced("delete", "full"), delete);
         assert_eq!(synced("delete", "extra"), [&delete[..], &["."]].concat());

@@ -1,4 +1,4 @@
-//! How a phone is made: its model, its files, what it lacks.
+//! How to make a phone: its model, its files, and what it lacks.
 
 use std::fs;
 use std::io::{Error, Result};
@@ -17,7 +17,7 @@ use crate::phone::Phone;
 use crate::space::{Data, Plan, Runner, Space};
 use crate::tree;
 
-/// Scripts that answer like programs of Android.
+/// Scripts that answer as Android's programs do.
 const SCRIPTS: [(&str, &str); 10] = [
     ("uname", include_str!("scripts/bin/uname")),
     ("getprop", include_str!("scripts/bin/getprop")),
@@ -31,7 +31,7 @@ const SCRIPTS: [(&str, &str); 10] = [
     ("sm", include_str!("scripts/bin/texts")),
 ];
 
-/// Names of the script that `sm` is too.
+/// Other names of the script `sm`.
 const TEXTS: [&str; 6] = ["am", "pm", "wm", "logcat", "reboot", "log"];
 
 /// How a phone is made.
@@ -80,7 +80,7 @@ impl Default for Builder {
 }
 
 impl Builder {
-    /// Where adb connects to, in place of a free port of this machine.
+    /// The address that adb connects to, instead of a free port of this machine.
     pub fn address(mut self, address: SocketAddr) -> Builder {
         self.address = address;
         self
@@ -98,8 +98,8 @@ impl Builder {
         self
     }
 
-    /// What the phone says that it can run: `x86_64`, or `arm64-v8a,armeabi-v7a`. `uname` says so
-    /// too.
+    /// The ABIs that the phone reports: `x86_64`, or `arm64-v8a,armeabi-v7a`. `uname` reports the
+    /// same.
     pub fn abis(self, list: &str) -> Builder {
         let first = list.split(',').next().unwrap_or_default();
         self.property("ro.product.cpu.abilist", list).property("ro.product.cpu.abi", first)
@@ -111,7 +111,7 @@ impl Builder {
         self
     }
 
-    /// What adbd offers, instead of what the model's Android does.
+    /// The features that adbd offers, instead of those of the model's Android.
     pub fn features<'a>(mut self, features: impl IntoIterator<Item = &'a str>) -> Builder {
         self.features = Some(features.into_iter().map(str::to_owned).collect());
         self
@@ -143,14 +143,14 @@ impl Builder {
         self
     }
 
-    /// Runs ARM programs by `qemu-aarch64-static` or `qemu-arm-static` of this machine. The kernel
-    /// does so in this phone alone: a pushed file stays as it is.
+    /// Runs ARM programs by this machine's `qemu-aarch64-static` or `qemu-arm-static`. The kernel
+    /// does this only inside this phone: a pushed file stays as it is.
     pub fn runner(mut self, program: &str) -> Builder {
         self.runners.push(program.to_owned());
         self
     }
 
-    /// A file system of its own as `/data`: ext4 of that many bytes.
+    /// A filesystem of its own as `/data`: ext4 of this many bytes.
     pub fn data_size(mut self, bytes: Option<u64>) -> Builder {
         self.data_size = bytes;
         self

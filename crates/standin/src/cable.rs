@@ -1,4 +1,4 @@
-//! The cable between client and phone: what is connected by it, and when it is cut.
+//! The cable between client and phone: which connections use it, and when it is cut.
 
 use std::io::{Error, ErrorKind, Read, Result, Write};
 use std::net::{Shutdown, TcpStream};
@@ -22,7 +22,7 @@ struct State {
     traffic: u64,
     /// Bytes that may still pass.
     left: Option<u64>,
-    /// Cut when the count is down to zero.
+    /// When to cut the cable: once the count has reached zero.
     at: Option<(Kind, Way, u64)>,
     cuts: u64,
     refuse_after_cut: bool,
@@ -42,7 +42,7 @@ impl Cable {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Registers a connection; `None` while the phone refuses.
+    /// Registers a connection; `None` while the phone refuses connections.
     pub fn plug(self: &Arc<Cable>, socket: &TcpStream) -> Option<u64> {
         let mut state = self.state();
         if state.refuses {
@@ -68,7 +68,7 @@ impl Cable {
         self.changed.notify_all();
     }
 
-    /// Lets nothing pass, or again all.
+    /// Stops all traffic, or lets it pass again.
     pub fn set_stalls(&self, stalls: bool) {
         self.state().stalls = stalls;
         self.changed.notify_all();
@@ -95,7 +95,7 @@ impl Cable {
         self.state().refuse_after_cut = refuse;
     }
 
-    /// Whether new connections are refused from now on; returns whether they were before.
+    /// Sets whether new connections are refused from now on; returns the previous setting.
     pub fn set_refuses(&self, refuses: bool) -> bool {
         std::mem::replace(&mut self.state().refuses, refuses)
     }
@@ -112,7 +112,7 @@ impl Cable {
         self.state().open.len()
     }
 
-    /// How many of `wanted` bytes pass, and whether the cable is cut behind them.
+    /// How many of `wanted` bytes pass, and whether the cable is cut after them.
     fn pass(&self, wanted: usize) -> (usize, bool) {
         let mut state = self.state();
         let cuts = state.cuts;
@@ -132,7 +132,7 @@ impl Cable {
         (usize::try_from(passed).unwrap_or(usize::MAX), ends)
     }
 
-    /// Counts a message; whether the cable is cut in place of it.
+    /// Counts a message; returns whether the cable is cut instead of passing it.
     pub fn ends_at(&self, message: &Message, way: Way) -> bool {
         let mut state = self.state();
         let Some((kind, cut_way, count)) = &mut state.at else { return false };
@@ -156,7 +156,7 @@ fn cut(state: &mut State) {
     state.refuses |= state.refuse_after_cut;
 }
 
-/// One end of a connection, which passes what the cable lets pass.
+/// One end of a connection, which sends only what the cable lets pass.
 pub struct End {
     pub socket: TcpStream,
     pub cable: Arc<Cable>,
@@ -178,7 +178,7 @@ impl Read for End {
 }
 
 impl End {
-    /// Sends all of `bytes`, or as much as passes.
+    /// Sends all of `bytes`, or as much as the cable lets pass.
     pub fn send(&mut self, bytes: &[u8]) -> Result<()> {
         let (passed, ends) = self.cable.pass(bytes.len());
         let sent = self.socket.write_all(&bytes[..passed]);

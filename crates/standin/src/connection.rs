@@ -1,4 +1,4 @@
-//! One connection of a client: who it is, and its streams.
+//! A client's connection: its authorisation and its streams.
 
 use std::collections::HashMap;
 use std::io::{Error, ErrorKind, Read, Result, Write};
@@ -16,13 +16,13 @@ use crate::sync;
 /// How the phone answers a client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum State {
-    /// The client is known: it may do all.
+    /// The client is authorised and may do everything.
     #[default]
     Authorised,
-    /// The phone asks its owner, who does not answer. After a change to
-    /// [`State::Authorised`] a waiting client goes on.
+    /// The phone waits for its owner's permission. After a change to [`State::Authorised`], a
+    /// waiting client continues.
     Unauthorised,
-    /// Connections are accepted and nothing is answered.
+    /// Connections are accepted but never answered.
     Silent,
 }
 
@@ -31,7 +31,7 @@ pub struct Daemon {
     pub space: Mutex<Arc<Space>>,
     pub cable: Arc<Cable>,
     pub features: Vec<String>,
-    /// Paths that a command finds in the model, and not in the kernel.
+    /// Paths for which commands read the model's text instead of the kernel's.
     pub paths: Vec<String>,
     pub banner: Vec<u8>,
     pub version: u32,
@@ -65,7 +65,7 @@ pub fn serve(daemon: &Arc<Daemon>, socket: TcpStream) {
             next: 0,
             welcome: false,
         };
-        // An error ends the connection, as its end does.
+        // An error ends the connection just as the client does by closing it.
         let _ = connection.run(&mut end(socket));
     }
     daemon.cable.unplug(id);
@@ -109,7 +109,7 @@ impl Connection {
                 self.challenge()
             }
             Kind::Auth if message.arg0 == SIGNATURE => self.challenge(),
-            // A public key is shown to the owner, who may answer later.
+            // The phone shows a public key to its owner, who may answer later.
             Kind::Auth => Ok(()),
             Kind::Open => self.open(&message),
             Kind::Write => match self.streams.get(&message.arg1) {
@@ -139,7 +139,7 @@ impl Connection {
         self.link.send(&Message::new(Kind::Auth, TOKEN, 0, &token))
     }
 
-    /// Lets the client in when the owner allows it.
+    /// Authorises the client when the owner allows it.
     fn wait_for_leave(&mut self, version: u32, largest: u32) {
         if std::mem::replace(&mut self.welcome, true) {
             return;
@@ -182,7 +182,7 @@ fn welcome(daemon: &Daemon, link: &Link, version: u32, largest: u32) -> Result<(
     link.send(&banner)
 }
 
-/// A command with these paths replaced by those of the model's texts.
+/// A command in which these paths are replaced by those of the model's texts.
 fn of_model(command: &str, paths: &[String]) -> String {
     let continues = |c: char| c.is_alphanumeric() || "/_.-".contains(c);
     let mut command = command.to_owned();

@@ -1,11 +1,12 @@
 //! A stand-in phone, for tests only: the real `adb` connects to it over TCP.
 //!
-//! A [`Phone`] speaks the device's side of adb's transport. Behind it is a folder that looks like a
-//! phone's root: commands run there as the user `shell`, in namespaces of their own, and programs
-//! like `getprop` and `dumpsys` answer with the texts of a model in `fixtures/android`. An
-//! [`AdbServer`] is an adb of its own for one test.
+//! A [`Phone`] implements the device's side of adb's protocol. Behind it is a folder that looks
+//! like a phone's root: commands run there as the user `shell`, in namespaces of their own, and
+//! programs like `getprop` and `dumpsys` print the texts of a model in `fixtures/android`. An
+//! [`AdbServer`] is a separate adb server for one test.
 //!
-//! A phone needs root and some programs. A test asks [`Builder::lacks`] and skips by `flashlag_need`.
+//! A phone needs root and some programs. A test calls [`Builder::lacks`] and skips by
+//! `flashlag_need`.
 //!
 //! ```no_run
 //! use flashlag_standin::{AdbServer, Phone};
@@ -21,9 +22,10 @@
 //! }
 //! ```
 //!
-//! Where it differs from a phone: the kernel is this machine's, with its `/proc`, `/sys` and `/dev`;
-//! there is no SELinux, hence [`Builder::unreadable`]; the user `shell` has no further groups; the
-//! shared storage is a part of `/data` without FUSE. ARM programs run by [`Builder::runner`].
+//! It differs from a phone in this: the kernel is this machine's, with its `/proc`, `/sys` and
+//! `/dev`; there is no SELinux, hence [`Builder::unreadable`]; the user `shell` has no further
+//! groups; the shared storage is a part of `/data` without FUSE. ARM programs run by
+//! [`Builder::runner`].
 #![forbid(unsafe_code)]
 
 mod builder;

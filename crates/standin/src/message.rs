@@ -5,11 +5,11 @@ use std::io::{Error, ErrorKind, Read, Result};
 /// What a message is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// The first message of both sides: version, largest payload, banner.
+    /// The first message from each side: version, largest payload, banner.
     Connect,
     /// A token to sign, a signature, or a public key.
     Auth,
-    /// The client asks for a service.
+    /// The client opens a service.
     Open,
     /// Ready for the next [`Kind::Write`] of a stream.
     Okay,
@@ -42,10 +42,10 @@ impl Kind {
 
 /// The first version whose payloads have no checksum.
 pub const NO_CHECKSUM: u32 = 0x0100_0001;
-/// The version before, of Android 8 and older.
+/// The previous version, of Android 8 and older.
 pub const CHECKSUM: u32 = 0x0100_0000;
 
-/// The longest payload that is read at all. Larger ones are no adb.
+/// The longest payload to accept; adb sends none that is larger.
 const LONGEST: u32 = 1 << 20;
 
 /// One message.
@@ -62,7 +62,7 @@ impl Message {
         Message { kind, arg0, arg1, payload: payload.to_vec() }
     }
 
-    /// Header and payload as sent. `version` decides about the checksum.
+    /// Header and payload as sent. The `version` determines whether there is a checksum.
     pub fn encode(&self, version: u32) -> Vec<u8> {
         let word = self.kind.word();
         let unchecked = version >= NO_CHECKSUM && self.kind != Kind::Connect;
@@ -74,10 +74,8 @@ impl Message {
         bytes
     }
 
-    /// The next message. `version` is asked when it has come: both sides may have agreed meanwhile.
-    ///
-    /// # Errors
-    /// At the end of the connection, and for bytes that are no message.
+    /// The next message. `version` is called only when the message has arrived: the two sides may
+    /// have agreed on one in the meantime.
     pub fn read(from: &mut impl Read, version: impl Fn() -> u32) -> Result<Message> {
         let mut header = [0; 24];
         from.read_exact(&mut header)?;
@@ -95,7 +93,7 @@ impl Message {
         }
         let mut payload = vec![0; field(3) as usize];
         from.read_exact(&mut payload)?;
-        // The first message of the other side has a checksum whatever the version, or none.
+        // The other side's first message may have a checksum or none, whatever its version.
         if version() < NO_CHECKSUM && kind != Kind::Connect && checksum(&payload) != field(4) {
             return Err(bad("a wrong checksum"));
         }

@@ -25,7 +25,7 @@ impl Model {
         Ok(model)
     }
 
-    /// The names of all models, in order.
+    /// The names of all models, sorted.
     pub fn names() -> Vec<String> {
         let entries = fs::read_dir(MODELS).into_iter().flatten().flatten();
         let folders = entries.filter(|entry| entry.path().is_dir());
@@ -35,12 +35,12 @@ impl Model {
         names
     }
 
-    /// A text by its path, without its ending: `dumpsys/battery`.
+    /// A text by its path, without the extension: `dumpsys/battery`.
     pub fn text(&self, path: &str) -> Option<&[u8]> {
         self.texts.get(&format!("{path}.txt")).map(Vec::as_slice)
     }
 
-    /// Sets a text by its path, without its ending.
+    /// Sets a text by its path, without the extension.
     pub fn set_text(&mut self, path: &str, text: Vec<u8>) {
         self.texts.insert(format!("{path}.txt"), text);
     }
@@ -53,7 +53,7 @@ impl Model {
         value.unwrap_or_default().to_owned()
     }
 
-    /// Sets a property, or a further value of one.
+    /// Sets a property, or one more value of it.
     pub fn set_property(&mut self, name: &str, value: &[u8]) {
         let start = format!("[{name}]: [");
         let text = self.text("getprop").unwrap_or_default();
@@ -69,7 +69,7 @@ impl Model {
         self.property("ro.build.version.sdk").parse().unwrap_or(30)
     }
 
-    /// What adbd of that Android offers, as far as it is served here.
+    /// The features of that Android's adbd, as far as they are implemented here.
     pub fn features(&self) -> Vec<String> {
         let list: &[&str] = match self.sdk() {
             0..24 => &[],
@@ -87,14 +87,14 @@ impl Model {
         list.iter().map(|feature| (*feature).to_owned()).collect()
     }
 
-    /// Paths below `/proc` and `/sys` that the model has a text for: `/proc/mounts`.
+    /// Paths below `/proc` and `/sys` for which the model has a text: `/proc/mounts`.
     pub fn paths(&self) -> Vec<String> {
         let within = |path: &&String| path.starts_with("proc/") || path.starts_with("sys/");
         let names = self.texts.keys().filter(within);
         names.map(|name| format!("/{}", name.trim_end_matches(".txt"))).collect()
     }
 
-    /// The lines of a text, none without it.
+    /// The lines of a text; none if it is missing.
     pub fn lines(&self, path: &str) -> Vec<String> {
         let text = String::from_utf8_lossy(self.text(path).unwrap_or_default()).into_owned();
         text.lines().map(str::to_owned).collect()

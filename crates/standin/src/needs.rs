@@ -1,4 +1,4 @@
-//! What a phone needs of the machine.
+//! What a phone needs on this machine.
 
 use std::process::Stdio;
 
@@ -6,7 +6,7 @@ use flashlag_need::find;
 
 use crate::space::unshare;
 
-/// What the machine lacks for a stand-in phone and for adb; `None` if it has all.
+/// What this machine lacks for a stand-in phone and for adb; `None` if it has everything.
 pub fn lacks() -> Option<String> {
     if !rustix::process::geteuid().is_root() {
         return Some("a stand-in phone needs root".to_owned());
@@ -30,7 +30,7 @@ pub fn lacks() -> Option<String> {
     (!fine).then(|| "namespaces of mounts and processes can't be had".to_owned())
 }
 
-/// The kernel's version, as far as features are counted by it.
+/// The kernel's major and minor version.
 pub fn kernel() -> (u32, u32) {
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     let mut numbers = release.split('.').map(|word| word.parse().unwrap_or(0));

@@ -16,7 +16,7 @@ use crate::connection::{self, Daemon, State};
 use crate::message::Kind;
 use crate::space::{Plan, Space};
 
-/// A running stand-in phone. It ends with the value, and with all its processes.
+/// A running stand-in phone. Dropping it ends it with all its processes.
 pub struct Phone {
     daemon: Arc<Daemon>,
     address: SocketAddr,
@@ -26,7 +26,7 @@ pub struct Phone {
 }
 
 impl Phone {
-    /// Lets clients connect to the phone of these namespaces.
+    /// Lets clients connect to the phone in these namespaces.
     pub(crate) fn listen(
         daemon: Arc<Daemon>,
         plan: Plan,
@@ -44,38 +44,35 @@ impl Phone {
         self.address
     }
 
-    /// A path to the phone's root, with all that is mounted. An absolute link below leads to this
+    /// A path to the phone's root, with all its mounts. An absolute link below it leads into this
     /// machine's own root.
     pub fn root(&self) -> PathBuf {
         self.daemon.space().root()
     }
 
-    /// A command in the phone, past adb, run by the user `shell`.
+    /// A command in the phone, not through adb, run as the user `shell`.
     pub fn command(&self, program: &str) -> Command {
         self.daemon.space().command(program)
     }
 
-    /// The calls of `settings`, `svc`, `dumpsys` and the like, a line each.
+    /// The recorded calls of `settings`, `svc`, `dumpsys` and the like, one per line.
     pub fn log(&self) -> Vec<String> {
         let log = fs::read(self.home.path().join("root/.phone/calls.log")).unwrap_or_default();
         String::from_utf8_lossy(&log).lines().map(str::to_owned).collect()
     }
 
-    /// Sets a text of the model from now on: a battery that gets warm.
-    ///
-    /// # Errors
-    /// If it can't be written.
+    /// Changes a text of the model: a battery that gets warm.
     pub fn set_text(&self, path: &str, text: impl AsRef<[u8]>) -> Result<()> {
         let own = self.home.path().join("root/.phone");
         let file = own.join(format!("{path}.txt"));
         fs::create_dir_all(file.parent().unwrap_or(&own))?;
-        // Whole at any time: a command may be reading it.
+        // Replace it atomically: a command may be reading it.
         let new = own.join("new-text");
         fs::write(&new, text)?;
         fs::rename(new, file)
     }
 
-    /// Changes how the phone answers. A client that waits for leave goes on.
+    /// Changes how the phone answers. A client that waits for authorisation may continue.
     pub fn set_state(&self, state: State) {
         *self.daemon.state() = state;
         self.daemon.changed.notify_all();
@@ -86,12 +83,13 @@ impl Phone {
         self.daemon.cable.cut();
     }
 
-    /// Pulls the cable as soon as that many bytes have passed from now on, both ways together.
+    /// Pulls the cable after this many more bytes have passed, both directions together.
     pub fn cut_after(&self, bytes: u64) {
         self.daemon.cable.cut_after(bytes);
     }
 
-    /// Pulls the cable in place of a message: the first of its kind that way has the index 0.
+    /// Pulls the cable in place of a message; the first of its kind in that direction has the index
+    /// 0.
     pub fn cut_at(&self, kind: Kind, way: Way, index: u64) {
         self.daemon.cable.cut_at(kind, way, index);
     }
@@ -106,7 +104,7 @@ impl Phone {
         self.daemon.cable.cuts()
     }
 
-    /// Bytes that have passed so far, both ways together.
+    /// Bytes that have passed so far, both directions together.
     pub fn traffic(&self) -> u64 {
         self.daemon.cable.traffic()
     }
@@ -116,11 +114,8 @@ impl Phone {
         self.daemon.cable.connections()
     }
 
-    /// Ends all connections and all processes, and starts anew with the files as they are.
-    /// [`Phone::root`] is another one then.
-    ///
-    /// # Errors
-    /// What can't be mounted again.
+    /// Ends all connections and all processes, and boots again with the files as they are.
+    /// [`Phone::root`] changes.
     pub fn reboot(&self) -> Result<()> {
         let refused = self.daemon.cable.set_refuses(true);
         self.cut();
@@ -133,7 +128,7 @@ impl Phone {
         Ok(())
     }
 
-    /// Lets nothing pass, without an end of the connections: until [`Phone::resume`] or a cut.
+    /// Stops all traffic without closing connections, until [`Phone::resume`] or a cut.
     pub fn stall(&self) {
         self.daemon.cable.set_stalls(true);
     }
@@ -143,7 +138,7 @@ impl Phone {
         self.daemon.cable.set_stalls(false);
     }
 
-    /// Refuses new connections until [`Phone::accept`]. Those that are open stay.
+    /// Refuses new connections until [`Phone::accept`]. Open ones stay.
     pub fn refuse(&self) {
         self.daemon.cable.set_refuses(true);
         if let Some(listening) = self.listening().take() {
@@ -152,9 +147,6 @@ impl Phone {
     }
 
     /// Accepts connections again, at the same address.
-    ///
-    /// # Errors
-    /// If another program has taken the port.
     pub fn accept(&self) -> Result<()> {
         self.daemon.cable.set_refuses(false);
         let mut listening = self.listening();
@@ -165,7 +157,7 @@ impl Phone {
         Ok(())
     }
 
-    /// Whether a cut also refuses new connections, until [`Phone::accept`]: they are closed at
+    /// Sets whether a cut also refuses new connections, until [`Phone::accept`]: they are closed at
     /// once.
     pub fn refuse_after_cut(&self, refuse: bool) {
         self.daemon.cable.refuse_after_cut(refuse);
@@ -180,7 +172,7 @@ impl Drop for Phone {
     fn drop(&mut self) {
         self.refuse();
         self.cut();
-        // Streams that still wait for their commands keep the namespaces.
+        // Streams that still wait for their commands hold on to the namespaces.
         self.daemon.space().end();
     }
 }
@@ -210,7 +202,7 @@ impl Listening {
     /// Closes the port.
     fn end(self, address: SocketAddr) {
         self.ends.store(true, Ordering::SeqCst);
-        // A connection wakes the thread, which then sees that it is to end.
+        // A connection wakes the thread, which then notices that it must end.
         let _ = TcpStream::connect(address);
         let _ = self.thread.join();
     }

@@ -1,4 +1,4 @@
-//! An adb server of its own, so that a test neither sees nor disturbs another one.
+//! A separate adb server, so that tests do not affect each other.
 
 use std::io::{Error, ErrorKind, Result};
 use std::net::TcpListener;
@@ -14,10 +14,10 @@ use tempfile::TempDir;
 use crate::phone::Phone;
 use crate::space::pid;
 
-/// How long the client may take.
+/// Timeout of the client.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// An adb server on a port of its own. It ends with the value.
+/// An adb server on its own port. Dropping it ends it.
 pub struct AdbServer {
     port: u16,
     home: TempDir,
@@ -25,16 +25,13 @@ pub struct AdbServer {
 }
 
 impl AdbServer {
-    /// Starts a server with a home folder of its own, and so with keys of its own.
-    ///
-    /// # Errors
-    /// Without adb, or if it does not start.
+    /// Starts a server with its own home folder, and so with its own keys.
     pub fn start() -> Result<AdbServer> {
         let adb = flashlag_need::find("adb").ok_or_else(|| Error::other("there is no adb"))?;
         let home = tempfile::Builder::new().prefix("flashlag-adb").tempdir()?;
         let mut server = AdbServer { port: 0, home, adb };
         let mut said = Vec::new();
-        // A port that is free now may be another program's when adb wants it.
+        // Another program may take a free port before adb binds it.
         for _ in 0..5 {
             server.port = TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port();
             let started = server.run(&["start-server"])?;
@@ -43,7 +40,7 @@ impl AdbServer {
             }
             said = started.stderr;
         }
-        // Nothing to end: the port belongs to another program.
+        // There is nothing to end: the port belongs to another program.
         server.port = 0;
         Err(Error::other(String::from_utf8_lossy(&said).into_owned()))
     }
@@ -72,10 +69,10 @@ impl AdbServer {
         command
     }
 
-    /// Runs the client with these arguments until it ends.
+    /// Runs the client with these arguments until it exits.
     ///
     /// # Errors
-    /// If it can't be started, and [`ErrorKind::TimedOut`] if it hangs: after 30 seconds.
+    /// The client can't be started; [`ErrorKind::TimedOut`] if it hangs for 30 seconds.
     pub fn run(&self, arguments: &[&str]) -> Result<Output> {
         let mut command = self.command();
         command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -94,17 +91,11 @@ impl AdbServer {
     }
 
     /// Runs a command on a phone.
-    ///
-    /// # Errors
-    /// As [`AdbServer::run`].
     pub fn shell(&self, serial: &str, command: &str) -> Result<Output> {
         self.run(&["-s", serial, "shell", command])
     }
 
-    /// Connects to a phone; its serial number for `adb -s`.
-    ///
-    /// # Errors
-    /// What adb says if it does not become a device.
+    /// Connects to a phone; returns its serial number for `adb -s`.
     pub fn connect(&self, phone: &Phone) -> Result<String> {
         let serial = phone.address().to_string();
         let until = Instant::now() + Duration::from_secs(20);
@@ -114,7 +105,7 @@ impl AdbServer {
             if state.stdout.starts_with(b"device") {
                 return Ok(serial);
             }
-            // A connection that has died is in the way of a new one.
+            // A dead connection would block a new one.
             let _ = self.run(&["disconnect", &serial])?;
             if Instant::now() > until {
                 let texts = [said.stdout, state.stdout, state.stderr].concat();

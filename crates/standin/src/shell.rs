@@ -15,21 +15,20 @@ use rustix::pty::OpenptFlags;
 use crate::space::{Space, child_of, pid};
 use crate::stream::{Input, Output};
 
-/// How a command is to be run.
+/// How to run a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Request {
-    /// Packets with an exit code, and standard error apart.
+    /// Whether output comes in packets, with an exit code and a separate standard error.
     pub packets: bool,
-    /// A terminal as input and output.
+    /// Whether input and output are a terminal.
     pub terminal: bool,
-    /// The value of `TERM`.
     pub term: Option<String>,
-    /// Empty for a shell that reads commands.
+    /// Empty for an interactive shell.
     pub command: String,
 }
 
 impl Request {
-    /// What a service of that name asks for; `None` for another service.
+    /// The request in a service's name; `None` if it is another service.
     pub fn of(service: &str) -> Option<Request> {
         if let Some(command) = service.strip_prefix("exec:") {
             return Some(Request { command: command.to_owned(), ..Request::default() });
@@ -37,7 +36,7 @@ impl Request {
         let rest = service.strip_prefix("shell")?;
         let (arguments, command) = rest.split_once(':')?;
         let mut request = Request { command: command.to_owned(), ..Request::default() };
-        // Without a word about it, a terminal is what adbd gives.
+        // adbd's default is a terminal.
         request.terminal = true;
         for argument in arguments.split(',') {
             match argument {
@@ -62,7 +61,7 @@ mod packet {
     pub const CLOSE_STDIN: u8 = 4;
 }
 
-/// Both outputs of a command go through one stream.
+/// Sends both outputs of a command through one stream.
 struct Sink {
     output: Mutex<Output>,
     packets: bool,
@@ -84,7 +83,7 @@ impl Sink {
     }
 }
 
-/// What a command writes to and reads from.
+/// What a command reads from and writes to.
 struct Ends {
     stdin: Option<OwnedFd>,
     stdout: OwnedFd,
@@ -116,7 +115,7 @@ pub fn serve(space: &Arc<Space>, request: &Request, input: Input, output: Output
     for pump in pumps {
         let _ = pump.join();
     }
-    // What adbd does when the client goes before the command has ended.
+    // As adbd does when the client leaves before the command has ended.
     if packets
         && is_gone(&gone)
         && let Some(shell) = child_of(child.id()).and_then(pid)
@@ -143,15 +142,16 @@ fn code(status: ExitStatus) -> u8 {
 }
 
 fn start(space: &Space, request: &Request) -> Result<(Child, Ends)> {
-    // A session of its own, as adbd makes it.
+    // A new session, as adbd makes one.
     let mut command = space.tool("setsid");
     let terminal = if request.terminal { Some(Terminal::new()?) } else { None };
     if let Some(terminal) = &terminal {
-        // A terminal that the first process of a session opens is the session's own.
+        // A terminal that the first process of a session opens becomes the session's controlling
+        // terminal.
         command.args(["/system/bin/sh", "-c", "exec <>$0 >&0 2>&1; umask 0; exec \"$@\""]);
         command.arg(&terminal.name);
     } else {
-        // Everyone may do with a new file what its owner may.
+        // A new file gives all users its owner's permissions.
         command.args(["/system/bin/sh", "-c", "umask 0; exec \"$@\"", "sh"]);
     }
     if let Some(term) = &request.term {
@@ -215,7 +215,7 @@ impl Terminal {
     }
 }
 
-/// Sends what a command writes, until it or the client is gone.
+/// Sends what a command writes, until the command ends or the client is gone.
 fn pump(sink: &Sink, kind: u8, from: OwnedFd, gone: &PipeReader) {
     let mut from = std::fs::File::from(from);
     let mut buffer = vec![0; 16 << 10];
@@ -227,7 +227,7 @@ fn pump(sink: &Sink, kind: u8, from: OwnedFd, gone: &PipeReader) {
         if poll(&mut waits, None).is_err() || !waits[1].revents().is_empty() {
             return;
         }
-        // A terminal without users reads as an error.
+        // Reading from a terminal without users is an error.
         match from.read(&mut buffer) {
             Ok(length @ 1..) if sink.send(kind, &buffer[..length]).is_ok() => {}
             _ => return,
@@ -235,7 +235,7 @@ fn pump(sink: &Sink, kind: u8, from: OwnedFd, gone: &PipeReader) {
     }
 }
 
-/// Gives what the client sends to the command, until the stream ends.
+/// Passes what the client sends to the command, until the stream ends.
 fn feed(mut input: Input, stdin: Option<OwnedFd>, packets: bool) {
     let mut stdin = stdin.map(std::fs::File::from);
     let mut buffer = vec![0; 64 << 10];

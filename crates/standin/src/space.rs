@@ -1,4 +1,4 @@
-//! The phone's own namespaces: its processes, its mounts, and how a command gets into them.
+//! The phone's own namespaces: its processes, its mounts, and how to run a command in them.
 
 use std::io::{BufRead, BufReader, Error, Read, Result};
 use std::path::{Path, PathBuf};
@@ -8,17 +8,17 @@ use std::sync::{Mutex, PoisonError};
 use flashlag_need::find;
 use rustix::process::{Signal, kill_process};
 
-/// The user `shell` of Android, as whom everything runs that a client starts.
+/// The user `shell` of Android, as whom all commands of a client run.
 pub const SHELL: u32 = 2000;
 
-/// What is mounted, and what the phone can't do without.
+/// What to mount, and what the phone needs.
 pub struct Plan {
     pub root: PathBuf,
-    /// A folder or the image of a file system for `/data`.
+    /// A folder, or the image of a filesystem, for `/data`.
     pub data: Data,
     /// Files and folders that the user `shell` can't read.
     pub unreadable: Vec<String>,
-    /// What runs programs of other machines.
+    /// What runs programs of other architectures.
     pub runners: Vec<Runner>,
 }
 
@@ -28,21 +28,18 @@ pub enum Data {
     Image(PathBuf),
 }
 
-/// A program of this machine that runs programs of another machine, as the kernel's `binfmt_misc`
-/// takes it.
+/// A program of this machine that runs programs of another architecture, registered with the
+/// kernel's `binfmt_misc`.
 pub struct Runner {
     line: String,
 }
 
-/// The start of an ELF file up to its machine, and which of its bits count.
+/// The start of an ELF file up to its machine field, and a mask of the bits that count.
 const ELF: &str = "\\x7fELF\\xCLASS\\x01\\x01\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x02\\x00\\xMACHINE\\x00";
 const MASK: &str = "\\xff\\xff\\xff\\xff\\xff\\xff\\xff\\x00\\xff\\xff\\xff\\xff\\xff\\xff\\xff\\xff\\xfe\\xff\\xff\\xff";
 
 impl Runner {
     /// `qemu-aarch64-static`, `qemu-arm-static`, or another program with such a name.
-    ///
-    /// # Errors
-    /// For a program that is not there, and for another machine.
     pub fn of(name: &str) -> Result<Runner> {
         let path = find(name).ok_or_else(|| Error::other(format!("there is no {name}")))?;
         let (machine, class, number) = if name.contains("aarch64") {
@@ -53,7 +50,7 @@ impl Runner {
             return Err(Error::other(format!("{name}: runs neither aarch64 nor arm")));
         };
         let magic = ELF.replace("CLASS", class).replace("MACHINE", number);
-        // F: opened now, since the phone's root does not have it.
+        // F: the kernel opens the interpreter now, since the phone's root does not contain it.
         let line = format!(":{machine}:M::{magic}:{MASK}:{}:F", path.display());
         Ok(Runner { line })
     }
@@ -62,10 +59,10 @@ impl Runner {
 const MOUNT: &str = include_str!("scripts/mount.sh");
 const WITHIN: &str = include_str!("scripts/within.sh");
 
-/// The running namespaces. They end with the value, and with all their processes.
+/// The running namespaces. Dropping them ends all their processes.
 pub struct Space {
     holder: Mutex<Child>,
-    /// The first process within waits for its end.
+    /// Closing this ends the first process within.
     _alive: ChildStdin,
     target: u32,
     own_users: bool,
@@ -75,9 +72,6 @@ pub struct Space {
 
 impl Space {
     /// Mounts everything and starts the phone's first process.
-    ///
-    /// # Errors
-    /// What could not be mounted.
     pub fn start(plan: &Plan) -> Result<Space> {
         let nsenter = program("nsenter")?;
         let users = if plan.runners.is_empty() { None } else { Some(Users::start()?) };
@@ -110,15 +104,16 @@ impl Space {
         })
     }
 
-    /// A path to the phone's root as it is within. An absolute link below leads to this machine's
-    /// own root.
+    /// A path to the phone's root, as seen inside. An absolute link below it leads into this
+    /// machine's own root.
     pub fn root(&self) -> PathBuf {
         PathBuf::from(format!("/proc/{}/root", self.target))
     }
 
-    /// A program within, run by the user `shell`.
+    /// A program inside the phone, run as the user `shell`.
     pub fn command(&self, program: impl AsRef<Path>) -> Command {
-        // What tests are started by may ignore signals, as `nohup` does; on a phone nothing does.
+        // The program that runs the tests may ignore signals, as `nohup` does; on a phone none are
+        // ignored.
         let mut command = Command::new(&self.env);
         command.arg("--default-signal").arg(&self.nsenter);
         command.arg("--target").arg(self.target.to_string());
@@ -133,7 +128,7 @@ impl Space {
         command
     }
 
-    /// A tool of toybox within, whether it has a name of its own or not.
+    /// A toybox tool inside the phone, whether it has a link of its own or not.
     pub fn tool(&self, name: &str) -> Command {
         let mut command = self.command("/system/bin/toybox");
         command.arg(name);
@@ -141,7 +136,7 @@ impl Space {
     }
 }
 
-/// The variables that adbd gives to what it starts.
+/// The environment of adbd's child processes.
 const ENVIRONMENT: [(&str, &str); 10] = [
     ("PATH", "/sbin:/system/sbin:/system/bin:/system/xbin:/odm/bin:/vendor/bin:/vendor/xbin"),
     ("HOME", "/"),
@@ -159,8 +154,8 @@ impl Space {
     /// Ends all processes.
     pub fn end(&self) {
         let mut holder = self.holder.lock().unwrap_or_else(PoisonError::into_inner);
-        // The kernel ends all others with the first. Its number is its own until the holder, which
-        // waits for it, has ended too.
+        // When the first process ends, the kernel kills all others. Its number stays reserved until
+        // the holder, which waits for it, has ended too.
         if let Ok(None) = holder.try_wait()
             && let Some(first) = pid(self.target)
         {
@@ -176,7 +171,7 @@ impl Drop for Space {
     }
 }
 
-/// A process in a new namespace of users, which another process can then enter.
+/// A process in a new user namespace, which other processes can then enter.
 struct Users(Child);
 
 impl Users {
@@ -217,7 +212,7 @@ pub fn unshare() -> Result<Command> {
 fn first_line(child: &mut Child) -> String {
     let mut line = String::new();
     if let Some(stdout) = child.stdout.take() {
-        // An end without a line is an empty line.
+        // End of file counts as an empty line.
         let _ = BufReader::new(stdout).read_line(&mut line);
     }
     line.trim_end().to_owned()

@@ -1,4 +1,4 @@
-//! One stream of a connection: bytes in both directions, each piece acknowledged.
+//! One stream of a connection: bytes in both directions, each message acknowledged.
 
 use std::io::{Error, ErrorKind, PipeReader, PipeWriter, Read, Result, Write, pipe};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::cable::{End, Way};
 use crate::message::{CHECKSUM, Kind, Message};
 
-/// What all streams of a connection send through.
+/// The connection that its streams share for sending.
 pub struct Link {
     end: Mutex<End>,
     version: AtomicU32,
@@ -16,13 +16,13 @@ pub struct Link {
 }
 
 impl Link {
-    /// Payloads have checksums and are small until [`Link::agree`].
+    /// Until [`Link::agree`], payloads have checksums and are small.
     pub fn new(end: End) -> Link {
         let (version, largest) = (AtomicU32::new(CHECKSUM), AtomicUsize::new(4096));
         Link { end: Mutex::new(end), version, largest }
     }
 
-    /// Sets what both sides can do.
+    /// Sets the version and the payload size that both sides support.
     pub fn agree(&self, version: u32, largest: usize) {
         self.version.store(version, Ordering::SeqCst);
         self.largest.store(largest, Ordering::SeqCst);
@@ -49,7 +49,7 @@ fn gone() -> Error {
     Error::new(ErrorKind::BrokenPipe, "the stream is closed")
 }
 
-/// The numbers of a stream, and whether its end was sent.
+/// The two numbers of a stream, and whether its close was sent.
 pub struct Ends {
     link: Arc<Link>,
     ours: u32,
@@ -62,16 +62,16 @@ impl Ends {
         self.link.send(&Message::new(kind, self.ours, self.theirs, payload))
     }
 
-    /// Sends the end of the stream, once.
+    /// Sends the stream's close, once.
     pub fn close(&self) {
         if !self.closed.swap(true, Ordering::SeqCst) {
-            // A connection that is gone needs no end of its streams.
+            // If the connection is gone, no close is needed.
             let _ = self.send(Kind::Close, &[]);
         }
     }
 }
 
-/// The connection's side of a stream: where the reader of messages puts what comes in.
+/// The connection's side of a stream: the message reader puts received data here.
 pub struct Inlet {
     pub ends: Arc<Ends>,
     data: Sender<Vec<u8>>,
@@ -90,7 +90,7 @@ impl Inlet {
     }
 }
 
-/// What comes from the client. Ends when the stream or the connection does.
+/// Data from the client. Ends when the stream or the connection does.
 pub struct Input {
     ends: Arc<Ends>,
     data: Receiver<Vec<u8>>,
@@ -98,17 +98,15 @@ pub struct Input {
     read: usize,
 }
 
-/// What goes to the client. Each piece waits until the client is ready for the next.
+/// Data for the client. Each message waits until the client is ready for the next.
 pub struct Output {
     ends: Arc<Ends>,
     okays: Receiver<()>,
     gone: Arc<PipeReader>,
 }
 
-/// A new stream, which the client is informed of: where its messages go, what comes, what goes.
-///
-/// # Errors
-/// Without a connection.
+/// Opens a stream and informs the client. Returns the message reader's side, the input and the
+/// output.
 pub fn open(link: &Arc<Link>, ours: u32, theirs: u32) -> Result<(Inlet, Input, Output)> {
     let link = Arc::clone(link);
     let ends = Arc::new(Ends { link, ours, theirs, closed: AtomicBool::new(false) });
@@ -136,7 +134,7 @@ impl Read for Input {
 }
 
 impl Output {
-    /// A pipe that ends when the client or the connection is gone.
+    /// A pipe that reaches its end when the client or the connection is gone.
     pub fn gone(&self) -> Arc<PipeReader> {
         Arc::clone(&self.gone)
     }

@@ -1,4 +1,4 @@
-//! The service `sync:`: files to and from the phone, by the phone's own tools as the user `shell`.
+//! The service `sync:`: transfers files by the phone's own tools, as the user `shell`.
 
 use std::io::{BufWriter, Error, ErrorKind, Read, Result, Write};
 use std::process::{Child, Command, Output as Finished, Stdio};
@@ -7,9 +7,9 @@ use std::sync::Arc;
 use crate::space::Space;
 use crate::stream::{Input, Output};
 
-/// The longest piece of a file.
+/// The longest data block of a transfer.
 const PIECE: usize = 64 << 10;
-/// The longest path that adbd takes.
+/// The longest path that adbd accepts.
 const LONGEST_PATH: u32 = 1024;
 
 /// One session: requests until `QUIT` or the end of the stream.
@@ -27,7 +27,7 @@ pub fn serve(space: &Arc<Space>, features: &[String], input: Input, output: Outp
     while let Ok(true) = session.next() {}
     let _ = session.output.flush();
     session.output.get_ref().close();
-    // What is left in the buffer of a dead stream goes nowhere.
+    // What is left in the buffer of a dead stream is dropped.
     drop(session.output.into_parts());
 }
 
@@ -121,7 +121,7 @@ impl Session<'_> {
         self.output.write_all(&bytes)
     }
 
-    /// A folder that can't be read is an empty one, as adbd says it.
+    /// A folder that can't be read looks empty, as with adbd.
     fn list(&mut self, path: &str) -> Result<()> {
         const SCRIPT: &str = "cd \"$1\" || exit
             toybox find . -mindepth 1 -maxdepth 1 -print0
@@ -164,14 +164,14 @@ impl Session<'_> {
         }
     }
 
-    /// A file to the phone. `target` is a path, a comma and the file's mode.
+    /// Receives a file. `target` is a path, a comma and the file's mode.
     fn receive(&mut self, target: &str) -> Result<()> {
         let (path, mode) = target.rsplit_once(',').unwrap_or((target, "33188"));
         let mode: u32 = mode.parse().unwrap_or(0o100_644);
         if mode & 0o170_000 == 0o120_000 {
             return self.receive_link(path);
         }
-        // The owner's rights are the group's and everyone's too, as adbd sets them.
+        // Like adbd, gives the owner's permissions to the group and to all others.
         let mode = mode & 0o777 | mode >> 3 & 0o070;
         let mode = mode | mode >> 3 & 0o007;
         const SCRIPT: &str = "case $1 in */*) toybox mkdir -p \"${1%/*}\" 2>/dev/null ;; esac
@@ -192,7 +192,7 @@ impl Session<'_> {
             Ok(time) => time,
             Err(error) => {
                 drop(cat);
-                // adbd leaves no part of a file behind.
+                // Like adbd, leaves no partial file behind.
                 let mut command = self.space.tool("rm");
                 self.run(command.arg("-f").arg(path))?;
                 return Err(error);
@@ -211,7 +211,8 @@ impl Session<'_> {
         self.words(b"OKAY", &[0])
     }
 
-    /// Takes pieces until the end of a file, and returns its time. After a failure they go nowhere.
+    /// Receives data until the end of a file, and returns its modification time. After a failure,
+    /// data is dropped.
     fn take_data(&mut self, cat: &mut Running, failure: &mut Option<String>) -> Result<u32> {
         let mut stdin = cat.0.stdin.take();
         loop {
@@ -254,7 +255,7 @@ impl Session<'_> {
     }
 }
 
-/// A process that is killed if nobody waited for it.
+/// A process that is killed unless somebody waited for it.
 struct Running(Child);
 
 impl Running {
@@ -264,7 +265,7 @@ impl Running {
         stdout.read_exact(&mut line).is_ok()
     }
 
-    /// Waits for its end; why it failed, if it did.
+    /// Waits for it to exit; returns why it failed, if it did.
     fn failure(&mut self) -> Option<String> {
         drop(self.0.stdin.take());
         let mut stderr = Vec::new();
@@ -287,14 +288,14 @@ impl Drop for Running {
     }
 }
 
-/// The end of a tool's first message: `No space left on device`.
+/// The reason in a tool's first message: `No space left on device`.
 fn reason(stderr: &[u8]) -> String {
     let text = String::from_utf8_lossy(stderr);
     let line = text.lines().next().unwrap_or_default();
     line.rsplit(": ").next().unwrap_or_default().to_owned()
 }
 
-/// Lines of a mode in hexadecimal, a size and a time.
+/// Parses lines of a mode in hexadecimal, a size and a time.
 fn numbers(text: &[u8]) -> Option<Vec<[u64; 3]>> {
     let text = std::str::from_utf8(text).ok()?;
     let line = |line: &str| {
@@ -305,7 +306,7 @@ fn numbers(text: &[u8]) -> Option<Vec<[u64; 3]>> {
     text.lines().map(line).collect()
 }
 
-/// The number of an error that a tool has a sentence for.
+/// The errno for a tool's message.
 fn errno(reason: &str) -> u32 {
     let known = [
         ("No such file or directory", 2),

@@ -1,4 +1,4 @@
-//! The files of the phone that are there before anything is mounted.
+//! The phone's files before anything is mounted.
 
 use std::fs;
 use std::io::Result;
@@ -8,7 +8,7 @@ use std::process::Command;
 
 use flashlag_need::find;
 
-/// Tools that Android's toybox has, and Debian's too.
+/// Tools that both Android's and Debian's toybox have.
 const TOOLS: &str = "base64 basename blockdev cal cat chgrp chmod chown chrt cksum clear cmp comm \
     cp cpio cut date df dirname dmesg dos2unix du echo egrep env expand fallocate false fgrep file \
     find flock fmt free fsync getconf grep groups gunzip head hostname id ifconfig ionice iorenice \
@@ -19,7 +19,8 @@ const TOOLS: &str = "base64 basename blockdev cal cat chgrp chmod chown chrt cks
     tee test time top touch true truncate tty ulimit umount uniq unix2dos unlink \
     uptime usleep uudecode uuencode vmstat wc which whoami xargs xxd yes zcat";
 
-/// Tools that Android has and Debian's toybox lacks. Its `timeout` ends with 127 after a short command.
+/// Tools that Android has and Debian's toybox lacks, or whose version misbehaves: its `timeout`
+/// exits with 127 after a short command.
 const OTHER_TOOLS: [&str; 5] = ["dd", "tr", "expr", "stty", "timeout"];
 
 /// Libraries that a program linked on this machine may need.
@@ -54,7 +55,7 @@ const LINKS: [(&str, &str); 5] = [
     ("etc", "/system/etc"),
 ];
 
-/// Makes the tree below `root`, without the tools of those names.
+/// Makes the tree below `root`, without the tools with those names.
 pub fn make(root: &Path, without: &[String]) -> Result<()> {
     for folder in FOLDERS {
         fs::create_dir_all(root.join(folder))?;
@@ -94,7 +95,7 @@ pub fn make(root: &Path, without: &[String]) -> Result<()> {
     mode(&unreadable.join("folder"), 0o000)
 }
 
-/// The users that `id` and `ls` name.
+/// The user names that `id` and `ls` print.
 fn users(root: &Path) -> Result<()> {
     let users =
         [("root", 0), ("system", 1000), ("sdcard_rw", 1015), ("shell", super::space::SHELL)];
@@ -118,7 +119,7 @@ pub fn mode(path: &Path, bits: u32) -> Result<()> {
     fs::set_permissions(path, fs::Permissions::from_mode(bits))
 }
 
-/// Gives a path to the user `shell`.
+/// Makes the user `shell` the owner of a path.
 pub fn give(path: &Path) -> Result<()> {
     chown(path, Some(super::space::SHELL), Some(super::space::SHELL))
 }

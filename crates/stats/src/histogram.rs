@@ -25,35 +25,14 @@ pub struct Histogram {
 /// Why stored buckets make no histogram.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum HistogramError {
-    /// Index and count lists differ in length.
     #[error("{indices} bucket indices for {counts} counts")]
-    Lengths {
-        /// Length of the index list.
-        indices: usize,
-        /// Length of the count list.
-        counts: usize,
-    },
-    /// An index is out of range or not above the one before it.
+    Lengths { indices: usize, counts: usize },
     #[error("bucket index {index} is out of order or above {last}")]
-    Index {
-        /// The invalid index.
-        index: u32,
-        /// The largest valid index.
-        last: u32,
-    },
-    /// The counts add up to more than 64 bits.
+    Index { index: u32, last: u32 },
     #[error("the counts overflow")]
     Overflow,
-    /// The exact minimum, maximum and sum do not fit the buckets.
     #[error("smallest {min}, largest {max} and sum {sum} are not those of values in these buckets")]
-    Exact {
-        /// The smallest value, as stored.
-        min: u64,
-        /// The largest value, as stored.
-        max: u64,
-        /// The sum, as stored.
-        sum: u64,
-    },
+    Exact { min: u64, max: u64, sum: u64 },
 }
 
 impl Default for Histogram {

@@ -18,7 +18,7 @@ pub struct Interval {
     pub exact: (Nanos, Nanos, Nanos),
     /// Non-empty histogram buckets: index and count.
     pub buckets: Vec<(u32, u64)>,
-    /// What its operations waited for in all, where a model knows.
+    /// The sum of what its operations waited for, if a model knows.
     pub waited: Option<Waited>,
 }
 

@@ -27,8 +27,8 @@ pub struct Live {
     intervals: AtomicU64,
     recent: [AtomicU64; SPARKLINE],
     recent_from: [AtomicU64; SPARKLINE],
-    /// The phase's histogram up to the last interval. A reader can tell stretches of the phase
-    /// (such as a fill level) apart by subtracting an earlier reading.
+    /// The phase's histogram up to the last interval. A reader can separate parts of the phase
+    /// (such as fill levels) by subtracting an earlier reading.
     buckets: Box<[AtomicU64]>,
 }
 
@@ -107,7 +107,8 @@ impl Live {
     /// times, which on a schedule count from the intended start.
     pub(crate) fn publish(
         &self,
-        (total, felt): (&Histogram, &Histogram),
+        total: &Histogram,
+        felt: &Histogram,
         interval_max: Nanos,
         elapsed: Nanos,
         bytes: Bytes,
@@ -146,21 +147,21 @@ impl Live {
                 *sum += count;
             }
         }
-        // Only when an interval has ended since the last call is there anything new.
+        // There is something new only if an interval has ended since the last call.
         if elapsed.0 <= self.elapsed.load(Relaxed) {
             return;
         }
         let occupied = (0u32..).zip(&counts).filter(|(_, count)| **count > 0);
         let (indices, counts): (Vec<u32>, Vec<u64>) = occupied.map(|(i, n)| (i, *n)).unzip();
         if let Ok(total) = Histogram::from_parts(&indices, &counts, None) {
-            self.publish((&total, &total), recent, elapsed, bytes, None);
+            self.publish(&total, &total, recent, elapsed, bytes, None);
             // The histogram only knows the bucket.
             self.longest.store(longest.0, Relaxed);
         }
     }
 
-    /// Shows what another process has done: all latencies so far, the longest wait of the latest
-    /// interval, the time and the bytes. Nothing changes if no time has passed since the last call.
+    /// Shows the progress of another process: all latencies so far, the longest wait of the latest
+    /// interval, the time and the bytes. Does nothing if no time has passed since the last call.
     pub fn imitate(
         &self,
         total: &Histogram,
@@ -170,7 +171,7 @@ impl Live {
         filled: Option<Bytes>,
     ) {
         if elapsed.0 > self.elapsed.load(Relaxed) {
-            self.publish((total, total), recent, elapsed, bytes, filled);
+            self.publish(total, total, recent, elapsed, bytes, filled);
         }
     }
 
@@ -218,14 +219,14 @@ mod tests {
 
     /// Publishes an interval that ends at `elapsed` and whose longest wait is `longest`.
     fn publish(live: &Live, total: &Histogram, longest: u64, elapsed: u64) {
-        live.publish((total, total), MS(longest), MS(elapsed), Bytes(77), Some(Bytes(5)));
+        live.publish(total, total, MS(longest), MS(elapsed), Bytes(77), Some(Bytes(5)));
     }
 
     #[test]
     fn a_snapshot_has_what_was_published_last() {
         let live = Live::default();
         let (total, felt) = (histogram(&[1; 50]), histogram(&[3; 2000]));
-        live.publish((&total, &felt), MS(2), MS(10), Bytes(77), Some(Bytes(5)));
+        live.publish(&total, &felt, MS(2), MS(10), Bytes(77), Some(Bytes(5)));
         live.set_written(Bytes(99));
         let shown = live.snapshot();
         assert_eq!((shown.ops, shown.bytes, shown.elapsed), (50, Bytes(77), MS(10)));

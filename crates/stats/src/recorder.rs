@@ -57,11 +57,11 @@ pub struct Recorder {
     stalls: StallList,
     waits: WaitTable,
     missed_slots: u64,
-    /// Whether intervals end on the lines of a grid from the start of the phase.
+    /// Whether intervals end on a grid counted from the start of the phase.
     aligned: bool,
     series_ended: bool,
     behind: Nanos,
-    /// What the operation waited for that is recorded next, and all of the present interval.
+    /// What the next recorded operation waited for, and the sum for the present interval.
     waited: Option<Waited>,
     current_waited: Option<Waited>,
 }
@@ -80,8 +80,8 @@ struct Levels {
 pub struct PhaseRecord {
     /// Start of the phase, on the clock that timed it.
     pub began: Nanos,
-    /// How far that clock was behind the machine's at the end: pauses, which are no part of the
-    /// phase.
+    /// How far that clock was behind the machine's at the end: the pauses, which are not part of
+    /// the phase.
     pub behind: Nanos,
     /// Length of the phase.
     pub elapsed: Nanos,
@@ -89,7 +89,7 @@ pub struct PhaseRecord {
     pub bytes: Bytes,
     /// Latencies from submission.
     pub latency: Histogram,
-    /// The flushes' part of them, where flushes are separate calls; else empty.
+    /// The flushes' part of the latencies, if flushes are separate calls; else empty.
     pub flush: Histogram,
     /// Response times, from the intended start, of an open loop; else empty.
     pub response: Histogram,
@@ -97,7 +97,7 @@ pub struct PhaseRecord {
     pub missed_slots: u64,
     /// Interval series.
     pub intervals: Vec<Interval>,
-    /// The limit that a stall is over at least.
+    /// The least limit for a stall.
     pub stall_over: Nanos,
     /// The longest waits over that limit, in order of time.
     pub stalls: Vec<Stall>,
@@ -134,9 +134,8 @@ impl Recorder {
         }
     }
 
-    /// Makes intervals end on the lines of a grid from the start of the phase, so that those of
-    /// several threads can be joined. By default each is a width after the end of the one before
-    /// it.
+    /// Makes intervals end on a grid counted from the start of the phase, so that those of several
+    /// threads can be joined. By default each ends one width after the previous one.
     pub fn aligned(mut self) -> Recorder {
         self.aligned = true;
         self
@@ -149,7 +148,7 @@ impl Recorder {
         self.current_ends = start.plus(self.config.interval);
     }
 
-    /// Says what the operation waited for that is recorded next: parts of its latency.
+    /// Sets what the next recorded operation waited for: parts of its latency.
     pub fn set_waited(&mut self, waited: Waited) {
         let sum = self.current_waited.get_or_insert_default();
         *sum = sum.plus(&waited);
@@ -193,7 +192,7 @@ impl Recorder {
         self.missed_slots += slots;
     }
 
-    /// Ends intervals also when the storage is fuller by `step` than at their start. Like the
+    /// Ends intervals also when the storage has become fuller by `step` since their start. Like the
     /// width, the step doubles as needed.
     pub fn end_intervals_every(&mut self, step: Bytes) {
         self.levels = Some(Levels { step: step.max(Bytes(1)), ends: None });
@@ -206,13 +205,13 @@ impl Recorder {
         let Some(levels) = &mut self.levels else { return };
         match levels.ends {
             None => levels.ends = Some(filled.plus(levels.step)),
-            // The interval ends with the next operation, as by time.
+            // The interval ends with the next operation, as at the end of its width.
             Some(ends) if filled >= ends => self.current_ends = Nanos::ZERO,
             Some(_) => {}
         }
     }
 
-    /// Sets how far the phase's clock is behind the machine's, if it is paused at times.
+    /// Sets how far the phase's clock is behind the machine's, if it pauses at times.
     #[inline]
     pub fn set_behind(&mut self, behind: Nanos) {
         self.behind = behind;
@@ -272,7 +271,7 @@ impl Recorder {
         if let Some(live) = &self.config.live {
             let on_schedule = self.response.count() > 0;
             let felt = if on_schedule { &self.response } else { &self.total };
-            live.publish((&self.total, felt), exact.1, ends, self.total_bytes, self.filled);
+            live.publish(&self.total, felt, exact.1, ends, self.total_bytes, self.filled);
         }
         self.current.clear();
         self.current_waited = None;
@@ -290,8 +289,8 @@ impl Recorder {
         }
     }
 
-    /// Ends the last interval at `now`, if the phase goes on without operations: with a final flush
-    /// of everything.
+    /// Ends the last interval at `now`, if the phase continues without operations: with a final
+    /// flush.
     pub fn end_series(&mut self, now: Nanos) {
         self.end_interval(now);
         self.series_ended = true;
@@ -322,8 +321,8 @@ impl Recorder {
 
 impl PhaseRecord {
     /// The stalls: waits over `least` and over [`Stalls::TIMES`] times the median, which is known
-    /// only now. Where more waits were recorded than are kept, those that are stalls are counted in
-    /// the histogram, as a reader of the stored phase can.
+    /// only now. If more waits were recorded than kept, the stalls are counted in the histogram, as
+    /// a reader of the stored phase can do, too.
     pub fn final_stalls(&self, least: Nanos) -> Stalls {
         let median = self.latency.quantile(Percentile::P50).unwrap_or_default();
         let usual = Nanos(median.0.saturating_mul(Stalls::TIMES));

@@ -10,20 +10,19 @@ pub struct Stall {
     pub at: Nanos,
     /// Length of the wait.
     pub length: Nanos,
-    /// How far the phase's clock was behind the machine's by then: pauses of the phase.
+    /// How far the phase's clock was then behind the machine's: the pauses so far.
     pub behind: Nanos,
     /// Where the time went, if known.
     pub split: Option<WaitSplit>,
-    /// What it waited for, where a model knows.
+    /// What it waited for, if a model knows.
     pub waited: Option<Waited>,
 }
 
-/// The stalls of a phase once its median is known: the waits that are far beyond it.
+/// The stalls of a phase, once its median is known: waits far beyond it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stalls {
     /// Waits longer than this are stalls.
     pub over: Nanos,
-    /// Number of stalls.
     pub seen: u64,
     /// The longest, in order of time.
     pub listed: Vec<Stall>,

@@ -18,13 +18,11 @@ pub const SLOPE_MAX: f64 = 0.10;
 pub struct Round {
     /// End of the round, from the start of the phase.
     pub ends: Nanos,
-    /// Length of the round.
     pub length: Nanos,
     /// Bytes moved in it.
     pub bytes: Bytes,
     /// Operations that ended in it.
     pub ops: u64,
-    /// Their mean latency.
     pub latency_mean: Nanos,
 }
 
@@ -93,7 +91,6 @@ pub fn last_window(values: &[f64]) -> Option<Window> {
 pub enum Steadiness {
     /// Steady: the first steady window and the end of its last round.
     Reached {
-        /// The window.
         window: Window,
         /// End of the window, from the start of the phase.
         at: Nanos,

@@ -2,32 +2,31 @@ use flashlag_units::Nanos;
 
 use crate::recorder::PhaseRecord;
 
-/// A time in which the whole process stood still: stopped by a signal, frozen with its cgroup, or
-/// suspended with the machine. It is not known to have waited for storage.
+/// A time in which the whole process did not run: stopped by a signal, frozen with its cgroup, or
+/// suspended with the machine. Whether it would have waited for storage is unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stop {
-    /// The first moment at which the process certainly did not run.
+    /// The earliest time at which the process certainly did not run.
     pub from: Nanos,
     /// When the process ran again.
     pub to: Nanos,
 }
 
 impl Stop {
-    /// Length of the part between two moments.
+    /// Length of the part between two times.
     pub fn within(&self, from: Nanos, to: Nanos) -> Nanos {
         self.to.min(to).saturating_since(self.from.max(from))
     }
 }
 
-/// Length of all stops between two moments.
+/// Length of all stops between two times.
 pub fn stopped_within(stops: &[Stop], from: Nanos, to: Nanos) -> Nanos {
     stops.iter().fold(Nanos::ZERO, |sum, stop| sum.plus(stop.within(from, to)))
 }
 
 impl PhaseRecord {
-    /// Subtracts stops from what looked blocked: in the split of each stall, and in the sampled
-    /// waits that contain the stall. `stops` are on the machine's clock. Latencies stay as they
-    /// were.
+    /// Subtracts stops from what looked blocked, in the split of each stall and in the sampled
+    /// waits that contain the stall. `stops` are on the machine's clock. Latencies do not change.
     pub fn take_stops(&mut self, stops: &[Stop]) {
         if stops.is_empty() {
             return;
@@ -48,8 +47,8 @@ impl PhaseRecord {
         stopped.reduce(Nanos::plus)
     }
 
-    /// Stopped time of the phase. A stop during a pause can't be told from one of the phase; the
-    /// result is at most the length of the phase.
+    /// Stopped time of the phase. A stop during a pause can't be distinguished from one during the
+    /// phase; the result is at most the length of the phase.
     pub fn stopped(&self, stops: &[Stop]) -> Nanos {
         let ended = self.began.plus(self.elapsed).plus(self.behind);
         stopped_within(stops, self.began, ended).min(self.elapsed)

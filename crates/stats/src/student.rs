@@ -1,15 +1,15 @@
-//! Student's t: how wide an interval of a mean is that few values give.
+//! Student's t: the width of the interval of a mean of few values.
 
-/// Half the width of a 95 % interval in standard errors, for many values.
+/// Half the width of a 95 % interval in standard errors, with many values.
 const MANY: f64 = 1.96;
 
 /// The same for 1 to 10 degrees of freedom, where the series below is not yet exact to a thousandth.
 const FEW: [f64; 10] =
     [12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281];
 
-/// Half the width of a 95 % interval of a mean in standard errors, by the degrees of freedom of the error's
-/// estimate. Broken ones count as the next lower; below 1 there is no interval. Made of operations that IEEE
-/// 754 rounds correctly, so that every machine has the same.
+/// Half the width of a 95 % interval of a mean in standard errors, by the degrees of freedom of the
+/// error's estimate. A fraction counts as the next lower number; below 1 there is no interval. It
+/// uses only operations that IEEE 754 rounds correctly, so every machine computes the same.
 pub fn student_95(freedom: f64) -> Option<f64> {
     if freedom.is_nan() || freedom < 1.0 {
         return None;

@@ -1,15 +1,15 @@
 use flashlag_units::Nanos;
 
-/// What an operation can wait for, where a model knows.
+/// What an operation can wait for, as far as a model knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Wait {
     #[default]
-    /// The storage, at its own work for the operation: reads, programs, transfers.
+    /// The storage, while it works for the operation: reads, programs, transfers.
     Storage,
     /// Nothing: the operation's own work on a CPU.
     Executing,
-    /// A CPU, or the one thread or lane of the kernel that does such work.
+    /// A CPU, or the single kernel thread or queue that does such work.
     Cpu,
     /// A commit of the filesystem's journal or log.
     FilesystemCommit,
@@ -17,9 +17,8 @@ pub enum Wait {
     Checkpoint,
     /// The filesystem's own cleaning of segments.
     Cleaning,
-    /// A discard.
     Discard,
-    /// Requests of others that came before.
+    /// Requests of others that came earlier.
     OtherIo,
     /// Garbage collection in the flash: copies of a victim and its erase, merges of log blocks.
     GarbageCollection,
@@ -29,14 +28,13 @@ pub enum Wait {
     WriteCacheFull,
     /// The device or its link waking up.
     WakeUp,
-    /// Throttling.
     Throttling,
-    /// Work that the device does after a number of writes, as writing its map out.
+    /// Work that the device does after a certain number of writes, such as writing out its map.
     DevicePeriod,
 }
 
 impl Wait {
-    /// Every cause, in the order in which parts are stored.
+    /// All causes, in the order in which parts are stored.
     pub const ALL: [Wait; 14] = [
         Wait::Storage,
         Wait::Executing,
@@ -55,8 +53,8 @@ impl Wait {
     ];
 }
 
-/// The time of an operation, or of several, by what was waited for. Parts are whole nanoseconds and
-/// add up to that time.
+/// The time of an operation, or of several, divided by what it waited for. Parts are whole
+/// nanoseconds and add up to that time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Waited([u64; Wait::ALL.len()]);
 
@@ -73,7 +71,7 @@ impl Waited {
         Nanos(self.0[cause as usize])
     }
 
-    /// The causes that have a part, and the parts, in the order of [`Wait::ALL`].
+    /// The causes with a part, and the parts, in the order of [`Wait::ALL`].
     pub fn parts(&self) -> impl Iterator<Item = (Wait, Nanos)> + '_ {
         let all = Wait::ALL.into_iter().map(|cause| (cause, self.of(cause)));
         all.filter(|(_, part)| *part > Nanos::ZERO)
@@ -99,7 +97,7 @@ impl Waited {
         self
     }
 
-    /// What came since an earlier sum.
+    /// What was added since an earlier sum.
     #[must_use]
     pub fn since(mut self, before: &Waited) -> Waited {
         for (now, before) in self.0.iter_mut().zip(before.0) {
@@ -117,8 +115,8 @@ impl Waited {
         self
     }
 
-    /// Parts in the same proportions that add up to `total`: rounded down, and what is left goes to
-    /// the largest. Nothing at all is [`Wait::Storage`].
+    /// Parts in the same proportions that add up to `total`: rounded down, and the largest gets the
+    /// rest. If all are zero, everything goes to [`Wait::Storage`].
     #[must_use]
     pub fn scaled_to(self, total: Nanos) -> Waited {
         let sum: u128 = self.0.iter().map(|part| u128::from(*part)).sum();

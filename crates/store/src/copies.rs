@@ -1,4 +1,4 @@
-//! Copies of one measurement: a file given twice, a run and its shared form, a run sealed again with
+//! Finds copies of one measurement: a file given twice, a run and its shared form, a run with
 //! another label.
 
 use std::collections::HashMap;
@@ -9,7 +9,7 @@ use crate::standing::Standing;
 const SAME: &str = "the same measurement as";
 const CLAIMS: &str = "it says that it is the run of";
 
-/// The entry as it stood before copies were looked for: a reason of this module no longer holds where
+/// The entry as it was before copies were searched for: reasons from this module become stale when
 /// files come and go.
 pub(crate) fn before_copies(mut entry: Entry) -> Entry {
     let run = &mut entry.run;
@@ -21,9 +21,9 @@ pub(crate) fn before_copies(mut entry: Entry) -> Entry {
     entry
 }
 
-/// Finds copies among the entries and gives each its standing. Of several files with the same
-/// measurement the first that counts stays, a shared one before others. A file that claims to be a
-/// certain run (`shared.original_sha256`) but has other figures than that run is no copy: it becomes
+/// Finds copies among the entries and gives each its standing. Among files with the same
+/// measurement, the first one that counts stays, a shared one before others. A file that claims to
+/// be a certain run (`shared.original_sha256`) but has other figures is no copy: it becomes
 /// unverified, with the reason.
 pub fn find_copies(entries: &mut [Entry]) {
     let mut order: Vec<usize> = (0..entries.len()).collect();

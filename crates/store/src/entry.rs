@@ -2,35 +2,35 @@
 
 use flashlag_schema::StoredHistogram;
 
-use crate::rows::{PhaseRow, RunRow};
+use crate::rows::{PHASES, PhaseRow, RUNS, RunRow, cells, heads};
 use crate::standing::Standing;
+use crate::table::Table;
 
 /// A run file in a folder.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// Its row; of an unreadable file only the name, the size and the reason are known.
+    /// Its row; for an unreadable file only the name, the size and the reason are known.
     pub run: RunRow,
     /// What was measured, in the order of the run file.
     pub phases: Vec<Measured>,
-    /// Fields that `flashlag share` would remove, where the file is no shared one: publishing the file
-    /// itself would give them away.
+    /// Fields that `flashlag share` would remove, if the file was not shared yet: publishing the
+    /// file itself would reveal them.
     pub private: Vec<String>,
 }
 
 /// A test of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
-    /// Its row.
     pub row: PhaseRow,
-    /// The latencies as users see them: from the intended start where there was a schedule.
+    /// The latencies as users feel them: from the intended start if there was a schedule.
     pub histogram: StoredHistogram,
 }
 
-/// Checksum, hash of what was measured, and the file that counts instead.
+/// Checksum, hash of the measurement, and the file that counts instead.
 pub(crate) type Marks = (Option<String>, Option<String>, Option<String>);
 
 impl Entry {
-    /// What decides whether an entry is a copy, as an index has it.
+    /// What decides whether an entry is a copy, as an index stores it.
     pub(crate) fn standing_only(
         file: String,
         standing: &str,
@@ -57,4 +57,17 @@ impl Entry {
     pub fn is_good(&self) -> bool {
         self.run.standing == Standing::Good
     }
+}
+
+/// The table of runs: one row per file.
+pub fn runs_table<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Table {
+    let rows = entries.into_iter().map(|entry| cells(RUNS, &entry.run));
+    Table { columns: heads(RUNS), rows: rows.collect() }
+}
+
+/// The table of tests: one row per test of a run.
+pub fn phases_table<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Table {
+    let measured = entries.into_iter().flat_map(|entry| &entry.phases);
+    let rows = measured.map(|measured| cells(PHASES, &measured.row));
+    Table { columns: heads(PHASES), rows: rows.collect() }
 }

@@ -1,4 +1,4 @@
-//! Why a store can't do what it was asked for.
+//! Why a store can't do what was requested.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,38 +6,17 @@ use std::path::{Path, PathBuf};
 use rusqlite::ErrorCode;
 use thiserror::Error;
 
-/// Why a store can't do what it was asked for.
+/// Why a store can't do what was requested.
 #[derive(Debug, Error)]
 pub enum StoreError {
-    /// A file or folder.
     #[error("cannot {operation} {}: {error}", path.display())]
-    Io {
-        /// What was tried.
-        operation: &'static str,
-        /// The file.
-        path: PathBuf,
-        /// The system's reason.
-        error: io::Error,
-    },
-    /// The index.
+    Io { operation: &'static str, path: PathBuf, error: io::Error },
     #[error("the index {} cannot be used: {error}. {}", path.display(), advice(error))]
-    Sqlite {
-        /// The index.
-        path: PathBuf,
-        /// SQLite's reason.
-        error: rusqlite::Error,
-    },
-    /// A query.
+    Sqlite { path: PathBuf, error: rusqlite::Error },
     #[error("the query cannot be done: {0}. Its tables are runs and phases; see docs/store.md")]
     Query(String),
-    /// PostgreSQL.
     #[error("PostgreSQL cannot {operation}: {reason}")]
-    Postgres {
-        /// What was tried.
-        operation: &'static str,
-        /// The server's or the network's reason.
-        reason: String,
-    },
+    Postgres { operation: &'static str, reason: String },
     /// A store in PostgreSQL for a program that was built without.
     #[error(
         "this flashlag was built without PostgreSQL: build it with `--features postgres`, or use a \

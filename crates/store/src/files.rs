@@ -6,11 +6,8 @@ use std::path::{Path, PathBuf};
 /// Folders within folders, at most.
 const DEEPEST: usize = 32;
 
-/// All files below `folder` that end in `.json`, sorted by path. Hidden files and folders are left
-/// out, and links are not followed.
-///
-/// # Errors
-/// A folder can't be listed.
+/// All files below `folder` that end in `.json`, sorted by path. Skips hidden files and folders,
+/// and does not follow links.
 pub fn run_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     walk(folder, 0, &mut found)?;

@@ -1,4 +1,4 @@
-//! Adding a file to a folder: whole or not at all.
+//! Adds a file to a folder, as a whole or not at all.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Write};
@@ -10,7 +10,7 @@ use crate::outcome::Outcome;
 use crate::read::{bytes_of, entry_of, name_in};
 use crate::standing::Standing;
 
-/// Adds one file, unless `known` names one with the same contents; its hash, and what became of it.
+/// Adds one file, unless `known` has one with the same contents; returns its hash, and the outcome.
 pub(crate) fn add(
     folder: &Path,
     path: &Path,
@@ -36,7 +36,7 @@ pub(crate) fn add(
             Outcome::New { name, standing: entry.run.standing, reason: entry.run.reason }
         }
         Ok(Placed::Known(name)) => Outcome::Known { name },
-        // The others may go in all the same.
+        // The others may still succeed.
         Err(error) => {
             let reason = format!("it cannot be written to {}: {error}", folder.display());
             Outcome::Refused { reason }
@@ -45,21 +45,22 @@ pub(crate) fn add(
     Ok((entry.run.file_sha256, outcome))
 }
 
-/// How long one adder waits for another: an add of thousands of files takes seconds.
+/// How long to wait for another process that adds: thousands of files take seconds.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// The file that adders lock. It is hidden, so that it is no run file, and holds nothing.
+/// The lock file of processes that add. It is hidden, so that it is not taken for a run file, and
+/// empty.
 const LOCK: &str = ".flashlag-lock";
-/// Begins the name of a file that is not whole yet.
+/// Prefix of the name of an incomplete file.
 const UNFINISHED: &str = ".adding-";
 
-/// The right to add to a folder, which one process has at a time. It ends when it is dropped.
+/// The right to add to a folder, which one process has at a time, until this is dropped.
 pub(crate) struct Lock {
     _file: File,
 }
 
 impl Lock {
-    /// Waits for its turn, and removes what a killed adder left. `None` where the filesystem has no locks: then
-    /// names are still taken by one only.
+    /// Waits for the lock, and removes what killed processes left. `None` if the filesystem has no
+    /// locks: even then each name is taken only once.
     pub(crate) fn of(folder: &Path) -> Result<Option<Lock>, StoreError> {
         let path = folder.join(LOCK);
         let open = File::options().create(true).append(true).open(&path);
@@ -85,7 +86,7 @@ impl Lock {
     }
 }
 
-/// Removes the files of adders that were killed: nobody else adds.
+/// Removes incomplete files of killed processes: nobody else is adding.
 fn remove_unfinished(folder: &Path) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         if entry.file_name().as_encoded_bytes().starts_with(UNFINISHED.as_bytes()) {
@@ -100,8 +101,9 @@ enum Placed {
     Known(String),
 }
 
-/// Writes the file under its own name, or where that is taken with its hash; a file there with the same contents
-/// is the same. A reader sees no part of it, and a killed writer leaves a hidden file only.
+/// Writes the file under its own name, or if that is taken with its hash in the name; an existing
+/// file with the same contents counts as this one. No reader sees an incomplete file, and a killed
+/// writer leaves only a hidden one.
 fn place(folder: &Path, path: &Path, sha256: &str, bytes: &[u8]) -> io::Result<Placed> {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let stem = stem.trim_start_matches('.');
@@ -124,7 +126,7 @@ fn place(folder: &Path, path: &Path, sha256: &str, bytes: &[u8]) -> io::Result<P
     Err(io::Error::new(io::ErrorKind::AlreadyExists, format!("{stem}.json is taken")))
 }
 
-/// A hidden file with the mode that a copy has: the source's, as far as the umask allows.
+/// A hidden file with the permissions of a copy: the source's, as far as the umask allows.
 fn unfinished(folder: &Path, source: &Path) -> io::Result<tempfile::NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(UNFINISHED);

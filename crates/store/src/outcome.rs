@@ -1,10 +1,10 @@
-//! What became of files that were to be added to a store.
+//! The outcome for files to be added to a store.
 
 use std::path::PathBuf;
 
 use crate::standing::Standing;
 
-/// What became of one file that was to be added.
+/// The outcome for one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Added {
     /// The file as it was given.
@@ -25,7 +25,7 @@ pub enum Outcome {
         /// Why not.
         reason: Option<String>,
     },
-    /// A file with the same contents was there.
+    /// The store already has a file with the same contents.
     Known {
         /// Its name in the store.
         name: String,

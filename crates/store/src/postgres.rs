@@ -16,13 +16,13 @@ use crate::sql::{create, indexes, insert, made_by, refused, tables};
 use crate::standing::Standing;
 use crate::table::{Column, Kind, Table, Value};
 
-/// Serializes writers: any number that others do not use.
+/// Serializes writers: any number that nobody else uses.
 const LOCK: i64 = 0x666c_6173_686c_6167;
 
-/// How long a server may take to answer: one that is stopped never does.
+/// How long a server may take to answer; a stopped one never does.
 const TO_CONNECT: Duration = Duration::from_secs(15);
 const TO_ANSWER: Duration = Duration::from_secs(60);
-/// Adding makes tables of run files, and waits for others who add.
+/// Adding reads run files, and waits for other processes that add.
 const TO_ADD: Duration = Duration::from_secs(300);
 
 /// Roles of PostgreSQL whose members read files of the server, or run programs there.
@@ -34,11 +34,12 @@ const PRIVILEGED: &str = "SELECT rolsuper \
 
 /// A database.
 pub struct Database {
-    /// Absent after a server that did not answer: it may still be at work.
+    /// Absent after the server did not answer in time: it may still be working.
     client: Option<Client>,
 }
 
-/// Does something that waits for a server, for as long as this at most. What is left behind ends with the program.
+/// Runs something that waits for a server, with a timeout. What is left behind ends with the
+/// program.
 fn within<T: Send + 'static>(
     operation: &'static str,
     patience: Duration,
@@ -56,7 +57,7 @@ fn within<T: Send + 'static>(
 }
 
 impl Database {
-    /// Connects, and makes the tables where they are not there or of another version.
+    /// Connects, and creates the tables if they are missing or of another version.
     pub fn open(url: &str) -> Result<Database, StoreError> {
         let mut config: Config = url.parse().map_err(fail("read the address"))?;
         if config.get_connect_timeout().is_none() {
@@ -78,7 +79,7 @@ impl Database {
         Ok(database)
     }
 
-    /// Works with the server, which has to answer in time.
+    /// Uses the server, which must answer in time.
     fn with<T: Send + 'static>(
         &mut self,
         operation: &'static str,
@@ -104,7 +105,8 @@ impl Database {
         self.with("add run files", TO_ADD, move |client| add(client, &paths))
     }
 
-    /// The result of a statement, in a transaction that can't write, of a role that reads nothing but tables.
+    /// The result of a statement, in a read-only transaction of a role that can read nothing but
+    /// tables.
     pub fn query(&mut self, sql: &str) -> Result<Table, StoreError> {
         if let Some(reason) = refused(sql) {
             return Err(StoreError::Query(reason));
@@ -127,7 +129,8 @@ const PRIVILEGED_ROLE: &str = "the role that connects is a superuser or may read
     GRANT USAGE ON SCHEMA flashlag TO reader; GRANT SELECT ON ALL TABLES IN SCHEMA flashlag TO reader; then \
     connect as postgres://reader@";
 
-/// Whether the tables are there and of this version. A role that may only read them need not make them.
+/// Whether the tables exist and are of this version. A role that may only read them need not create
+/// them.
 fn is_current(client: &mut Client) -> bool {
     let found = client.query_one("SELECT max(by) FROM flashlag.made", &[]);
     let found = found.ok().and_then(|row| row.get::<_, Option<String>>(0));
@@ -153,7 +156,7 @@ fn read(client: &mut Client, sql: &str) -> Result<Table, postgres::Error> {
     Ok(Table { columns, rows })
 }
 
-/// Makes the tables where they are not there or of another version.
+/// Creates the tables if they are missing or of another version.
 fn prepare(client: &mut Client) -> Result<(), StoreError> {
     let operation = "make the tables";
     let mut change = client.transaction().map_err(fail(operation))?;
@@ -253,7 +256,7 @@ fn store(change: &mut Transaction<'_>, entry: &Entry) -> Result<(), postgres::Er
     entry.phases.iter().try_for_each(|phase| row("phases", cells(PHASES, &phase.row)))
 }
 
-/// Makes the tables of all files that the database holds.
+/// Fills the tables from all files in the database.
 fn index(change: &mut Transaction<'_>) -> Result<(), postgres::Error> {
     let names = change.query("SELECT file FROM flashlag.files ORDER BY file", &[])?;
     for name in names.iter().map(|row| row.get::<_, String>(0)) {
@@ -264,7 +267,7 @@ fn index(change: &mut Transaction<'_>) -> Result<(), postgres::Error> {
     settle_copies(change).map(drop)
 }
 
-/// Finds copies over all files; every file as it stands afterwards.
+/// Finds copies over all files; returns the standing of every file.
 fn settle_copies(change: &mut Transaction<'_>) -> Result<Vec<Entry>, postgres::Error> {
     let sql = "SELECT file, standing, reason, run, measurement_sha256, copy_of, shared \
                FROM flashlag.runs ORDER BY file";
@@ -346,7 +349,7 @@ fn fail(operation: &'static str) -> impl Fn(postgres::Error) -> StoreError {
     move |error| StoreError::Postgres { operation, reason: reason_of(&error) }
 }
 
-/// The server's words, which the library keeps one level down.
+/// The server's own message, which the library keeps one level down.
 fn reason_of(error: &postgres::Error) -> String {
     match error.as_db_error() {
         Some(server) => server.message().to_owned(),

@@ -1,4 +1,4 @@
-//! Run files read, verified and judged.
+//! Reads, verifies and judges run files.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -19,21 +19,18 @@ use crate::files::run_files;
 use crate::rows::{PhaseRow, RunFacts, RunRow, short};
 use crate::standing::Standing;
 
-/// The largest file that is read: a run file has some hundred kilobytes, a long one some megabytes.
+/// The largest file to read: a run file has some hundred kilobytes, a long one some megabytes.
 pub const MOST_BYTES: u64 = 256 << 20;
 
-/// Reads every run file below a folder, on all CPUs, and finds copies. A file that is no run of this
-/// version is an entry too, with the reason.
-///
-/// # Errors
-/// The folder can't be listed.
+/// Reads every run file below a folder, on all CPUs, and finds copies. A file that is not a run of
+/// this version becomes an entry with the reason.
 pub fn read_folder(folder: &Path) -> io::Result<Vec<Entry>> {
     let mut entries = read_files(folder, &run_files(folder)?);
     find_copies(&mut entries);
     Ok(entries)
 }
 
-/// Reads files below `folder` on all CPUs, in the order of `paths`, without looking for copies.
+/// Reads files below `folder` on all CPUs, in the order of `paths`, without searching for copies.
 pub fn read_files(folder: &Path, paths: &[PathBuf]) -> Vec<Entry> {
     let workers =
         std::thread::available_parallelism().map_or(1, usize::from).min(paths.len().max(1));
@@ -45,7 +42,7 @@ pub fn read_files(folder: &Path, paths: &[PathBuf]) -> Vec<Entry> {
             paths.get(at).map(|path| (at, path))
         } {
             let entry = read_file(folder, path);
-            // A panic elsewhere leaves whole entries.
+            // A panic in another thread can't leave an incomplete entry.
             done.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push((at, entry));
         }
     };
@@ -74,7 +71,7 @@ pub(crate) fn name_in(folder: &Path, path: &Path) -> String {
     flashlag_units::harmless(&name.to_string_lossy())
 }
 
-/// The contents of a file that is not too large.
+/// The contents of a file, if it is not too large.
 pub(crate) fn bytes_of(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
@@ -94,7 +91,7 @@ pub(crate) fn entry_of(name: String, bytes: &[u8]) -> Entry {
     };
     match Run::from_json(text) {
         Ok(run) => measured(name, sha, text, &run),
-        // What a refused file holds is private as a run's texts are.
+        // The texts of a refused file are as private as a run's.
         Err(error) => {
             unreadable(name, sha, size, short(&Scrubber::default().public(&error.to_string())))
         }
@@ -127,7 +124,7 @@ fn measured(file: String, file_sha256: String, text: &str, run: &Run) -> Entry {
     };
     let id = match &run.shared {
         Some(shared) => short(&shared.original_sha256),
-        // The checksum, not what the file says of it.
+        // Compute the checksum instead of trusting the file's.
         None => run.checksum(),
     };
     let phases = phases(run, &public.texts, &file, &id);
@@ -149,7 +146,7 @@ fn measured(file: String, file_sha256: String, text: &str, run: &Run) -> Entry {
     Entry { run: row, phases, private: public.removed }
 }
 
-/// A run's head without what is private, which fields that took, and what takes it from other texts.
+/// A run's head without private parts, the removed fields, and a scrubber for other texts.
 struct Public {
     run: Run,
     removed: Vec<String>,
@@ -157,7 +154,7 @@ struct Public {
 }
 
 impl Public {
-    /// Without phases and findings, of which the tables hold few texts.
+    /// Skip phases and findings: the tables contain few of their texts.
     fn of(run: &Run) -> Result<Public, String> {
         let head = head_of(run);
         let (shared, texts) = flashlag_share::shared_with_scrubber(&head)
@@ -170,7 +167,7 @@ impl Public {
     }
 }
 
-/// The run without its phases and findings. Field by field: phases are megabytes.
+/// The run without its phases and findings, copied field by field, since phases are megabytes.
 fn head_of(run: &Run) -> Run {
     Run {
         schema: run.schema.clone(),
@@ -214,7 +211,7 @@ fn phases(run: &Run, texts: &Scrubber, file: &str, id: &str) -> Vec<Measured> {
     run.phases.iter().enumerate().map(measured).collect()
 }
 
-/// Whether a run counts; the reason without what is private.
+/// Whether a run counts; the reason, without private parts.
 fn standing(public: &Public, discrepancies: &[Discrepancy]) -> (Standing, Option<String>) {
     let run = &public.run;
     if let Some(first) = discrepancies.first() {
@@ -242,7 +239,7 @@ fn standing(public: &Public, discrepancies: &[Discrepancy]) -> (Standing, Option
     }
 }
 
-/// A hash of what was measured: tests, times and histograms, which no copy can change.
+/// A hash of the measurement: tests, times and histograms, which are the same in all copies.
 fn measurement(run: &Run) -> String {
     let mut hash = Sha256::new();
     let mut number = |value: u64| hash.update(value.to_le_bytes());
@@ -252,11 +249,11 @@ fn measurement(run: &Run) -> String {
         times.into_iter().for_each(&mut number);
         numbers_of(&phase.histogram, &mut number);
     }
-    // Two seeds of a simulation may come to the same figures: they are repeats.
+    // Two seeds of a simulation may give the same figures: these are repeats, not copies.
     if run.target.profile.is_some() {
         number(run.scenario.seed);
     }
-    // Two profiles may be equal models: their simulations have the same figures and are no copies.
+    // Two profiles may be equal models: their simulations have the same figures and are not copies.
     let profile = run.target.profile.as_ref().map(|profile| profile.name.clone());
     for name in run.phases.iter().map(Phase::label).chain(profile) {
         hash.update(name.as_bytes());

@@ -1,4 +1,5 @@
-//! The index of a folder in SQLite: `.flashlag-index.sqlite`, made again from the files at any time.
+//! The SQLite index of a folder: `.flashlag-index.sqlite`, which can be rebuilt from the files at
+//! any time.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -17,13 +18,13 @@ use crate::sql::{create, indexes, insert, made_by, refused, tables};
 use crate::standing::Standing;
 use crate::table::{Column, Kind, Table, Value};
 
-/// The name of the index in its folder. Hidden, so that it is no run file.
+/// The name of the index in its folder; hidden, so that it is not taken for a run file.
 const NAME: &str = ".flashlag-index.sqlite";
 
 /// How long to wait for another flashlag that writes the index.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Files read before they are stored: bounds the memory of a large folder.
+/// Files to read before storing them: bounds the memory for a large folder.
 const BATCH: usize = 500;
 
 /// The index of a folder.
@@ -32,7 +33,7 @@ pub struct Index {
     connection: Connection,
 }
 
-/// A file as the index knows it: if size and time are the same, so are its contents.
+/// What the index stores of a file: if size and time are unchanged, so are the contents.
 #[derive(PartialEq)]
 struct Stamp {
     bytes: i64,
@@ -40,8 +41,8 @@ struct Stamp {
 }
 
 impl Index {
-    /// Opens the index of a folder and brings it up to date: files that came or changed are read, and
-    /// those that went are removed. One that is damaged or of another version is made again.
+    /// Opens the index of a folder and updates it: reads new and changed files, removes those that
+    /// are gone. Rebuilds an index that is damaged or of another version.
     pub fn open(folder: &Path) -> Result<Index, StoreError> {
         let path = folder.join(NAME);
         let index = match Index::try_open(folder, &path) {
@@ -68,7 +69,7 @@ impl Index {
         Ok(index)
     }
 
-    /// The tables, empty where they were of another version.
+    /// Creates the tables, empty if they were of another version.
     fn prepare(&mut self) -> rusqlite::Result<()> {
         self.connection.busy_timeout(PATIENCE)?;
         let change =
@@ -91,7 +92,8 @@ impl Index {
         change.commit()
     }
 
-    /// Reads what came or changed. Each batch is a transaction: what was killed goes on where it was.
+    /// Reads new and changed files. Each batch is a transaction: after a kill, the next update
+    /// continues.
     fn update(&mut self) -> Result<(), StoreError> {
         let folder = self.folder.clone();
         let paths = run_files(&folder).map_err(|error| StoreError::Io {
@@ -121,11 +123,11 @@ impl Index {
             })?;
         }
         self.in_transaction(|change| gone.iter().try_for_each(|name| forget(change, name)))?;
-        // Always: an update may have been killed before it came to this.
+        // Always, since the previous update may have been killed before this.
         self.settle_copies()
     }
 
-    /// The files in the index: with their stamps, and as a set to take from.
+    /// The files in the index: with their stamps, and as a set to remove from.
     fn known(&self) -> Result<(HashMap<String, Stamp>, HashSet<String>), StoreError> {
         let read = || -> rusqlite::Result<HashMap<String, Stamp>> {
             let sql = "SELECT file, bytes, changed_ns FROM files";
@@ -193,7 +195,7 @@ impl Index {
             return Err(StoreError::Query(reason));
         }
         let read = || -> rusqlite::Result<Table> {
-            // On a connection of its own that can't write, whatever the statement says.
+            // Uses a separate connection that can't write, whatever the statement is.
             let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
             let connection = Connection::open_with_flags(self.folder.join(NAME), flags)?;
             connection.busy_timeout(PATIENCE)?;
@@ -203,7 +205,7 @@ impl Index {
     }
 }
 
-/// Whether the file is no database, or a broken one.
+/// Whether the file is no database, or a damaged one.
 fn is_damaged(error: &rusqlite::Error) -> bool {
     use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
     matches!(error.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))
@@ -280,7 +282,7 @@ fn kind_of(declared: &str) -> Option<Kind> {
         .find(|kind| type_of(*kind) == declared)
 }
 
-/// The type of a computed column: that of its values.
+/// The type of a computed column, from its values.
 fn kind_in(rows: &[Vec<Value>], at: usize) -> Kind {
     let kinds = rows.iter().filter_map(|row| match row.get(at) {
         Some(Value::Integer(_)) => Some(Kind::Integer),

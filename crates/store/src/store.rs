@@ -9,7 +9,7 @@ use crate::outcome::{Added, Outcome};
 use crate::sqlite::Index;
 use crate::table::Table;
 
-/// Where a team keeps its runs.
+/// The place where a team keeps its runs.
 pub enum Store {
     /// A folder of run files with an index.
     Folder(FolderStore),
@@ -25,8 +25,8 @@ pub struct FolderStore {
 }
 
 impl Store {
-    /// Opens a store: a folder, which is made if it is not there, or `postgres://USER@HOST/DATABASE`.
-    /// Its index is up to date afterwards.
+    /// Opens a store: a folder, which is created if it does not exist, or
+    /// `postgres://USER@HOST/DATABASE`. Updates its index.
     ///
     /// # Errors
     /// The folder or its index can't be used; the server can't be reached.
@@ -47,11 +47,8 @@ impl Store {
         Ok(Store::Folder(FolderStore { folder, index }))
     }
 
-    /// Adds run files. What can't be added is refused with its reason, and the others are added all
-    /// the same.
-    ///
-    /// # Errors
-    /// The store can't be written to.
+    /// Adds run files. A file that can't be added is refused with the reason; the others are still
+    /// added.
     pub fn add(&mut self, paths: &[PathBuf]) -> Result<Vec<Added>, StoreError> {
         match self {
             Store::Folder(store) => store.add(paths),
@@ -61,9 +58,6 @@ impl Store {
     }
 
     /// The result of a statement that reads the tables `runs` and `phases`.
-    ///
-    /// # Errors
-    /// The statement is wrong, or would write.
     pub fn query(&mut self, sql: &str) -> Result<Table, StoreError> {
         match self {
             Store::Folder(store) => store.index.query(sql),
@@ -76,10 +70,10 @@ impl Store {
 impl FolderStore {
     fn add(&mut self, paths: &[PathBuf]) -> Result<Vec<Added>, StoreError> {
         let _lock = folder::Lock::of(&self.folder)?;
-        // What others have added since this store was opened.
+        // Include what others have added since this store was opened.
         self.index = Index::open(&self.folder)?;
         let mut added = Vec::with_capacity(paths.len());
-        // What the index does not know yet, by its hash.
+        // Files that the index does not know yet, by hash.
         let mut fresh: HashMap<String, String> = HashMap::new();
         for path in paths {
             let known = |sha256: &str| match fresh.get(sha256) {

@@ -1,4 +1,4 @@
-//! What a worker gets and gives back: some points as bytes, and their rows as bytes.
+//! What a worker receives and returns: some points as bytes, and their rows as bytes.
 
 use std::io;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use crate::point::Point;
 use crate::row::Measured;
 use crate::sealed;
 
-/// The most points of a chunk: what a worker that dies has to repeat.
+/// Most points of a chunk: what is lost when a worker dies.
 pub const MOST_IN_CHUNK: u64 = 10_000;
 
-/// The program that made something: figures of two versions are not mixed.
+/// The version of the program that made something: figures of two versions must not be mixed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Version {
     version: String,
@@ -32,7 +32,7 @@ impl Version {
         Version { version: program.version, commit: program.commit.value().cloned() }
     }
 
-    /// As a person reads it: `0.1.0 (0123abc)`.
+    /// As people write it: `0.1.0 (0123abc)`.
     pub fn text(&self) -> String {
         match &self.commit {
             Some(commit) => format!("{} ({commit})", self.version),
@@ -40,12 +40,13 @@ impl Version {
         }
     }
 
-    /// The version alone, which the table has: the program knows its commit, the Python package does not.
+    /// The version number alone, which the table stores: the Python package does not know its
+    /// commit.
     pub fn number(self) -> String {
         self.version
     }
 
-    /// Whether figures of the two belong in one table.
+    /// Whether figures of the two may be in one table.
     fn fits(&self, other: &Version) -> bool {
         let commits = self.commit.as_ref().zip(other.commit.as_ref());
         self.version == other.version && commits.is_none_or(|(one, two)| one == two)
@@ -62,7 +63,8 @@ impl Version {
     }
 }
 
-/// Bytes begin with the version, so that what another version laid out otherwise is refused by name.
+/// The bytes begin with the version, so that those of another version, with another layout, are
+/// refused by name.
 #[derive(Debug, Serialize, Deserialize)]
 struct Head<T> {
     version: Version,
@@ -70,7 +72,7 @@ struct Head<T> {
     body: T,
 }
 
-/// Points for a worker, with all that it needs.
+/// Points for a worker, with everything that it needs.
 #[derive(Debug, Serialize, Deserialize)]
 struct Chunk {
     grid: String,
@@ -86,7 +88,7 @@ pub(crate) struct Results {
     pub grid: String,
     /// The chunk's index.
     pub index: u64,
-    /// What became of each point, in order.
+    /// The result of each point, in order.
     pub points: Vec<Measured>,
 }
 
@@ -112,7 +114,7 @@ pub(crate) struct Chunks {
     pub grid: Grid,
     /// The grid's hash.
     pub hash: String,
-    /// Points of a chunk, the last one aside.
+    /// Points per chunk; the last chunk may have fewer.
     pub size: u64,
 }
 
@@ -141,10 +143,8 @@ impl Chunks {
     }
 }
 
-/// Measures a chunk's points. Needs nothing but its bytes; gives the same bytes on any machine.
-///
-/// # Errors
-/// Bytes that are no chunk, or a chunk of another version of flashlag.
+/// Measures the points of a chunk. Needs nothing but its bytes; returns the same bytes on any
+/// machine.
 pub fn measure(chunk: &[u8]) -> Result<Vec<u8>, SweepError> {
     match measure_until(chunk, &Arc::new(AtomicBool::new(false)))? {
         Ok(results) => Ok(results),
@@ -155,7 +155,7 @@ pub fn measure(chunk: &[u8]) -> Result<Vec<u8>, SweepError> {
     }
 }
 
-/// As [`measure`], until `stop` is raised.
+/// As [`measure`], until `stop` is set.
 pub(crate) fn measure_until(
     chunk: &[u8],
     stop: &Arc<AtomicBool>,
@@ -168,18 +168,18 @@ pub(crate) fn measure_until(
     wrap("a worker's results", &Results { grid, index, points }).map(Ok)
 }
 
-/// What happens to a point of a chunk.
+/// Progress with a point of a chunk.
 pub(crate) enum Happened {
-    /// It begins; its fill leaves so much.
+    /// It begins; its fill leaves this much space free.
     Begins(Option<Bytes>),
     /// It is measured.
     Ended(Measured),
 }
 
-/// Measures a chunk's points but the first `skip`, and tells of each.
+/// Measures the points of a chunk except the first `skip`, and calls `tell` for each.
 ///
 /// # Errors
-/// Bytes that are no chunk, or a chunk of another version; what `tell` gives.
+/// Bytes that are no chunk, or a chunk of another version; an error of `tell`.
 pub(crate) fn measure_each(
     chunk: &[u8],
     skip: u64,
@@ -201,7 +201,7 @@ pub(crate) fn measure_each(
     Ok(())
 }
 
-/// The results of a chunk whose points were measured one by one, as [`measure`] gives them.
+/// Combines points that were measured one by one into the results that [`measure`] returns.
 pub(crate) fn results_of(
     chunks: &Chunks,
     index: u64,
@@ -210,7 +210,7 @@ pub(crate) fn results_of(
     wrap("a worker's results", &Results { grid: chunks.hash.clone(), index, points })
 }
 
-/// The results that a worker gave back.
+/// Decodes the results that a worker returned.
 pub(crate) fn results(bytes: &[u8]) -> Result<Results, SweepError> {
     unwrap("a worker's results", bytes)
 }

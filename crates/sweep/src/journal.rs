@@ -1,13 +1,13 @@
-//! The journal beside an output: results of chunks as they come, in any order.
+//! The journal beside an output: results of chunks as they arrive, in any order.
 //!
 //! ```text
 //! "flashlag.sweep/1\n"                          17 bytes
 //! frame: length, 4 bytes; checksum, 8; content  the head: version, grid, points, chunk
-//! frame …                                       results of a chunk, as a worker gave them back
+//! frame …                                       results of a chunk, as a worker returned them
 //! ```
 //!
-//! Frames are only appended, and each is on the disk before its chunk counts as done. What a kill left
-//! of the last one is cut off at the next start. A lock keeps a second process out.
+//! Frames are only appended, and each is on the disk before its chunk counts as done. The next
+//! start cuts a torn last frame off. A lock keeps a second process out.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -34,12 +34,13 @@ pub(crate) struct Head {
     pub grid: String,
     /// Points of the grid.
     pub points: u64,
-    /// Points of a chunk, the last one aside.
+    /// Points per chunk; the last chunk may have fewer.
     pub chunk: u64,
 }
 
-/// A file whose lock is given back as soon as it is dropped. Closing it is not enough: a process that is just
-/// being started has a copy of the descriptor until its own program runs, and would hold the lock so long.
+/// A file that is unlocked as soon as it is dropped. Closing it is not enough: a child process that
+/// is being started has a copy of the descriptor until it executes its own program, and would hold
+/// the lock until then.
 #[derive(Debug)]
 struct LockedFile(File);
 
@@ -70,17 +71,18 @@ pub(crate) struct Journal {
     file: LockedFile,
     /// The end of the last whole frame.
     end: u64,
-    /// Where the content of each chunk's frame begins, and its length; `None` until it is measured.
+    /// Offset and length of the content of each chunk's frame; `None` until it is measured.
     frames: Vec<Option<(u64, u32)>>,
     done: u64,
 }
 
 impl Journal {
-    /// Opens or makes the journal of a sweep. Where one is there, its chunk size is kept. Returns the
-    /// journal, its head and the bytes at its end that a kill had left.
+    /// Opens or creates the journal of a sweep. An existing journal keeps its chunk size. Returns
+    /// the journal, its head and the length of a torn last frame.
     ///
     /// # Errors
-    /// A file that is none, one of another grid or version, or that another process writes.
+    /// A file that is no journal, a journal of another grid or version, or one that another process
+    /// writes.
     pub fn open(path: &Path, head: &Head, anew: bool) -> Result<(Journal, Head, u64), SweepError> {
         let failed = |operation| move |source| failure(operation, path, source);
         let mut options = OpenOptions::new();
@@ -133,7 +135,7 @@ impl Journal {
         folder.and_then(|folder| folder.sync_all()).map_err(failed)
     }
 
-    /// Appends a frame and waits until it is on the disk. Returns where its content begins.
+    /// Appends a frame and waits until it is on the disk. Returns the offset of its content.
     fn append(&mut self, content: &[u8]) -> Result<u64, SweepError> {
         let failed = |source| failure("write", &self.path, source);
         let length = u32::try_from(content.len());
@@ -141,7 +143,7 @@ impl Journal {
         let mut frame = length.to_le_bytes().to_vec();
         frame.extend(checksum(content));
         frame.extend(content);
-        // What a failed write left is overwritten.
+        // Overwrite what a failed write left.
         self.file.seek(SeekFrom::Start(self.end)).map_err(failed)?;
         self.file.write_all(&frame).map_err(failed)?;
         self.file.sync_data().map_err(failed)?;
@@ -150,7 +152,8 @@ impl Journal {
         Ok(begin)
     }
 
-    /// Notes every whole frame, and cuts off what follows the last one. Returns its length.
+    /// Indexes every whole frame, and cuts off what follows the last one. Returns how much that
+    /// was.
     fn read_frames(&mut self, length: u64) -> Result<u64, SweepError> {
         let failed = |source| failure("read", &self.path, source);
         let mut from = self.end;
@@ -172,10 +175,7 @@ impl Journal {
         Ok(length.saturating_sub(from))
     }
 
-    /// Keeps a chunk's results; `false` where they were there before.
-    ///
-    /// # Errors
-    /// The journal can't be written.
+    /// Stores a chunk's results; `false` if they were already there.
     pub fn add(&mut self, index: u64, bytes: &[u8]) -> Result<bool, SweepError> {
         let count = self.frames.len() as u64;
         let place = usize::try_from(index).ok().filter(|place| *place < self.frames.len());
@@ -191,20 +191,17 @@ impl Journal {
         Ok(true)
     }
 
-    /// Whether a chunk's results are kept.
+    /// Whether a chunk's results are stored.
     pub fn has(&self, index: u64) -> bool {
         usize::try_from(index).is_ok_and(|index| matches!(self.frames.get(index), Some(Some(_))))
     }
 
-    /// Number of chunks whose results are kept.
+    /// Number of chunks whose results are stored.
     pub fn done(&self) -> u64 {
         self.done
     }
 
     /// The results of a chunk; `None` until it is measured.
-    ///
-    /// # Errors
-    /// The journal can't be read.
     pub fn results(&mut self, index: u64) -> Result<Option<Results>, SweepError> {
         let frame = usize::try_from(index).ok().and_then(|index| *self.frames.get(index)?);
         let Some((begin, length)) = frame else { return Ok(None) };
@@ -215,10 +212,7 @@ impl Journal {
         results(&content).map(Some)
     }
 
-    /// Removes the journal: its sweep is finished.
-    ///
-    /// # Errors
-    /// It can't be removed.
+    /// Removes the journal when its sweep is finished.
     pub fn remove(self) -> Result<(), SweepError> {
         std::fs::remove_file(&self.path).map_err(|source| failure("remove", &self.path, source))
     }
@@ -232,7 +226,8 @@ fn chunks(head: &Head) -> usize {
     usize::try_from(head.points.div_ceil(head.chunk.max(1))).unwrap_or(usize::MAX)
 }
 
-/// The head and the end of its frame; `None` of a journal that was killed before it had one.
+/// The head and the end of its frame; `None` if the journal's process was killed before it wrote
+/// one.
 fn read_head(file: &mut File, path: &Path, length: u64) -> Result<Option<(Head, u64)>, SweepError> {
     let failed = |source| failure("read", path, source);
     let mut begin = Vec::new();
@@ -253,7 +248,7 @@ fn read_head(file: &mut File, path: &Path, length: u64) -> Result<Option<(Head, 
     Ok(Some((head, from + FRAME as u64 + content.len() as u64)))
 }
 
-/// The content of the frame that begins there; `None` where none is whole.
+/// The content of the frame at that offset; `None` if it is torn.
 fn frame_at(file: &mut File, from: u64, length: u64) -> io::Result<Option<Vec<u8>>> {
     let left = length.saturating_sub(from);
     if left < FRAME as u64 {

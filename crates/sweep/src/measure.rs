@@ -19,7 +19,7 @@ use crate::row::{Measured, Row};
 /// Millionths in a whole.
 const WHOLE: u128 = 1_000_000;
 
-/// Why a point can't be measured; in the words that its own command prints.
+/// Why a point can't be measured, in the words that its own command would print.
 #[derive(Debug, Error)]
 enum PointError {
     #[error("{0}")]
@@ -34,11 +34,11 @@ enum PointError {
     NoText(String),
 }
 
-/// A simulation that was stopped from outside: the point has no rows.
+/// The simulation was stopped: the point has no rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stopped;
 
-/// Measures points. What was read of a profile or a scenario is kept for the next point.
+/// Measures points. Parsed profiles and scenarios are kept for the next point.
 #[derive(Debug)]
 pub(crate) struct Bench<'a> {
     texts: &'a Texts,
@@ -58,10 +58,8 @@ impl<'a> Bench<'a> {
         Bench { texts, profiles: BTreeMap::new(), stop }
     }
 
-    /// Measures a point, and tells before what its fill leaves. What fails is a row that says why.
-    ///
-    /// # Errors
-    /// The simulation was stopped.
+    /// Measures a point; first reports how much its fill leaves free. A failure becomes a row with
+    /// the reason.
     pub fn measure(
         &mut self,
         point: &Point,
@@ -122,7 +120,7 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// The free space of a room of which a share is in use.
+/// How much is free if a share of the room is in use.
 fn left(room: Bytes, full: u32) -> Bytes {
     let used = u128::from(room.0) * u128::from(full) / WHOLE;
     room.saturating_minus(Bytes(u64::try_from(used).unwrap_or(u64::MAX)))

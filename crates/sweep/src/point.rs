@@ -1,12 +1,10 @@
-//! One point of a grid: a device, a state and a scenario, and the command that repeats it.
+//! One point of a grid: a device, a state and a scenario, and the command that reproduces it.
 
 use flashlag_units::Bytes;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::words::quoted;
-
-/// Digits of an id: enough that two of ten million points are alike once in 370,000 sweeps.
+/// Digits of an id: with ten million points, two ids are equal once in 370,000 sweeps.
 const ID_DIGITS: usize = 16;
 
 /// One combination of a grid's values.
@@ -35,7 +33,8 @@ pub struct Point {
 }
 
 impl Point {
-    /// The filesystem with all options, after `+`; empty where the profile's own has none added.
+    /// The filesystem with all options, after `+`; empty for the profile's own without further
+    /// options.
     pub(crate) fn mount(&self, profiles_own: &str) -> String {
         let filesystem = if self.filesystem.is_empty() { profiles_own } else { &self.filesystem };
         let mut words: Vec<String> = [filesystem, &self.options]
@@ -47,7 +46,7 @@ impl Point {
             words.extend((!value.is_empty()).then(|| format!("{name}={value}")));
         }
         let name = |word: &String| word.split('=').next().unwrap_or_default().trim().to_owned();
-        // The later of two counts, and a target has an option once.
+        // If an option occurs twice the later one counts, since a target has each option once.
         let later = |at: usize| words[at + 1..].iter().any(|other| name(other) == name(&words[at]));
         let kept = (0..words.len()).filter(|at| !words[*at].trim().is_empty() && !later(*at));
         kept.map(|at| words[at].as_str()).collect::<Vec<_>>().join(",")
@@ -67,7 +66,7 @@ impl Point {
         id
     }
 
-    /// The command that repeats the point; `leave` is the free space that its fill leaves.
+    /// The command that reproduces the point; `leave` is the free space that its fill leaves.
     pub(crate) fn command(&self, profiles_own: &str, leave: Option<Bytes>) -> String {
         let mut words = vec!["flashlag".to_owned(), "run".to_owned(), self.scenario.clone()];
         words.extend(["--on".to_owned(), self.target(profiles_own)]);
@@ -87,4 +86,30 @@ impl Point {
 /// Lower-case hexadecimal.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A word quoted for a shell: in single quotes if it has characters with a meaning.
+pub(crate) fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+%@".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// The setting of a scenario that fills the storage before its tests.
+pub(crate) const FILLED: &str = "filled";
+
+#[cfg(test)]
+mod quoted_tests {
+    use super::quoted;
+
+    #[test]
+    fn a_word_is_quoted_only_where_a_shell_would_change_it() {
+        let target = "sim:nexus7-2012+ext4,size=64MiB,state=aged:12mo";
+        assert_eq!(quoted(target), target);
+        assert_eq!(quoted(""), "''");
+        assert_eq!(quoted("a b"), "'a b'");
+        assert_eq!(quoted("it's $x"), r"'it'\''s $x'");
+    }
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct Measured {
     /// The free space that its fill leaves, if it fills.
     pub leave: Option<Bytes>,
-    /// A row for each phase, for each test that was skipped, and for an error.
+    /// One row for each phase, for each skipped test, and for an error.
     pub rows: Vec<Row>,
 }
 
@@ -18,9 +18,9 @@ pub struct Measured {
 pub enum Outcome {
     /// It was measured.
     Done,
-    /// It has no meaning there; `error` says why.
+    /// The test has no meaning there; `error` says why.
     Skipped,
-    /// It, or the whole point, failed; `error` says why.
+    /// The test, or the whole point, failed; `error` says why.
     Failed,
 }
 
@@ -35,20 +35,20 @@ impl Outcome {
     }
 }
 
-/// One row of the table, without what its point says.
+/// One row of the table, without the columns of its point.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     /// What became of it.
     pub outcome: Outcome,
-    /// The name of the phase or of the skipped step; empty where the whole point failed.
+    /// The name of the phase or of the skipped step; empty if the whole point failed.
     pub phase: String,
-    /// The state of the device's life: `new`, `filled`.
+    /// The state that the device is in: `new`, `filled`.
     pub state: String,
-    /// Which repetition within that state, from 1.
+    /// The repetition within that state, from 1.
     pub run: u32,
     /// Why it was skipped or failed.
     pub error: Option<String>,
-    /// The figures, where it was measured.
+    /// The figures, if it was measured.
     pub figures: Option<Figures>,
 }
 

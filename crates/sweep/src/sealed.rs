@@ -1,10 +1,10 @@
-//! Values as bytes with a checksum before them, for a journal and for the way to a worker and back.
+//! Values as bytes behind a checksum, for the journal and for messages to and from a worker.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 
-/// Bytes of a checksum: the first of SHA-256.
+/// Bytes of a checksum: the first ones of a SHA-256.
 pub(crate) const CHECKSUM: usize = 8;
 
 /// The checksum of bytes.
@@ -24,9 +24,6 @@ pub(crate) fn seal<T: Serialize>(value: &T) -> Result<Vec<u8>, String> {
 }
 
 /// The value of sealed bytes.
-///
-/// # Errors
-/// What is wrong with them.
 pub(crate) fn open<T: DeserializeOwned>(sealed: &[u8]) -> Result<T, String> {
     let (sum, bytes) = sealed.split_at_checked(CHECKSUM).ok_or("it is too short")?;
     if sum != checksum(bytes) {

@@ -1,4 +1,4 @@
-//! The missing chunks of a sweep, measured by several workers of this machine.
+//! Measures the missing chunks of a sweep with several workers on this machine.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
@@ -7,41 +7,41 @@ use std::time::Duration;
 
 use crate::chunk::Chunks;
 use crate::error::SweepError;
-use crate::finished::Finished;
 use crate::measure::Stopped;
 use crate::sweep::Sweep;
+use crate::table::Finished;
 
-/// Called after each chunk: points that are measured, and all.
+/// Called after each chunk with the number of measured points, and of all points.
 pub type Progress<'a> = &'a mut dyn FnMut(u64, u64);
 
-/// A chunk's results, or that it was stopped.
+/// A chunk's results, or that the work was stopped.
 pub(crate) type Given = Result<Vec<u8>, Stopped>;
 
-/// Whether a sweep ends before its time.
+/// Whether to end a sweep early.
 #[derive(Clone, Copy)]
 pub(crate) struct Until<'a> {
     /// Raised from outside.
     pub stop: &'a AtomicBool,
-    /// Raised after an error: then no further chunk is begun.
+    /// Set after an error: no further chunk is started.
     pub error: &'a AtomicBool,
 }
 
 impl Until<'_> {
-    /// Whether it is to end now.
+    /// Whether it has to end now.
     pub fn is_over(self) -> bool {
         self.stop.load(Ordering::Relaxed) || self.error.load(Ordering::Relaxed)
     }
 }
 
-/// The time between two looks whether the sweep was stopped.
+/// Interval between checks of the stop flag.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Measures what is missing with `count` workers, each on a thread of its own, and writes the table.
-/// `worker` makes one, of its number and of a flag that is raised after an error; `end` is called, again
-/// and again, while workers are to end before their time.
+/// Measures what is missing with `count` workers, each on a thread of its own, and writes the
+/// table. `worker` creates one, given its number and a flag that is set after an error; `end` is
+/// called repeatedly while workers have to end early.
 ///
 /// # Errors
-/// The first error of a worker or of the journal; [`SweepError::Stopped`] once `stop` is raised.
+/// The first error of a worker or of the journal; [`SweepError::Stopped`] once `stop` is set.
 pub(crate) fn side_by_side<W, M>(
     mut sweep: Sweep,
     count: usize,
@@ -63,7 +63,7 @@ where
     let next = AtomicU64::new(0);
     let mut error = None;
     thread::scope(|scope| {
-        // A journal slower than its workers holds them up.
+        // A journal that is slower than its workers makes them wait.
         let (send, receive) = sync_channel(count.max(1));
         let (missing, next) = (&missing, &next);
         for at in 0..count.max(1) {

@@ -1,4 +1,4 @@
-//! A sweep under way: a grid, the journal beside its output, and the table at its end.
+//! A sweep in progress: a grid, the journal beside its output, and finally the table.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -8,20 +8,21 @@ use flashlag_runner::{Destination, OutputKind};
 
 use crate::chunk::{Chunks, MOST_IN_CHUNK, Version, results};
 use crate::error::SweepError;
-use crate::finished::Finished;
 use crate::grid::Grid;
 use crate::journal::{Head, Journal};
 use crate::table;
+use crate::table::Finished;
 
-/// Points of a chunk by default: half a second of a worker's time.
+/// Default number of points per chunk: half a second of a worker's time.
 const CHUNK: u64 = 50;
 
 /// How a sweep is done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SweepOptions {
-    /// Points of a chunk; `None` for 50, or what a journal has. The table does not depend on it.
+    /// Points per chunk; `None` for 50, or what an existing journal has. The table does not depend
+    /// on it.
     pub chunk: Option<u64>,
-    /// Begins anew: a journal is dropped, an output replaced.
+    /// Starts from scratch: drops a journal, replaces an output.
     pub force: bool,
 }
 
@@ -34,7 +35,7 @@ pub struct Sweep {
     cut: u64,
 }
 
-/// The journal of an output: beside it, with `.journal` after its name.
+/// The journal of an output: its path, with `.journal` appended.
 pub fn journal_of(output: &Path) -> PathBuf {
     let mut name = output.file_name().map(OsString::from).unwrap_or_default();
     name.push(".journal");
@@ -42,14 +43,15 @@ pub fn journal_of(output: &Path) -> PathBuf {
 }
 
 impl Sweep {
-    /// Begins a sweep, or goes on with one that was killed.
+    /// Begins a sweep, or continues one that was killed.
     ///
     /// # Errors
-    /// An output that must not be replaced, or a journal of another grid or version, or one that another
-    /// process writes.
+    /// An output that must not be replaced; a journal of another grid or version, or one that
+    /// another process writes.
     pub fn open(grid: Grid, output: &Path, options: SweepOptions) -> Result<Sweep, SweepError> {
         let path = journal_of(output);
-        // A table beside its journal was killed after it was written: it is written again.
+        // A table beside its journal is from a sweep that was killed after writing it: write it
+        // again.
         let resumes = !options.force && path.exists();
         Destination::check(output, OutputKind::Export, options.force || resumes)?;
         let hash = grid.hash();
@@ -90,26 +92,23 @@ impl Sweep {
         }
     }
 
-    /// Bytes at the journal's end that a kill had left, and that were cut off.
+    /// Length of the torn frame that was cut off at the journal's end.
     pub fn cut(&self) -> u64 {
         self.cut
     }
 
-    /// The first chunk from `from` on that is not measured.
+    /// The first chunk at or after `from` that is not measured.
     pub fn next_missing(&self, from: u64) -> Option<u64> {
         (from..self.chunks()).find(|index| !self.journal.has(*index))
     }
 
     /// A chunk's points, for [`measure`](crate::measure) on any machine.
-    ///
-    /// # Errors
-    /// No such chunk.
     pub fn chunk(&self, index: u64) -> Result<Vec<u8>, SweepError> {
         self.chunks.bytes(index)
     }
 
-    /// Keeps the results of a chunk; `false` where they were there before, as of a chunk that two
-    /// workers measured. When it returns, they are on the disk.
+    /// Stores the results of a chunk; `false` if they were already there because two workers
+    /// measured it. When it returns, they are on the disk.
     ///
     /// # Errors
     /// Bytes that are no results, or results of another sweep or version; a journal that can't be
@@ -134,7 +133,7 @@ impl Sweep {
         })
     }
 
-    /// The error of a sweep that is stopped now.
+    /// The error that reports a sweep stopped at this point.
     pub fn stopped(&self) -> SweepError {
         SweepError::Stopped {
             done: self.done(),
@@ -143,7 +142,7 @@ impl Sweep {
         }
     }
 
-    /// Writes the table in one step, then removes the journal.
+    /// Writes the table atomically, then removes the journal.
     ///
     /// # Errors
     /// Points that are not measured, or a table that can't be written: the journal stays.

@@ -6,20 +6,20 @@ use std::thread;
 
 use crate::chunk::{Chunks, measure_until};
 use crate::error::SweepError;
-use crate::finished::Finished;
 use crate::side_by_side::{Progress, Until, side_by_side};
 use crate::sweep::Sweep;
+use crate::table::Finished;
 
 /// The number of cores.
 pub fn cores() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Measures what is missing on `threads` threads, and writes the table. A point that ends its process ends
-/// the sweep: [`Workers`](crate::Workers) measure in processes of their own.
+/// Measures what is missing on `threads` threads, and writes the table. A point that ends the
+/// process ends the sweep: [`Workers`](crate::Workers) measure in processes of their own.
 ///
 /// # Errors
-/// As [`Sweep::add`] and [`Sweep::finish`]; [`SweepError::Stopped`] once `stop` is raised: what is
+/// As [`Sweep::add`] and [`Sweep::finish`]; [`SweepError::Stopped`] once `stop` is set: what is
 /// measured stays in the journal.
 pub fn run(
     sweep: Sweep,

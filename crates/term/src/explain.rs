@@ -1,4 +1,4 @@
-//! What a path lies on and why a run lagged: findings, layers, their state.
+//! What storage a path is on and why a run lagged: findings, layers, their state.
 
 use flashlag_schema::finding::{Finding, Severity};
 use flashlag_schema::{Environment, Run};

@@ -1,9 +1,9 @@
 //! Screens of a terminal: live progress, the summary of a run, a comparison, a forecast.
 //!
-//! Every view but [`progress`] is a pure function from a run to a string and writes nothing. What
-//! is said (verdicts, headlines, findings) is decided by `flashlag-views`; here it is only laid
-//! out: in columns that fit a width, with or without colour and with or without Unicode. Strings
-//! that come from a device, a file or a user are stripped of control characters on the way.
+//! Every view but [`progress`] is a pure function from a run to a string and writes nothing.
+//! `flashlag-views` decides what a screen says (verdicts, headlines, findings); this crate only
+//! lays it out: in columns that fit a width, with or without colour and with or without Unicode.
+//! Control characters are removed from strings that come from a device, a file or a user.
 #![forbid(unsafe_code)]
 
 mod axis;

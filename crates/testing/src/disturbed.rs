@@ -1,4 +1,4 @@
-//! Sample runs with values replaced: whatever is in a run file, views must hold.
+//! Sample runs with replaced values: views must cope with anything in a run file.
 
 use std::sync::LazyLock;
 
@@ -45,7 +45,6 @@ pub enum Change {
     Negative(i64),
     /// A number with a fraction.
     Float(f64),
-    /// `null`.
     Null,
     /// An empty array.
     Empty,

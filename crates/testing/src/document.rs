@@ -1,14 +1,16 @@
-//! What the code makes of documents: the parts between marks.
+//! Compares the generated parts of documents, which stand between markers, with the output of the
+//! code.
 
 use std::path::Path;
 
-/// Whether documents are to be written anew instead of compared.
+/// Whether documents are to be rewritten instead of compared.
 pub fn documents_are_renewed() -> bool {
     std::env::var_os("FLASHLAG_UPDATE_DOCS").is_some()
 }
 
-/// Compares what stands between the marks `<!-- NAME: begin -->` and `<!-- NAME: end -->` of a document, named from
-/// the root of the repository, with what is made of the code; `FLASHLAG_UPDATE_DOCS=1` writes it instead.
+/// Compares the text between the markers `<!-- NAME: begin -->` and `<!-- NAME: end -->` of a
+/// document (a path from the root of the repository) with generated text; `FLASHLAG_UPDATE_DOCS=1`
+/// writes it instead.
 pub fn between_marks(document: &str, name: &str, made: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(document);
     let text = std::fs::read_to_string(&path).unwrap();

@@ -11,13 +11,13 @@ use rustix::io::Errno;
 pub struct Faults {
     /// The seed of every random choice.
     pub seed: u64,
-    /// Added to what the device itself takes.
+    /// Added to the latency of the device itself.
     pub latency: Option<Latency>,
     /// Operations that fail, and how.
     pub fails: Vec<(u64, Errno)>,
-    /// Every operation from this one on fails, and how: the device is gone.
+    /// Every operation from this one on fails with this error: the device is gone.
     pub gone_from: Option<(u64, Errno)>,
-    /// The bytes that can be written; every write beyond them fails with `ENOSPC`.
+    /// The bytes that can be written; every write after them fails with `ENOSPC`.
     pub room: Option<Bytes>,
     /// Writes, counted from 1, that are acknowledged but never done.
     pub lost_writes: Vec<u64>,
@@ -29,10 +29,9 @@ pub struct Faults {
     pub keep_added: bool,
 }
 
-/// Wraps a device and makes it slow, full, broken or untruthful, the same way for the same seed.
-///
-/// An added latency begins when the device itself is done; requests in flight are each delayed by
-/// their own. On a real clock the wait is slept through and, for its last part, spun.
+/// Wraps a device and makes it slow, full, broken or lying; the same seed gives the same faults.
+///  An added latency begins when the device itself has completed the request; each request in
+/// flight is delayed separately. On a real clock, the wait sleeps and spins its last part.
 #[derive(Debug)]
 pub struct FaultDevice<D> {
     inner: D,
@@ -41,10 +40,10 @@ pub struct FaultDevice<D> {
     operations: u64,
     writes: u64,
     written: Bytes,
-    /// By slot: what happens to it when the device below is done.
+    /// By slot: the delay to add when the device below has completed the request.
     planned: Vec<Nanos>,
     taken: Vec<Completion>,
-    /// Done below, but held back until its end.
+    /// Completed below, but held back until its end.
     held: Vec<Completion>,
     added: Vec<Nanos>,
 }
@@ -77,7 +76,7 @@ impl<D: Device> FaultDevice<D> {
         &self.added
     }
 
-    /// The error that this operation is to meet, if any.
+    /// The error that this operation must return, if any.
     fn fault(&self, request: &Request) -> Option<Errno> {
         let planned = self.faults.fails.iter().find(|(at, _)| *at == self.operations);
         let gone = self.faults.gone_from.filter(|(from, _)| self.operations >= *from);
@@ -87,7 +86,7 @@ impl<D: Device> FaultDevice<D> {
         planned.or(gone.map(|(_, errno)| errno)).or(full.then_some(Errno::NOSPC))
     }
 
-    /// Holds a completion of our own making: the device below never sees the request.
+    /// Holds a completion that this device made itself: the device below never sees the request.
     fn answer(&mut self, request: &Request, result: Result<(), DeviceError>) {
         let now = self.inner.clock().now();
         self.held.push(Completion {
@@ -99,7 +98,7 @@ impl<D: Device> FaultDevice<D> {
         });
     }
 
-    /// Takes what the device below has completed, each with its delay.
+    /// Takes the completions of the device below, each with its delay.
     fn take(&mut self, at_least: u32) -> Result<(), DeviceError> {
         self.inner.reap(at_least, &mut self.taken)?;
         for mut completion in self.taken.drain(..) {
@@ -110,7 +109,7 @@ impl<D: Device> FaultDevice<D> {
         Ok(())
     }
 
-    /// Gives back what is due; returns how many.
+    /// Returns the completions that are due, and their number.
     fn give(&mut self, completed: &mut Vec<Completion>) -> u32 {
         let now = self.inner.clock().now();
         let before = completed.len();
@@ -119,7 +118,8 @@ impl<D: Device> FaultDevice<D> {
         while index < self.held.len() {
             if self.held[index].ended <= now {
                 let mut done = self.held.remove(index);
-                // As of a real device: it is done when that can be seen. Virtual time is there now.
+                // As on a real device, it has completed when the caller can see it. Virtual time is
+                // at that moment.
                 done.ended = now;
                 completed.push(done);
             } else {
@@ -188,7 +188,7 @@ impl<D: Device> Device for FaultDevice<D> {
         self.take(0)?;
         let mut given = self.give(completed);
         while given < at_least {
-            // The earliest end that is known; what the device below still has may end before it.
+            // The earliest known end; requests still in the device below may complete before it.
             match self.held.iter().map(|held| held.ended).min() {
                 Some(time) => self.inner.wait_until(time),
                 None => {

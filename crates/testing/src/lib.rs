@@ -1,14 +1,14 @@
-//! What tests share, and no product: a dev-dependency only.
+//! What tests share; a dev-dependency, in no product.
 //!
 //! - [`sample`] draws whole runs; [`small_run`] is the smallest run with every kind of figure;
-//!   [`bare_run`] and [`closed_loop_phase`] hold what a test gives them and nothing else;
-//!   [`disturbed`] replaces values in sample runs, [`planted`] puts private ones into them.
-//! - [`between_marks`] holds a part of a document to the code.
+//!   [`bare_run`] and [`closed_loop_phase`] contain only what a test gives them; [`disturbed`]
+//!   replaces values in sample runs, [`planted`] puts private ones into them.
+//! - [`between_marks`] compares a part of a document with what the code makes.
 //! - [`PLAIN`] is the profile of a plain flash device, [`model`] its model with changed parameters.
 //! - [`conformance`] is what every device must pass; [`FaultDevice`] is a device with faults.
 //!
 //! A unit test inside a crate can't pass the crate's own types to this one: cargo builds that crate
-//! twice, once with and once without its tests. Such a test belongs into the crate's `tests` folder.
+//! twice, once with and once without its tests. Such a test belongs in the crate's `tests` folder.
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 

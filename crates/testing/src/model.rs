@@ -37,11 +37,10 @@ policy = { value = "greedy", source = "test" }
 hot_cold = { value = false, source = "test" }
 "#;
 
-/// The model of the [`PLAIN`] device with parameters besides or instead
-/// (`("gc.policy", "\"fifo\"")`): values as in TOML.
+/// The model of the [`PLAIN`] device with added or changed parameters (`("gc.policy",
+/// "\"fifo\"")`): values as in TOML.
 ///
-/// # Panics
-/// The result is no valid profile.
+/// # Panics The result is no valid profile.
 pub fn model(changes: &[(&str, &str)]) -> Model {
     let mut lines: Vec<String> = PLAIN.lines().map(str::to_owned).collect();
     for (key, value) in changes {

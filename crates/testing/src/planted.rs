@@ -1,13 +1,13 @@
-//! A private value in every place of a run where a text can stand.
+//! Puts a private value into every place of a run that can hold text.
 
 use flashlag_schema::Run;
 use flashlag_spec::Reading;
 use serde_json::Value;
 
-/// Parts of the private values: where any is left, a value was not removed whole.
+/// Parts of the private values: if one is left in an output, a value was not removed completely.
 pub const PRIVATE_WORDS: [&str; 6] = ["zoe", "Disks", "archive", "my image", "NAME", "private-app"];
 
-/// The values, each in the forms in which texts hold them.
+/// The private values, each in a form in which texts contain them.
 const PLANTS: [fn(&str) -> String; 5] = [
     |_| "/home/zoe/My Disks/tax archive.img".to_owned(),
     |text| format!("{text}: /home/zoe/My Disks/tax archive.img is full"),
@@ -16,8 +16,8 @@ const PLANTS: [fn(&str) -> String; 5] = [
     |text| format!("{text} tax archive.img, private-app.strace"),
 ];
 
-/// The run again and again, with a private value in every `step`th of its texts in turn, and which it is;
-/// words of lists can't hold one: with such a text it is no run.
+/// The run once for each `step`th of its texts, with a private value in that text, and which text
+/// it is; a word from a list can't be replaced: with another text the file is no run.
 pub fn planted(run: &Run, step: usize) -> Vec<(usize, Run)> {
     let mut run = run.clone();
     run.environment.filesystem.source =
@@ -37,14 +37,16 @@ pub fn planted(run: &Run, step: usize) -> Vec<(usize, Run)> {
     made
 }
 
-/// Fields whose texts are words of the program or hashes of it, and no place for a private text.
+/// Fields whose texts are the program's own words or hashes, so that they can't contain private
+/// text.
 fn is_of_program(field: &str) -> bool {
     ["schema", "integrity.", "shared.", "scenario.hash", "target.profile."]
         .iter()
         .any(|start| field.starts_with(start))
 }
 
-/// Puts what `plant` makes of it into the text field with this number; false where there are fewer.
+/// Replaces the text field of this number by the result of `plant`; false if there are fewer
+/// fields.
 fn put(value: &mut Value, field: &str, left: &mut usize, plant: &dyn Fn(&str) -> String) -> bool {
     match value {
         Value::Object(members) => members.iter_mut().any(|(name, member)| {

@@ -1,5 +1,5 @@
-//! A run like a real one, small: a phase of durable writes in an open loop, one of saves, one read
-//! that was too short for most percentiles.
+//! A small but realistic run: a phase of durable writes in an open loop, one of saves, and one read
+//! too short for most percentiles.
 
 use std::collections::BTreeMap;
 
@@ -42,8 +42,8 @@ pub fn recorded(count: u64, typical: u64, open: bool) -> PhaseRecord {
     recorder.finish(now.plus(Nanos(1_234)))
 }
 
-/// A phase of 4 KiB operations in a closed loop, one after the other, with nothing between them:
-/// all that is not in the histogram of latencies is left empty.
+/// A phase of 4 KiB operations in a closed loop, one after the other without a pause: figures that
+/// do not follow from the histogram of latencies are left empty.
 pub fn closed_loop_phase(
     name: &str,
     state: State,
@@ -101,7 +101,7 @@ pub fn closed_loop_phase(
     }
 }
 
-/// The phase of what was recorded.
+/// The phase with these records.
 pub fn phase(name: &str, operation: Operation, recorded: &PhaseRecord) -> Phase {
     let any = |histogram: &Histogram| (histogram.count() > 0).then(|| histogram.clone());
     let (flush, response) = (any(&recorded.flush), any(&recorded.response));
@@ -153,7 +153,7 @@ pub fn phase(name: &str, operation: Operation, recorded: &PhaseRecord) -> Phase 
     }
 }
 
-/// A run of these phases, of a scenario that can't be read; not sealed, nothing derived.
+/// A run of these phases, with a scenario that can't be parsed; not sealed, nothing derived.
 pub fn bare_run(phases: Vec<Phase>) -> Run {
     Run {
         schema: SCHEMA.to_owned(),

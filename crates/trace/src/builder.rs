@@ -1,18 +1,18 @@
-//! Makes a trace from events as a source has them.
+//! Builds a trace from events in any order.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 
 use flashlag_schema::trace::{
-    Trace, TraceAction, TraceDevice, TraceEvent, TraceFile, TraceSource, TraceTask,
+    Trace, TraceAction, TraceDevice, TraceEvent, TraceEvents, TraceFile, TraceSource, TraceTask,
 };
-use flashlag_units::Nanos;
+use flashlag_units::{Nanos, count};
 
-/// The most tasks, files or devices that are told from others: memory is bounded whatever a source
-/// names. All beyond are one without a name.
+/// The most tasks, files or devices that are distinguished, so that memory is bounded. All others
+/// share one entry without a name.
 const MOST_NAMED: usize = 1 << 20;
 
-/// Makes a trace: numbers tasks, files and devices by what tells them apart, and sorts events by time.
+/// Builds a trace: numbers tasks, files and devices by their identity, and sorts events by time.
 #[derive(Debug, Default)]
 pub struct Builder {
     trace: Trace,
@@ -22,14 +22,14 @@ pub struct Builder {
     related: usize,
 }
 
-/// What tells threads apart: the number, or without one the names.
+/// Identity of a thread: its number, or without one its names.
 #[derive(Debug, PartialEq, Eq, Hash)]
 enum TaskKey {
     Number(u32),
     Names(Option<String>, Option<String>),
 }
 
-/// What tells files apart: the path, or without one device and inode.
+/// Identity of a file: its path, or without one its device and inode.
 #[derive(Debug, PartialEq, Eq, Hash)]
 enum FileKey {
     Path(String),
@@ -68,13 +68,12 @@ impl Builder {
         number(&mut self.files, key, &mut self.trace.files, &file)
     }
 
-    /// The index of a file of which nothing is known that tells it from other files: a new one on each
-    /// call.
+    /// The index of a file without any identity: a new one on each call.
     pub fn another_file(&mut self, file: TraceFile) -> u32 {
         added(&mut self.trace.files, file)
     }
 
-    /// What is known of a file, to be added to.
+    /// A file's entry, to complete what is known of it.
     pub fn known_file(&mut self, index: u32) -> Option<&mut TraceFile> {
         self.trace.files.get_mut(index as usize)
     }
@@ -85,7 +84,8 @@ impl Builder {
         number(&mut self.devices, name.to_owned(), &mut self.trace.devices, &device)
     }
 
-    /// Asks for each device that is new since the last call which devices it passes its requests on to.
+    /// For each device that is new since the last call, calls `below` to find out which devices it
+    /// maps to.
     pub fn relate(&mut self, mut below: impl FnMut(&str) -> Option<Vec<String>>) {
         while let Some(device) = self.trace.devices.get_mut(self.related) {
             self.related += 1;
@@ -107,31 +107,31 @@ impl Builder {
         self.trace.events.push(&TraceEvent { t_ns, took_ns, task, action });
     }
 
-    /// What the trace says of its source.
+    /// The trace's description of its source, to complete it.
     pub fn source(&mut self) -> &mut TraceSource {
         &mut self.trace.source
     }
 
-    /// Forgets the last events beyond `most`, and says how many.
+    /// Drops the last events beyond `most`; returns how many.
     pub fn keep_at_most(&mut self, most: usize) -> u64 {
         let beyond = self.trace.events.len().saturating_sub(most);
         self.trace.events.truncate(most);
         beyond as u64
     }
 
-    /// The trace so far, its events in the order in which they were added.
+    /// The trace so far, with its events in the order in which they were added.
     pub fn so_far(&self) -> &Trace {
         &self.trace
     }
 
-    /// The trace, its events by time.
+    /// The trace, with its events sorted by time.
     pub fn finish(mut self) -> Trace {
         self.trace.events.sort();
         self.trace
     }
 }
 
-/// The index of what a key stands for, which is added where the key is new.
+/// The index of a key, which is added if it is new.
 fn number<K: Eq + Hash, T: Clone + Default>(
     known: &mut HashMap<K, u32>,
     key: K,
@@ -148,7 +148,7 @@ fn number<K: Eq + Hash, T: Clone + Default>(
     index
 }
 
-/// The index of a new item; of a full list that of the one item without a name.
+/// The index of a new item; if the list is full, the index of the shared item without a name.
 fn added<T: Default>(list: &mut Vec<T>, item: T) -> u32 {
     match list.len() {
         length if length < MOST_NAMED => list.push(item),
@@ -156,6 +156,25 @@ fn added<T: Default>(list: &mut Vec<T>, item: T) -> u32 {
         _ => {}
     }
     u32::try_from(list.len() - 1).unwrap_or(u32::MAX)
+}
+
+/// The most events kept of a file or of a running machine, so that memory is bounded. One event
+/// takes about 25 bytes.
+pub const MOST_EVENTS: usize = 10_000_000;
+
+/// The time from zero to the end of the last event.
+pub(crate) fn lasted(events: &TraceEvents) -> Nanos {
+    let end = |event: TraceEvent| event.t_ns.plus(event.took_ns.unwrap_or_default());
+    events.iter().map(end).max().unwrap_or_default()
+}
+
+/// The sentence about events beyond the bound.
+pub(crate) fn left_out(events: u64, most: usize) -> String {
+    format!(
+        "{} events beyond the first {} were left out: cut the file into pieces.",
+        count(events),
+        count(most as u64)
+    )
 }
 
 #[cfg(test)]

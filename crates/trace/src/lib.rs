@@ -1,12 +1,11 @@
-//! Who writes what: traces of storage, imported from the files of other tools or recorded live, and
-//! added up by process, file and layer.
+//! Who writes what: traces of storage, imported from files of other tools or recorded live, and
+//! summed up by process, file and layer.
 //!
-//! [`Builder`] is the one way to make a trace: it numbers tasks, files and devices, and puts events in
-//! the order of time. [`import`] reads the files of other tools, [`write_trace`] and [`read_trace`] the
-//! stored form. [`replay_stream`] makes the operations of a trace ready to be done again.
+//! Every trace is made by a [`Builder`], which numbers tasks, files and devices, and sorts events
+//! by time. [`import`] reads files of other tools; [`write_trace`] and [`read_trace`] handle the
+//! stored form. [`replay_stream`] turns a trace into operations to replay.
 #![forbid(unsafe_code)]
 
-mod bounds;
 mod builder;
 mod import;
 mod ledger;
@@ -14,8 +13,7 @@ mod replay;
 mod sqlite;
 mod stored;
 
-pub use bounds::MOST_EVENTS;
-pub use builder::Builder;
+pub use builder::{Builder, MOST_EVENTS};
 pub use import::{
     Columns, ColumnsError, Descriptor, ImportError, ImportOptions, Imported, InputFormat, Look,
     TableError, TracepointText, import, import_by, numbers_of_calls,

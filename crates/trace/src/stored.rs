@@ -6,11 +6,11 @@ use flashlag_schema::trace::{
     TRACE_SCHEMA, Trace, TraceAction, TraceEvent, TraceEvents, TraceHead, TraceLine, TraceSource,
 };
 
-/// The longest line of a stored trace, in bytes: a path has at most 4,096.
+/// The longest line of a stored trace, in bytes; a path has at most 4,096.
 const LONGEST_LINE: u64 = 1 << 20;
 
 /// Writes a trace while it is being recorded. Tasks, files and devices are written before the first
-/// event with their number.
+/// event that refers to them.
 #[derive(Debug)]
 pub struct TraceWriter<W> {
     to: W,
@@ -20,10 +20,7 @@ pub struct TraceWriter<W> {
 }
 
 impl<W: Write> TraceWriter<W> {
-    /// Begins with the head.
-    ///
-    /// # Errors
-    /// `to` can't be written.
+    /// Begins with the header.
     pub fn new(to: W, source: &TraceSource) -> io::Result<TraceWriter<W>> {
         let mut writer = TraceWriter { to, tasks: 0, files: 0, devices: 0 };
         let head = TraceHead { schema: TRACE_SCHEMA.to_owned(), source: source.clone() };
@@ -54,10 +51,7 @@ impl<W: Write> TraceWriter<W> {
         Ok(())
     }
 
-    /// Writes the end, and hands back what was written to.
-    ///
-    /// # Errors
-    /// `to` can't be written.
+    /// Writes the end; returns the writer.
     pub fn finish(mut self, source: &TraceSource) -> io::Result<W> {
         self.line(&TraceLine::End(source.clone()))?;
         self.to.flush()?;
@@ -83,33 +77,18 @@ pub fn write_trace<W: Write>(to: W, trace: &Trace) -> io::Result<W> {
 /// Why a stored trace can't be read.
 #[derive(Debug, thiserror::Error)]
 pub enum StoredError {
-    /// The file can't be read.
     #[error("reading fails at line {line}: {error}")]
-    Read {
-        /// From 1.
-        line: u64,
-        /// The system's reason.
-        error: io::Error,
-    },
-    /// A line is no line of a trace.
+    Read { line: u64, error: io::Error },
     #[error("line {line} is no line of a stored trace: {reason}")]
-    Line {
-        /// From 1.
-        line: u64,
-        /// What is wrong.
-        reason: String,
-    },
+    Line { line: u64, reason: String },
     /// Another version.
     #[error(
         "this is {found}, and this flashlag reads {TRACE_SCHEMA}: use the flashlag that wrote the file"
     )]
-    Version {
-        /// The version in the file.
-        found: String,
-    },
+    Version { found: String },
 }
 
-/// Reads a stored trace. Of one that was cut off, the whole lines are taken, and the trace says so.
+/// Reads a stored trace. Of a truncated file it takes the whole lines, and the trace says so.
 ///
 /// # Errors
 /// The file can't be read, has another version, or a line before the last is damaged.
@@ -148,12 +127,12 @@ pub fn read_trace(from: impl BufRead, most_events: usize) -> Result<Trace, Store
                 .source
                 .limits
                 .push("The file was cut off: what came after is missing.".to_owned());
-            trace.source.lasted_ns = crate::bounds::lasted(&trace.events);
+            trace.source.lasted_ns = crate::builder::lasted(&trace.events);
         }
     }
     if left_out > 0 {
         trace.source.left_out = trace.source.left_out.saturating_add(left_out);
-        trace.source.limits.push(crate::bounds::left_out(left_out, most_events));
+        trace.source.limits.push(crate::builder::left_out(left_out, most_events));
     }
     trace.events.sort();
     Ok(trace)
@@ -165,7 +144,7 @@ struct Reading<R> {
 }
 
 impl<R: BufRead> Reading<R> {
-    /// The next line; `None` at the end and at a last line that was cut off.
+    /// The next line; `None` at the end, and at a torn last line.
     fn next(&mut self) -> Result<Option<TraceLine>, StoredError> {
         self.line += 1;
         let mut bytes = Vec::new();
@@ -187,7 +166,7 @@ impl<R: BufRead> Reading<R> {
         StoredError::Line { line: self.line, reason: reason.to_owned() }
     }
 
-    /// Whether every number of the event is one of a task, file or device before it.
+    /// Whether every index in the event refers to an earlier task, file or device.
     fn check(&self, trace: &Trace, event: &TraceEvent) -> Result<(), StoredError> {
         let known =
             |index: Option<u32>, length: usize| index.is_none_or(|index| (index as usize) < length);

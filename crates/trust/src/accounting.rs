@@ -1,15 +1,16 @@
 //! Do the numbers of a phase add up?
 //!
-//! In a closed loop at depth 1, one operation follows the other, so the latencies must fill the
-//! elapsed time: more than all of it (0.1 % is granted for the clock readings between) means that
-//! operations were counted twice or timed wrong; less than 80 % means that a fifth of the time
-//! was spent outside of what was timed, and the throughput is then the harness's. Where the thread was at
-//! work for all of that time, or waited for a CPU, nothing stopped it: calls into memory take less than the
-//! work between them, which is unknown and not failed. Saves prepare
-//! their rows outside of the timed part, and a writer without durability ends with one flush that
-//! belongs to no operation: for these only the upper bound holds. At depth N the latencies may
-//! add up to N times the elapsed time (Little's law). Think times, which the scenario puts between
-//! operations, are added to the latencies.
+//! In a closed loop at depth 1 one operation follows the other, so the latencies must fill the
+//! elapsed time. If they exceed it (by more than 0.1 %, for the clock readings in between),
+//! operations were counted twice or timed wrongly: **fail**. If they fill less than 80 %, a fifth
+//! of the time was spent outside of what was timed, and the throughput is the harness's: **fail**.
+//!
+//! The lower bound has exceptions. If the thread was running, or waiting for a CPU, for all of the
+//! missing time, nothing stopped it: calls into memory take less than the work between them, so
+//! that is unknown and not failed. Saves prepare their rows outside of the timed part, and a writer
+//! without durability ends with one flush that belongs to no operation: for these only the upper
+//! bound applies. At depth N the latencies may add up to N times the elapsed time (Little's law).
+//! Think times, which the scenario puts between operations, are added to the latencies.
 
 use flashlag_schema::{Check, CheckId, Phase};
 use flashlag_spec::scenario::Durability;
@@ -36,7 +37,7 @@ fn judge_phase(evidence: &Evidence<'_>, phase: &Phase) -> Finding {
     let depth = u64::from(phase.in_flight());
     let most = phase.elapsed_ns.0.saturating_mul(depth);
     if most == 0 {
-        let detail = "It took no time that could be added up to.";
+        let detail = "It took no measurable time.";
         return Finding::unknown(Some(phase), detail, "Run it longer (--set time=).");
     }
     let thought = phase.thought();
@@ -67,11 +68,11 @@ fn judge_phase(evidence: &Evidence<'_>, phase: &Phase) -> Finding {
         let each = Nanos(between.checked_div(phase.ops).unwrap_or_default());
         let detail = format!(
             "{detail} The rest, {each} an operation, is this program's own work between them and its \
-             waits for a CPU{}: it stands in MB/s and in no latency.",
+             waits for a CPU{}: it is part of MB/s and of no latency.",
             engine(evidence)
         );
-        let advice = "Take the latencies, or larger blocks: calls that are shorter than the work \
-                      between them are no storage's. Is the directory in memory?";
+        let advice = "Quote the latencies, or use larger blocks: calls shorter than the work \
+             between them do not reach storage. Is the directory in memory?";
         return Finding::unknown(Some(phase), detail, advice).weighing(1.0 - part);
     }
     if lower_bound_holds && part < LEAST {
@@ -80,13 +81,13 @@ fn judge_phase(evidence: &Evidence<'_>, phase: &Phase) -> Finding {
                       frozen cgroup? Run it again.";
         return Finding::fail(Some(phase), detail, advice).weighing(1.0 - part);
     }
-    // Where it must be nearly all of it, that is what is worth telling.
+    // If the latencies should fill nearly all of the time, a shortfall is what matters.
     let weight_of_bound = if lower_bound_holds { 1.0 } else { 0.0 };
     Finding::pass(Some(phase), detail).weighing(weight_of_bound - part)
 }
 
-/// Whether the thread was on a CPU, or waited for one, for as long as the latencies leave open: what stops a
-/// program from without leaves it neither.
+/// Whether the thread was on a CPU, or waited for one, for all the time that the latencies leave
+/// open. If something stopped the program from outside, it was neither.
 fn was_at_work(phase: &Phase) -> bool {
     let Some(time) = phase.time.value().filter(|_| phase.replay.is_none()) else { return false };
     let rest = phase.elapsed_ns.saturating_since(latency_sum(phase).plus(phase.thought()));
@@ -102,7 +103,7 @@ fn engine(evidence: &Evidence<'_>) -> String {
     engine.map(|engine| format!(" (the empty loop alone takes {engine})")).unwrap_or_default()
 }
 
-/// A histogram, a series and totals of the same operations that disagree.
+/// A histogram, a series and totals of the same operations that contradict each other.
 fn contradiction(phase: &Phase) -> Option<String> {
     let counted: u64 = phase.histogram.count.iter().fold(0, |sum, n| sum.saturating_add(*n));
     if counted != phase.ops {
@@ -210,7 +211,7 @@ mod tests {
         let (each_ns, total_ns) = (Nanos(1), Nanos(elapsed.0 * 9));
         case.phases[0].think = Some(Think { each_ns, total_ns });
         assert_eq!(case.status(check), Some(CheckStatus::Pass));
-        // More than there was room for.
+        // More than is possible.
         let total_ns = Nanos(elapsed.0 * 10);
         case.phases[0].think = Some(Think { each_ns, total_ns });
         assert_eq!(case.status(check), Some(CheckStatus::Fail));
@@ -331,7 +332,8 @@ mod tests {
         contradictory.phases[1].intervals.clear();
         contradictory.phases[1].histogram.count[0] += 1;
         assert_eq!(contradictory.quoted(check), "worst");
-        // Where time may pass between operations: the one with most of it, after all others.
+        // Among phases in which time may pass between operations, the one with the largest share
+        // comes after all others.
         let mut saves = shares(900, 500);
         saves.phases.iter_mut().for_each(|phase| phase.operation = Operation::Save);
         assert_eq!(saves.quoted(check), "worst");

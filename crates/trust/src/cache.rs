@@ -1,15 +1,16 @@
-//! Did the bytes go to storage, or did the page cache take them?
+//! Did the bytes reach storage, or did the page cache absorb them?
 //!
-//! Two witnesses, both the kernel's: `/proc/self/io` (bytes that this process had fetched from or
-//! sent to storage) and the `stat` of the block devices (bytes of everyone), at the device that
-//! the filesystem is on and at the disks below. Each must have seen at least 95 % of the phase's
-//! bytes: blocks can merge or be rewritten in a cache above, but direct or durable I/O of
-//! incompressible data can't lose more than the odd block at the edges of the window. A device's
-//! witness counts everyone, so it can refute, and with ours together it can prove; alone it can't.
+//! There are two witnesses, both counters of the kernel: `/proc/self/io` (bytes that this process
+//! caused to be fetched from or sent to storage), and the `stat` of the block devices (bytes of all
+//! processes), at the filesystem's device and at the disks below. Each must have counted at least
+//! 95 % of the phase's bytes. Blocks can be merged or rewritten in a cache above, but direct or
+//! durable I/O of incompressible data loses at most a few blocks at the edges of the window. A
+//! device counts for all processes: it can refute the claim, and together with the process's own
+//! counter prove it, but it proves nothing alone.
 //!
-//! A filesystem in memory fails at once. Behind a loop device the file below has a page cache of
-//! its own, which the disks' counters expose. What a host below a virtual disk caches can't be
-//! seen from here: the flush check says so.
+//! A filesystem in memory fails at once. Behind a loop device the file has a page cache of its own;
+//! the disks' counters show what it absorbs. What the host below a virtual disk caches can't be
+//! seen here: the flush check says so.
 
 use flashlag_schema::counters::CounterDelta;
 use flashlag_schema::{Check, CheckId, Phase};
@@ -139,7 +140,7 @@ fn advice(evidence: &Evidence<'_>, phase: &Phase) -> &'static str {
     "Something between the program and the disk caches: choose a directory on the storage itself."
 }
 
-/// Whether the mount options switch compression on.
+/// Whether the mount options enable compression.
 pub(super) fn compresses(evidence: &Evidence<'_>) -> bool {
     let options = evidence.environment.filesystem.options.value();
     options.into_iter().flatten().any(|option| {
@@ -262,7 +263,7 @@ mod tests {
             let mut case = Case::twice("rand_write_4k");
             for (index, percent) in [mild, worst].into_iter().enumerate() {
                 case.disk(index, |disk| disk.write_bytes = Bytes(bytes / 100 * percent));
-                // More than was asked for is seen where others write as well.
+                // If others write as well, the witness counts more than the phase's bytes.
                 case.after(index, |(before, after)| {
                     after.partition = after.disk.clone();
                     let start = value(&mut before.self_io.clone()).write_bytes;

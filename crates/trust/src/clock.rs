@@ -1,18 +1,18 @@
-//! Can the clock be relied on?
+//! Is the clock reliable?
 //!
 //! - Between the first and the last counters of a run, `CLOCK_MONOTONIC` and `CLOCK_BOOTTIME` must
-//!   advance alike. They are the same clock but for suspension, so a difference above 1 ms (a
-//!   thousand times their reading error) means that the machine slept in the middle. The wall
-//!   clock may be steered by NTP, at most 500 ppm (adjtimex): an elapsed time that is off by more
-//!   than 1 % and a second means that one of the two jumped, and which one is not known: unknown.
-//! - Bytes × time: a phase can't have lasted longer than the time between the counters around it,
-//!   by a clock read elsewhere in the program, and the disk can't have been busy for longer than
-//!   that either (`io_ticks` has the resolution of a jiffy, so 5 % and 50 ms are granted). The
-//!   counters are read before a phase's clock starts and after it has stopped, so the time between
-//!   them is the longer one whatever a reading takes; 1 ms is granted for the two clocks' rates.
-//! - Resolution and cost of a reading, beside the shortest median latency measured: above 10 % of
-//!   it the latencies are the clock's (fail), above 2 % they are coloured (unknown), below it is
-//!   under the histogram's own error of 0.8 % within a factor of three.
+//!   advance equally. They differ only by the time in suspension, so a difference above 1 ms (a
+//!   thousand times their reading error) means that the machine slept in between: fail. NTP may
+//!   steer the wall clock by at most 500 ppm (adjtimex). If it differs from the elapsed time by
+//!   more than 1 % and a second, one of the two jumped, and it is not known which: unknown.
+//! - A phase can't have lasted longer than the time between the counters around it, which another
+//!   part of the program reads. Nor can the disk have been busy for longer than that (`io_ticks`
+//!   has the resolution of a jiffy, so 5 % and 50 ms are allowed). The counters are read before a
+//!   phase's clock starts and after it has stopped, so the time between them is always the longer
+//!   one; 1 ms is allowed for the two clocks' rates.
+//! - Resolution and cost of a reading are compared with the shortest median latency. Above 10 % of
+//!   it the latencies are the clock's (fail), above 2 % they are distorted (unknown); below that
+//!   the effect is under three times the histogram's own error of 0.8 %.
 
 use flashlag_schema::counters::CounterDelta;
 use flashlag_schema::{Check, CheckId, Phase};
@@ -23,7 +23,7 @@ use crate::evidence::Evidence;
 use crate::finding::{Finding, combine, percent, share};
 
 const CLAIM: &str = "The clock runs evenly, in fine steps, and is cheap to read";
-/// What a phase may last beyond the time around it.
+/// By how much a phase may exceed the time around it.
 const SLACK: Nanos = Nanos::from_millis(1);
 const SUSPENSION: Nanos = Nanos::from_millis(1);
 const COLOURED: f64 = 0.02;
@@ -122,13 +122,13 @@ fn bytes_times_time(phase: &Phase, counted: &CounterDelta) -> Option<Finding> {
     let advice = "The clocks of this machine contradict each other: use another one.";
     let beyond = phase.elapsed_ns.saturating_since(around);
     if beyond > SLACK {
-        // Both times may print alike: their difference never does.
+        // Print the difference: both times may look the same when rounded.
         let detail = format!("It lasted {beyond} longer than the {around} that passed around it.");
         return Some(Finding::fail(Some(phase), detail, advice));
     }
     let busy = counted.disk.value()?.io_ticks;
     let most = Nanos((u128::from(around.0) * 105 / 100) as u64).plus(Nanos::from_millis(50));
-    // Several disks are busy at once, and their times are summed.
+    // Several disks can be busy at the same time, and their times are summed.
     (busy > most && around.0 > 0 && busy.0 / around.0 < 2).then(|| {
         let detail = format!("The disk was busy for {busy} within {around}.");
         Finding::fail(Some(phase), detail, advice)
@@ -251,7 +251,7 @@ mod tests {
             (most, CheckStatus::Pass),
             (most + 1, CheckStatus::Fail),
             (2 * around - 1, CheckStatus::Fail),
-            // More than one disk: their times are summed.
+            // Several disks: their times are summed.
             (2 * around, CheckStatus::Pass),
         ] {
             case.disk(0, |disk| disk.io_ticks = Nanos(busy));
@@ -259,7 +259,8 @@ mod tests {
         }
     }
 
-    /// Phases with medians of 50 µs, and one of 70 µs, against a clock that steps and costs this.
+    /// Checks phases with medians of 50 µs, and one of 70 µs, with a clock of this resolution and
+    /// cost.
     fn fineness(resolution: u64, cost_picoseconds: u64) -> Check {
         let mut case = Case::quiet();
         case.phases.iter_mut().for_each(|phase| phase.latency_ns.p50 = Some(Nanos(50_000)));
@@ -281,7 +282,7 @@ mod tests {
         ] {
             assert_eq!(fineness(clock, 0).status, status, "steps of {clock} ns");
             assert_eq!(fineness(1, clock * 1000).status, status, "a cost of {clock} ns");
-            // A part of a nanosecond counts as a whole one.
+            // A fraction of a nanosecond counts as a whole one.
             assert_eq!(fineness(1, clock * 1000 - 999).status, status, "just below {clock} ns");
         }
         let expected = fineness(1_001, 0).detail;

@@ -1,20 +1,20 @@
-//! Did the measuring thread have a CPU when it wanted one?
+//! Did the measuring thread have a CPU whenever it needed one?
 //!
-//! The scheduler tells how long the thread was runnable but not running. Three thresholds:
-//! - above 5 % of a phase's time while fewer than half a CPU was idle: **fail**. Another program
+//! The scheduler reports how long the thread was runnable but not running. There are three
+//! thresholds:
+//! - Above 5 % of a phase's time, while less than half a CPU was idle: **fail**. Another program
 //!   held the CPUs, and its time slices (0.7 to 4 ms) are in the latencies as if the storage had
-//!   taken them. A latency distribution whose total is off by more than 5 % differs by more than
-//!   runs on one device do;
-//! - the slowest sampled operations (at or above the p99) spent more than half of their time
-//!   runnable: **fail** whatever the mean, since the tail is what is quoted;
-//! - above 5 % though CPUs were idle: waking an idle CPU is counted as runnable too. Up to 50 µs an
-//!   operation is what leaving an idle state costs, and an application on this machine pays it as
-//!   well: pass. More than 1 ms an operation can only be a quota or an affinity: fail. Between:
-//!   unknown.
+//!   taken them. Two runs on one device differ by less than 5 % in total.
+//! - The slowest sampled operations (at or above the p99) were runnable for more than half of their
+//!   time: **fail** whatever the mean is, since the tail is what is quoted.
+//! - Above 5 % although CPUs were idle: waking an idle CPU counts as runnable, too. Up to 50 µs per
+//!   operation is the cost of leaving an idle state, which an application on this machine pays as
+//!   well: pass. More than 1 ms per operation can only come from a quota or an affinity: fail. In
+//!   between: unknown.
 //!
 //! The hypervisor's share (`steal`) is not in the scheduler's figures: above 5 % of all CPU time
-//! fail, above 1 % unknown. Block I/O with a schedule sleeps on purpose: there the sampled operations
-//! are judged instead of the whole time.
+//! fail, above 1 % unknown. Block I/O with a schedule sleeps on purpose: there the sampled
+//! operations are judged, and not the whole time.
 
 use flashlag_schema::counters::{CounterDelta, CpuTimes};
 use flashlag_schema::{Check, CheckCause, CheckId, CheckStatus, Phase, Time};
@@ -31,9 +31,9 @@ const WAKE_UP: Nanos = Nanos::from_micros(50);
 const QUOTA: Nanos = Nanos::from_millis(1);
 const STEAL_SEEN: f64 = 0.01;
 const STEAL_TOO_MUCH: f64 = 0.05;
-/// Fewer samples of slow operations don't speak for the tail.
+/// Fewer samples of slow operations say nothing about the tail.
 const LEAST_TAIL: u64 = 10;
-/// Where it was not most of the time.
+/// Used if the CPU was not most of the wait.
 const ADDED: &str = "The CPU added to these waits.";
 const ADVICE: &str = "Stop what else is running (see top), or wait until it is done; then run \
                       again.";
@@ -48,7 +48,8 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Option<Check> {
     combine(CheckId::CpuContention, CLAIM, findings)
 }
 
-/// A quota of CPUs that held the process back is what to change, not what else is running.
+/// If a CPU quota held the process back, the advice is to change the quota, and not to end other
+/// programs.
 fn with_quota(found: Finding, quota: Option<(String, String)>) -> Finding {
     match quota {
         Some((words, advice)) if found.status != CheckStatus::Pass => {
@@ -110,13 +111,13 @@ fn judge_phase(phase: &Phase, counted: Option<CounterDelta>) -> Finding {
     Finding::pass(Some(phase), seen).weighing(part)
 }
 
-/// Whether the thread's time is of operations only: saves leave the sleep of a schedule out.
+/// Whether the thread's time contains only operations: saves exclude the sleep of a schedule.
 fn never_sleeps(phase: &Phase) -> bool {
-    // The parts of a replay share their threads, whose time is of all of them.
+    // The parts of a replay share their threads: each part's time is that of all.
     phase.replay.is_none() && (phase.closed_loop || phase.operation == Operation::Save)
 }
 
-/// The thread's time; for a phase that sleeps by schedule, the time of its sampled operations.
+/// The thread's time; for a phase that sleeps on a schedule, the time of its sampled operations.
 fn time(phase: &Phase) -> Option<Time> {
     if never_sleeps(phase) {
         return phase.time.value().copied().filter(|time| time.total() > Nanos::ZERO);
@@ -125,14 +126,14 @@ fn time(phase: &Phase) -> Option<Time> {
     (sampled.total() > Nanos::ZERO).then_some(sampled)
 }
 
-/// How many operations that time is of.
+/// How many operations that time contains.
 fn split_ops(phase: &Phase) -> u64 {
     if never_sleeps(phase) { phase.ops } else { phase.waits.iter().map(|class| class.ops).sum() }
 }
 
-/// The slowest operations, where most of their time was waiting for a CPU: how many were sampled,
-/// and the share. Classes that begin above the median and end above the p99 hold them; a class
-/// within twice the median holds ordinary operations as well and says nothing of the tail.
+/// The slowest operations, if they waited for a CPU for most of their time: how many were sampled,
+/// and the share. They are in the classes that begin above the median and end above the p99. A
+/// class within twice the median also holds ordinary operations and says nothing about the tail.
 fn tail(phase: &Phase) -> Option<(u64, f64)> {
     let (median, p99) = (phase.latency_ns.p50?, phase.latency_ns.p99?);
     let slow = phase.waits.iter().filter(|class| class.from_ns > median && class.below_ns > p99);
@@ -142,7 +143,7 @@ fn tail(phase: &Phase) -> Option<(u64, f64)> {
     (ops >= LEAST_TAIL && part > 0.5).then_some((ops, part))
 }
 
-/// Who used the CPUs most, where it was at least a tenth of one.
+/// Which process used the CPUs most, if it used at least a tenth of one.
 fn busiest(counted: &CounterDelta) -> String {
     let neighbours = counted.neighbours.value().into_iter().flatten();
     let Some(busiest) = neighbours.max_by_key(|neighbour| neighbour.cpu) else {
@@ -160,7 +161,7 @@ fn busiest(counted: &CounterDelta) -> String {
     format!(" `{}`{how_many} used the most: {cpus:.1} {unit}.", busiest.name)
 }
 
-/// What the whole system did meanwhile.
+/// What the whole system did in the meantime.
 struct System {
     idle_cpus: Option<f64>,
     steal: f64,
@@ -199,7 +200,7 @@ mod tests {
     use super::*;
     use crate::testing::Case;
 
-    /// Half of the phase's blocked time becomes waiting for a CPU.
+    /// Turns half of the phase's blocked time into waiting for a CPU.
     fn starve(case: &mut Case, index: usize, part: f64) {
         let elapsed = case.phases[index].elapsed_ns;
         let runnable = Nanos((elapsed.0 as f64 * part) as u64);
@@ -289,7 +290,7 @@ mod tests {
     }
 
     /// A phase of 20,000 operations whose thread was runnable for `runnable` of every `of`
-    /// nanoseconds, each operation `per_op`, on CPUs that were idle for `idle` meanwhile.
+    /// nanoseconds, `per_op` for each operation, while CPUs were idle for `idle`.
     fn waited(runnable: u64, of: u64, per_op: u64, idle: f64) -> (CheckStatus, Option<CheckCause>) {
         let mut case = Case::quiet();
         case.keep_only("rand_write_4k");
@@ -331,7 +332,7 @@ mod tests {
         assert_eq!(waited(8, 100, 50_001, 1.0).0, CheckStatus::Unknown);
         assert_eq!(waited(8, 100, 1_000_000, 1.0).0, CheckStatus::Unknown);
         assert_eq!(waited(8, 100, 1_000_001, 1.0).0, CheckStatus::Fail);
-        // And a short time of it does no harm whatever each one waits.
+        // A short time in total does no harm, however long each one waits.
         assert_eq!(waited(5, 100, 1_000_001, 1.0).0, CheckStatus::Pass);
     }
 

@@ -1,10 +1,10 @@
 //! How much of a latency is the engine's own?
 //!
-//! The calibration runs the measuring loop on a device that does nothing. Its recorded median is
-//! the floor below which a latency is ours. Above 5 % of a phase's median, that phase measures the
-//! program more than a person who compares devices can accept (fail); 2 to 5 % is visible but
-//! smaller than the differences between two runs on real flash (unknown). For saves the engine is
-//! SQLite, whose own cost an application pays as well: they are not judged.
+//! The calibration runs the measuring loop on a device that does nothing. The median that it
+//! records is the engine's part of every latency. Above 5 % of a phase's median, the phase measures
+//! the program more than is acceptable for comparing devices (fail). From 2 to 5 % the part is
+//! noticeable, but smaller than the difference between two runs on real flash (unknown). For saves
+//! the engine is SQLite, whose own cost an application pays as well: they are not judged.
 
 use flashlag_schema::{Check, CheckId, Phase};
 use flashlag_spec::EngineOverhead;

@@ -4,37 +4,37 @@ use flashlag_spec::scenario::Durability;
 use flashlag_spec::{Operation, Reading};
 use flashlag_units::{Bytes, Nanos};
 
-/// Everything that the checks look at. What is not known is left as [`Evidence::new`] sets it,
-/// and makes the checks that need it unknown.
+/// Everything that the checks look at. Unknown values are as [`Evidence::new`] sets them; checks
+/// that need them are then unknown.
 #[derive(Clone, Debug)]
 pub struct Evidence<'a> {
-    /// What the run ran on, calibration included.
+    /// What the run ran on, including the calibration.
     pub environment: &'a Environment,
     /// What was measured.
     pub phases: &'a [Phase],
-    /// Charge, power and heat before each test and at the end, of a device with a battery.
+    /// Charge, power and temperature before each test and at the end, for a device with a battery.
     pub conditions: &'a [Conditions],
     /// Counters right before and right after each phase, in the same order; `None`, or a shorter
-    /// list, where they were not read (a phase of an earlier process).
+    /// list, if they were not read (a phase of an earlier process).
     pub counters: &'a [Option<(Counters, Counters)>],
-    /// Counters around a quiet moment before the run, in which we did nothing.
+    /// Counters around a moment before the run in which flashlag did nothing.
     pub baseline: Option<&'a (Counters, Counters)>,
     /// Counters at the end of the run.
     pub ended: Option<&'a Counters>,
     /// The number of whole disks below the directory; `None` if no disk was found.
     pub disks: Option<usize>,
-    /// A few hundred kilobytes of what the run's payload generator writes, made again from its seed;
-    /// absent where others made it.
+    /// A few hundred kilobytes of the run's payload, generated again from its seed; absent if
+    /// another program generated it.
     pub payload: Reading<Vec<u8>>,
     /// The fills that were done.
     pub fills: Vec<Fill>,
-    /// What must stay free, by `--leave`.
+    /// How much must stay free, by `--leave`.
     pub leave: Bytes,
-    /// Free bytes when the run had ended and before it cleaned up.
+    /// Free bytes after the run, before it cleaned up.
     pub free_after: Reading<Bytes>,
-    /// What this run's own files took by then.
+    /// The size of the run's own files at that time.
     pub own_bytes: Reading<Bytes>,
-    /// What was read back, with `--verify`.
+    /// What reading back found, with `--verify`.
     pub verification: Option<Verification>,
 }
 
@@ -45,11 +45,11 @@ pub struct Fill {
     pub name: String,
     /// What it was to spare.
     pub leave: Bytes,
-    /// What was free when it ended.
+    /// What was free at its end.
     pub free: Bytes,
-    /// Whether it ended because no more could be written (no space, a quota).
+    /// Whether it ended because nothing more could be written (no space, a quota).
     pub no_space: bool,
-    /// Whether a quota was what took no more: of the storage there is room.
+    /// Whether a quota stopped it, although the storage had room.
     pub quota: bool,
 }
 
@@ -58,9 +58,9 @@ pub struct Fill {
 pub struct Verification {
     /// Bytes read back.
     pub bytes: Bytes,
-    /// Blocks that were not what had been written.
+    /// Blocks whose content was not what had been written.
     pub wrong_blocks: u64,
-    /// What the first of them was like, with its place.
+    /// What the first of them contained, and where it was.
     pub first_wrong: Option<String>,
 }
 
@@ -92,7 +92,7 @@ impl<'a> Evidence<'a> {
         })
     }
 
-    /// The first and the last counters of the run that there are.
+    /// The first and the last available counters of the run.
     pub(super) fn ends(&self) -> Option<(&'a Counters, &'a Counters)> {
         let mut known = self.counters.iter().flatten();
         let first = known.next();
@@ -102,7 +102,7 @@ impl<'a> Evidence<'a> {
         Some((from, to))
     }
 
-    /// The kind of disk, in words that are safe to match; empty where it is not known.
+    /// The kind of disk, as a fixed word; empty if not known.
     pub(super) fn disk_kind(&self) -> &'a str {
         self.environment.device.kind.value().map_or("", String::as_str)
     }
@@ -112,8 +112,8 @@ impl<'a> Evidence<'a> {
         self.environment.filesystem.kind.value().map_or("", String::as_str)
     }
 
-    /// Whether what looks like a disk is served by a host, another process or a file, so that
-    /// what happens below can't be seen from here; and by what.
+    /// Whether what looks like a disk is served by a host, another process or a file, and by which:
+    /// what happens below can't be seen then.
     pub(super) fn served_by(&self) -> Option<&'static str> {
         let device = &self.environment.device;
         if device.stack.iter().any(|layer| layer.starts_with("loop")) {
@@ -131,7 +131,7 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    /// Whether the files are held in memory, by what the filesystem or the disk is.
+    /// Whether the files are in memory, judging by the filesystem or the disk; and which it is.
     pub(super) fn in_memory(&self) -> Option<&'a str> {
         let filesystem = self.filesystem_kind();
         if matches!(filesystem, "tmpfs" | "ramfs" | "rootfs" | "devtmpfs" | "hugetlbfs") {
@@ -149,17 +149,18 @@ pub(super) fn reads(phase: &Phase) -> bool {
     )
 }
 
-/// Whether each operation of a phase ends durable, with something that has to be flushed. A sync of a trace
-/// may find nothing to do.
+/// Whether each operation of a phase ends durable, and has something to flush. A sync of a trace
+/// may have nothing to do.
 pub(super) fn durable(phase: &Phase) -> bool {
     phase.durable != Durability::None && !reads(phase) && phase.replay.is_none()
 }
 
-/// The bytes of a phase that have to reach storage, and so must be seen there. A save changes at
+/// The bytes of a phase that must reach storage, and so must be counted there. A save changes at
 /// least a page; one that is not durable may stay in memory.
 pub(super) fn payload_bytes(phase: &Phase) -> Bytes {
     match phase.operation {
-        // The page cache may keep what a trace writes and never syncs, and may have what it reads.
+        // The page cache may keep what a trace writes and never syncs, and may already have what it
+        // reads.
         _ if phase.replay.is_some() => Bytes::ZERO,
         Operation::Save if phase.durable == Durability::None => Bytes::ZERO,
         Operation::Save => Bytes(phase.ops.saturating_mul(phase.block_bytes.0)),
@@ -167,7 +168,7 @@ pub(super) fn payload_bytes(phase: &Phase) -> Bytes {
     }
 }
 
-/// All latencies of a phase together.
+/// The sum of all latencies of a phase.
 pub(super) fn latency_sum(phase: &Phase) -> Nanos {
     phase.histogram.sum_ns
 }
@@ -195,7 +196,7 @@ mod tests {
         };
         let expected = (edges(&case, 0).0, edges(&case, 3).1);
         assert_eq!(of_phases(&case), Some(expected));
-        // Of one phase: its own edges. Of none: nothing.
+        // With one phase, its own edges; with none, nothing.
         case.counters = vec![None, case.counters[1].clone(), None];
         assert_eq!(of_phases(&case), Some(edges(&case, 1)));
         case.counters.clear();

@@ -1,14 +1,14 @@
-//! From what was found phase by phase to one check.
+//! Combines what was found per phase into one check.
 
 use flashlag_schema::{Check, CheckCause, CheckId, CheckStatus, Phase};
 
-/// What one check found in one phase, or in the whole run.
+/// What a check found in one phase, or in the whole run.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Finding {
     pub status: CheckStatus,
     /// The phase's label; empty for the whole run.
     pub phase: String,
-    /// The larger, the more worth telling. Only compared within one status.
+    /// Importance, compared only within one status.
     pub weight: f64,
     pub cause: Option<CheckCause>,
     pub detail: String,
@@ -52,8 +52,8 @@ impl Finding {
     }
 }
 
-/// One check from all findings: the worst status wins, its weightiest finding is reported, and every
-/// phase that shares the status is named. `None` where nothing was found: it did not apply.
+/// One check from all findings: the worst status wins, its most important finding is reported, and
+/// every phase with that status is named. `None` if there are no findings: the check did not apply.
 pub(super) fn combine(id: CheckId, claim: &str, findings: Vec<Finding>) -> Option<Check> {
     let status = findings.iter().map(|finding| finding.status).min()?;
     let total = findings.iter().filter(|finding| !finding.phase.is_empty()).count();
@@ -71,14 +71,14 @@ pub(super) fn combine(id: CheckId, claim: &str, findings: Vec<Finding>) -> Optio
     let others = match (status, phases.len()) {
         (CheckStatus::Pass, _) if total > 1 => format!(" ({total} phases looked at)"),
         (CheckStatus::Pass, _) | (_, 0 | 1) => String::new(),
-        (_, 2) => " So it is in one more phase.".to_owned(),
-        (_, count) => format!(" So it is in {} more phases.", count - 1),
+        (_, 2) => " The same holds for one more phase.".to_owned(),
+        (_, count) => format!(" The same holds for {} more phases.", count - 1),
     };
     let mut detail = match worst.phase.as_str() {
         "" => worst.detail.clone(),
         label => format!("{label}: {}", worst.detail),
     };
-    // What is said of the whole run is said once each, and all of it.
+    // Findings about the whole run are all reported, each once.
     for also in same.iter().skip(1).filter(|finding| finding.phase.is_empty()) {
         detail = format!("{detail} {}", also.detail);
     }
@@ -98,7 +98,7 @@ pub(super) fn percent(share: f64) -> String {
     if share >= 2.0 { format!("{share:.0} times") } else { flashlag_units::percent(share) }
 }
 
-/// `part / whole`, zero where there is no whole.
+/// `part / whole`; zero if `whole` is.
 pub(super) fn share(part: u64, whole: u64) -> f64 {
     flashlag_units::ratio(part, whole).unwrap_or_default()
 }
@@ -123,7 +123,7 @@ mod tests {
         let check = found(&phases, &[Fail, Unknown, Fail, Pass]).unwrap();
         assert_eq!((check.status, check.advice.as_deref()), (Fail, Some("advice 2")));
         assert_eq!(check.phases, ["new: rand_write_4k", "new: seq_read_256k"]);
-        assert_eq!(check.detail, "new: rand_write_4k: detail 2 So it is in one more phase.");
+        assert_eq!(check.detail, "new: rand_write_4k: detail 2 The same holds for one more phase.");
         let check = found(&phases, &[Unknown; 4]).unwrap();
         assert!(check.detail.ends_with("detail 3 So it is in 3 more phases."), "{}", check.detail);
         let check = found(&phases, &[Pass, Pass, Fail, Unknown]).unwrap();

@@ -1,22 +1,22 @@
 //! Are durable writes durable?
 //!
-//! In the order of how much each evidence decides:
-//! 1. Mount options that tell the filesystem not to flush (`nobarrier`, `barrier=0`,
+//! The evidence, strongest first:
+//! 1. Mount options that stop the filesystem from flushing (`nobarrier`, `barrier=0`,
 //!    `fsync_mode=nobarrier`): fail.
-//! 2. Where the disk has a volatile cache (`queue/write_cache` is `write back`), each durable
-//!    operation needs a flush. The disk's flush counter must have risen by at least 0.9 of the
-//!    operations, divided by the queue depth, since the kernel merges flushes that are in flight
-//!    together, also with those of the journal's thread. Fewer: fail. `O_DSYNC` on a disk with FUA
-//!    needs no flush, and FUA writes are not counted: unknown. Kernels before 5.5 count no flush:
+//! 2. If the disk has a volatile cache (`queue/write_cache` is `write back`), each durable
+//!    operation needs a flush. The disk's flush counter must have risen by at least 0.9 times the
+//!    operations, divided by the queue depth: the kernel merges flushes that are in flight
+//!    together, including those of the journal's thread. Fewer: fail. `O_DSYNC` on a disk with FUA
+//!    needs no flush, and FUA writes are not counted: unknown. Kernels before 5.5 count no flushes:
 //!    unknown.
-//! 3. Plausibility, on disks seen down to the bottom: eMMC, SD and UFS have no capacitors, and
-//!    programming a NAND page takes 100 µs and more even in SLC mode (datasheets: 200 to 300 µs),
-//!    so a median durable write below 50 µs did not wait for the flash: fail. NVMe and SATA disks
-//!    may have power-loss protection, which makes such a figure honest, but nothing readable tells:
-//!    unknown.
-//! 4. `write through` says that there is no volatile cache: no flush is needed, pass.
-//! 5. Whatever serves a virtual disk may answer a flush without doing it. That can't be refuted
-//!    from here, nor proved: unknown.
+//! 3. Plausibility, on disks that are visible down to the bottom. eMMC, SD and UFS have no
+//!    capacitors, and programming a NAND page takes 100 µs and more even in SLC mode (datasheets:
+//!    200 to 300 µs), so a median durable write below 50 µs did not wait for the flash: fail. NVMe
+//!    and SATA disks may have power-loss protection, which makes such a figure honest, but no
+//!    attribute shows it: unknown.
+//! 4. `write through` means that there is no volatile cache, so no flush is needed: pass.
+//! 5. The host of a virtual disk may acknowledge a flush without doing it. From inside, that can be
+//!    neither refuted nor proved: unknown.
 
 use flashlag_schema::{Check, CheckId, Phase};
 use flashlag_spec::scenario::Durability;
@@ -27,7 +27,7 @@ use crate::finding::{Finding, combine, share};
 
 const CLAIM: &str = "Durable writes were flushed to the flash";
 const LEAST_FLUSHES: f64 = 0.9;
-/// Below this no flash has programmed anything.
+/// No flash can program a page in less than this.
 const FASTEST_PROGRAM: Nanos = Nanos::from_micros(50);
 
 pub(super) fn check(evidence: &Evidence<'_>) -> Option<Check> {
@@ -81,7 +81,7 @@ fn judge_phase(evidence: &Evidence<'_>, phase: &Phase, flushes: Option<u64>) -> 
     plausible(evidence, phase, counted)
 }
 
-/// The flushes of a phase, in words; or the finding that they decide.
+/// The flushes of a phase, in words; or the finding, if they decide.
 fn count(
     evidence: &Evidence<'_>,
     phase: &Phase,
@@ -216,7 +216,7 @@ mod tests {
         assert_eq!(case.status(check), None);
     }
 
-    /// What one phase of 20,000 durable writes is judged with this many flushes at this depth.
+    /// The status of a phase of 20,000 durable writes with this many flushes at this depth.
     fn flushed(flushes: u64, queue_depth: u32) -> CheckStatus {
         let mut case = Case::quiet();
         case.keep_only("rand_write_4k");

@@ -1,26 +1,27 @@
 //! Did anything else use the device?
 //!
-//! What the disks moved during a phase, less what this process had moved (`/proc/self/io`), is
-//! foreign, but for what the kernel does on our behalf under another name:
-//! - pages that we had written earlier and the kernel writes now: what we had written since the
-//!   run began and the disks had not is owed to us, and taken off;
-//! - the filesystem's own writing. ext4 and XFS overwrite in place and add next to nothing to
-//!   direct writes of a file that exists. Saves make their journals commit, log-structured and
-//!   copying filesystems (f2fs, btrfs, …) write and clean elsewhere, and a loop device writes from
-//!   a kernel thread: in such phases foreign *writes* can't be seen, only foreign reads;
-//! - the inode's new modification time, which changes with the kernel's tick (4 ms at 250 Hz): ext4
+//! What the disks moved during a phase, less what this process moved (`/proc/self/io`), is foreign.
+//! Excluded is what the kernel does for this process under another name:
+//! - Pages that this process wrote earlier and the kernel writes now: bytes written since the run
+//!   began that the disks had not yet received are subtracted.
+//! - The filesystem's own writes. ext4 and XFS overwrite in place and add almost nothing to direct
+//!   writes of an existing file. But saves make their journals commit, log-structured and
+//!   copy-on-write filesystems (f2fs, btrfs, …) write and clean elsewhere, and a loop device writes
+//!   from a kernel thread: in such phases foreign *writes* can't be recognised, only foreign reads.
+//! - The inode's new modification time, which changes with the kernel's tick (4 ms at 250 Hz). ext4
 //!   without a journal writes that block at each sync after a change (3 % of a phase of 100 µs
-//!   writes when nothing else ran), so one block a tick is taken off durable writes. With one, an
-//!   fsync commits that block: a descriptor, the block, the commit's end, and once more in place,
-//!   so four blocks a tick are taken off where each write is followed by an fsync;
-//! - phases with a background writer, whose I/O is counted to us late.
+//!   writes when nothing else ran), so one block per tick is subtracted from durable writes. With a
+//!   journal an fsync commits that block: a descriptor, the block, the commit block, and later the
+//!   block in place; so four blocks per tick are subtracted if each write is followed by an fsync.
+//! - Phases with a background writer, whose I/O is accounted to this process late.
 //!
-//! Below 2 % of our bytes, or 256 KiB a phase (a log file's trickle), passes; above 5 %, where it
-//! is at least 1 MiB, fails: at QD1 every foreign request delays one of ours, so 5 % of the bytes
-//! is about what the p95 is made of. Between: unknown. In a phase with rests (`think`) only what falls
-//! beside an operation can delay one, by the share of the time that is no rest; what falls into the
-//! rests may keep the storage awake, and leaves the phase unknown. Where no phase at all could be judged for
-//! writes: unknown. The moment before the run, in which we did nothing, is reported beside.
+//! Below 2 % of this process's bytes, or 256 KiB per phase (the trickle of a log file): pass. Above
+//! 5 %, and at least 1 MiB: fail. At depth 1 every foreign request delays one of ours, so 5 % of
+//! the bytes can make up the p95. In between: unknown. In a phase with rests (`think`) only what
+//! falls beside an operation can delay one: it is estimated by the share of time that is no rest.
+//! What falls into the rests may keep the storage awake, and leaves the phase unknown. If no phase
+//! could be judged for writes: unknown. The moment before the run, in which flashlag did nothing,
+//! is reported as well.
 
 use flashlag_schema::counters::{CounterDelta, Counters};
 use flashlag_schema::{Check, CheckId, Phase};
@@ -108,14 +109,14 @@ fn judge_phase(
     Some(finding.weighing(part))
 }
 
-/// The share of a phase's time in which an operation was under way.
+/// The share of a phase's time in which an operation was in flight.
 fn busy(phase: &Phase) -> f64 {
     let rested =
         phase.think.map_or(0, |think| think.total_ns.0 / u64::from(phase.in_flight()).max(1));
     1.0 - share(rested, phase.elapsed_ns.0).min(1.0)
 }
 
-/// What an inode whose modification time changed has written during a phase of durable writes.
+/// What updating an inode's modification time has written during a phase of durable writes.
 fn timestamps(phase: &Phase) -> Bytes {
     const TICK: Nanos = Nanos::from_millis(4);
     const BLOCK: u64 = 4096;
@@ -127,8 +128,8 @@ fn timestamps(phase: &Phase) -> Bytes {
     Bytes(ticks.min(phase.ops).saturating_mul(blocks * BLOCK))
 }
 
-/// Which process moved most, where that can be seen (other users' only by root). A parent is given all that
-/// its children ever moved when they end: a process that shows more than was moved is left out.
+/// Which process moved most, if that can be seen (other users' only by root). When children end, a
+/// parent gets the counts of their whole lives: a process with more than was moved is left out.
 fn mover(counted: &CounterDelta, foreign: Bytes) -> String {
     let credible = TRICKLE..=foreign;
     let neighbours = counted.neighbours.value().into_iter().flatten();
@@ -137,7 +138,7 @@ fn mover(counted: &CounterDelta, foreign: Bytes) -> String {
         Some(most) if most.io_bytes.0 >= foreign.0 / 2 => {
             format!(" Most of all `{}`: {}.", most.name, most.io_bytes)
         }
-        // The rest was moved by many, or by processes that have ended.
+        // The rest was moved by many processes, or by some that have ended.
         Some(most) => format!(
             " Of the processes that still ran, `{}` moved most: {}.",
             most.name, most.io_bytes
@@ -146,7 +147,7 @@ fn mover(counted: &CounterDelta, foreign: Bytes) -> String {
     }
 }
 
-/// Whether what the disk wrote beyond our own bytes can be held against others.
+/// Whether bytes that the disk wrote beyond this process's own show that others wrote.
 fn judges_writes(evidence: &Evidence<'_>, phase: &Phase) -> bool {
     let device = &evidence.environment.device;
     let one_disk = evidence.disks == Some(1);
@@ -158,7 +159,7 @@ fn judges_writes(evidence: &Evidence<'_>, phase: &Phase) -> bool {
     alone && one_disk && !looped && (reads(phase) || (in_place && phase.direct))
 }
 
-/// What we had written by then and the disks had not.
+/// What this process had written by then and the disks had not.
 fn owed(evidence: &Evidence<'_>, now: &Counters) -> Bytes {
     let Some((start, _)) = evidence.ends() else { return Bytes::ZERO };
     let since = now.since(start);
@@ -168,7 +169,7 @@ fn owed(evidence: &Evidence<'_>, now: &Counters) -> Bytes {
     }
 }
 
-/// What the device did while we did nothing.
+/// What the device did while flashlag did nothing.
 fn baseline(evidence: &Evidence<'_>) -> String {
     let Some((from, to)) = evidence.baseline else { return String::new() };
     let quiet = to.since(from);
@@ -227,7 +228,7 @@ mod tests {
         let index = case.index_of("rand_write_4k");
         let phase = &mut case.phases[index];
         phase.durable = Durability::Fsync;
-        // One write a tick, or slower: each commits the inode.
+        // At most one write per tick: each commits the inode.
         phase.elapsed_ns = Nanos(10_000_000 * phase.ops);
         let commits = Bytes(phase.ops * 12_288);
         case.disk(index, |disk| disk.write_bytes.0 += commits.0);
@@ -272,7 +273,7 @@ mod tests {
         let mut case = Case::quiet();
         let index = case.index_of("rand_read_4k");
         let late = Bytes::from_mib(50);
-        // Written by us before the phase began, by the kernel within it.
+        // This process wrote it before the phase began, and the kernel within it.
         case.from(index, |before| {
             if let Reading::Value(io) = &mut before.self_io {
                 io.write_bytes.0 += late.0;
@@ -294,12 +295,12 @@ mod tests {
         assert_eq!(case.status(check), Some(CheckStatus::Unknown));
     }
 
-    /// A phase in which we read `ours` and others read `foreign`.
+    /// A phase in which this process read `ours` and others `foreign`.
     fn beside(ours: u64, foreign: u64) -> CheckStatus {
         beside_while_resting(ours, foreign, 0)
     }
 
-    /// The same, where our operations rested for that many thousandths of the time.
+    /// The same, with rests for that many thousandths of the time.
     fn beside_while_resting(ours: u64, foreign: u64, rests: u64) -> CheckStatus {
         let mut case = Case::quiet();
         case.keep_only("rand_read_4k");
@@ -333,7 +334,8 @@ mod tests {
             (600, CheckStatus::Unknown),
             (999, CheckStatus::Unknown),
         ] {
-            // A tenth of our bytes: from half of the time on less than 5 % fall beside our operations.
+            // A tenth of our bytes: if rests take half of the time, less than 5 % fall beside our
+            // operations.
             assert_eq!(beside_while_resting(OURS, OURS / 10 + 100_000, rests), expected, "{rests}");
         }
         assert_eq!(beside_while_resting(OURS, 100_000, 999), CheckStatus::Pass);

@@ -1,10 +1,10 @@
-//! Whether a run can be believed: one file a check, each a pure function over [`Evidence`].
+//! Whether a run can be believed: one file per check, each a pure function over [`Evidence`].
 //!
 //! Every check states a claim and tries to refute it. **fail** means that the evidence shows the
-//! claim to be false; **pass** that it shows it to be true; everything else, and above all evidence
-//! that is missing, is **unknown**. A check about something that the run did not do (flushes in a
-//! run without a durable phase, read-back without `--verify`) is left out, so that a pass is never
-//! empty. Thresholds and their reasons are in each file.
+//! claim to be false; **pass**, that it shows it to be true; everything else, and above all missing
+//! evidence, is **unknown**. A check about something that the run did not do (flushes in a run
+//! without a durable phase, read-back without `--verify`) is left out, so that a pass always means
+//! something. Thresholds and their reasons are in each file.
 //!
 //! A check that looks at phases one by one reports the worst of them and names all that share its
 //! outcome, so that a reader knows which rows not to quote.
@@ -80,7 +80,7 @@ mod tests {
         let trust = judge(&Evidence::new(&bare, &case.phases));
         let passed = trust.checks.iter().filter(|check| check.status == CheckStatus::Pass);
         let passed: Vec<CheckId> = passed.map(|check| check.id).collect();
-        // These need nothing but the phases, with their own splits of time.
+        // These need only the phases, with their own time splits.
         let allowed = [
             CheckId::Accounting,
             CheckId::CpuContention,

@@ -1,24 +1,26 @@
-//! Did a limit that the machine sets hold the run back?
+//! Did a limit set on this machine hold the run back?
 //!
-//! A control group can limit requests to a disk, CPUs and memory. What waits for such a limit looks like slow
-//! storage, and a figure of it is a figure of the limit. A limit that is only set does nothing: what decides is
-//! what was counted in its group during a phase.
-//! - Rates (`io.max`, `blkio.throttle.*`): what the group moved, by its own counters, which have the same bytes
-//!   and requests as the limit (a flush is a request). From 90 % of what the limit allows in that time on it was
-//!   the limit that paced the phase: **fail**. From 60 % on requests that came close together may have been held
-//!   back: unknown. Where operations come in bursts, the mean of the phase is far below the limit though each
-//!   burst waits: there it also fails where the operations' own time is filled by what the limit allows and the
-//!   disk was idle for more than half of that.
-//! - CPUs (`cpu.max`, `cpu.cfs_quota_us`): the time for which the scheduler took the group off the CPUs. Above
-//!   5 % of the phase, where the thread waited as much for a CPU: **fail**. Above 1 %: unknown.
-//! - Memory (`memory.high`, `memory.max`): the group's pressure, the time in which some task of it waited for
-//!   memory. Above 5 % of the phase, where its limit was hit meanwhile: **fail**. Hits without such a time:
-//!   unknown, since a group that is full of cached pages hits its limit with every new one and seldom waits.
-//! - `io.cost`: the time for which the group was held back, where the kernel counts it; else unknown. So is
+//! A control group can limit requests to a disk, CPUs and memory. Waiting for such a limit looks
+//! like slow storage, and a figure measured at a limit is a figure of the limit. A limit that is
+//! merely set does nothing: the group's counters during a phase decide.
+//! - Rates (`io.max`, `blkio.throttle.*`): what the group moved, by its own counters, which count
+//!   the same bytes and requests as the limit (a flush is a request). From 90 % of what the limit
+//!   allows in that time, the limit paced the phase: **fail**. From 60 %, requests that came close
+//!   together may have been throttled: unknown. If operations come in bursts, the phase's mean is
+//!   far below the limit although each burst waits. So it also fails if what the limit allows fills
+//!   the operations' own time, and the disk was idle for more than half of that.
+//! - CPUs (`cpu.max`, `cpu.cfs_quota_us`): how long the scheduler throttled the group. Above 5 % of
+//!   the phase, if the thread waited as long for a CPU: **fail**. Above 1 %: unknown.
+//! - Memory (`memory.high`, `memory.max`): the group's memory pressure, the time in which some task
+//!   of it waited for memory. Above 5 % of the phase, if the limit was hit during it: **fail**.
+//!   Hits without pressure: unknown, since a group that is full of cached pages hits its limit with
+//!   every new page and seldom waits.
+//! - `io.cost`: how long the group was throttled, if the kernel counts it; else unknown. So is
 //!   `io.latency`, which counts nothing.
 //!
-//! A group that can't be looked at (a parent beyond the namespace of a container) is unknown: its limit holds
-//! all the same. Limits of a virtual machine's host (QEMU's throttling) can't be seen from within.
+//! A group that can't be seen (a parent outside a container's namespace) is unknown: its limit
+//! applies all the same. Limits of a virtual machine's host (QEMU's throttling) can't be seen from
+//! inside.
 
 use flashlag_schema::counters::{CounterDelta, Counters};
 use flashlag_schema::{Check, CheckCause, CheckId, Limit, LimitCount, LimitKind, Limits, Phase};
@@ -29,11 +31,11 @@ use crate::evidence::{Evidence, latency_sum};
 use crate::finding::{Finding, combine, percent, share};
 
 const CLAIM: &str = "No limit of a control group held it back";
-/// Share of what a rate allows from which on it paced the phase.
+/// Share of the allowed rate from which the limit paced the phase.
 const PACED: f64 = 0.90;
-/// Share from which on requests close together may have been held back.
+/// Share from which requests that came close together may have been throttled.
 const NEAR: f64 = 0.60;
-/// An operation that a limit of rate holds back waits for the kernel's timer at least.
+/// A throttled operation waits at least for the kernel's timer.
 const TIMER: Nanos = Nanos::from_millis(1);
 const HELD_MUCH: f64 = 0.05;
 const HELD: f64 = 0.01;
@@ -64,7 +66,7 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Option<Check> {
     combine(CheckId::MachineLimits, CLAIM, findings)
 }
 
-/// Limits that are set, where no phase has counters, and that nothing limits where there are none.
+/// Reports limits that are set although no phase has counters, or that there are none.
 fn none_found(evidence: &Evidence<'_>, limits: &Limits) -> Finding {
     if evidence.counters.iter().flatten().next().is_none() {
         let detail = "What the groups used during the phases was not counted.";
@@ -83,11 +85,11 @@ fn unseen(limits: &Limits) -> Option<Finding> {
         1 => String::new(),
         many => format!(" and {} more", many - 1),
     };
-    let detail = format!("Whether a limit held it back is not known: {first}{more}.");
+    let detail = format!("It is not known whether a limit held it back: {first}{more}.");
     Some(Finding::unknown(None, detail, LOOK))
 }
 
-/// Each limit that was there before or after.
+/// Each limit that was set before or after.
 fn all_of<'a>(before: &'a [LimitCount], after: &'a [LimitCount]) -> Vec<&'a Limit> {
     let mut all: Vec<&Limit> = after.iter().map(|count| &count.limit).collect();
     for count in before {
@@ -153,7 +155,7 @@ fn advice(limit: &Limit) -> String {
     format!("{lift} in `{}`, or run it outside of that control group; then run again.", limit.file)
 }
 
-/// The quota of CPUs that held the group of a phase back, in words, and what to do about it.
+/// The CPU quota that held the group back during a phase, in words, and what to do about it.
 pub(super) fn quota(before: &Counters, after: &Counters) -> Option<(String, String)> {
     let of_cpu = |count: &&LimitCount| count.limit.kind == LimitKind::Cpu;
     let held = after.limits.iter().filter(of_cpu).filter_map(|count| {
@@ -183,7 +185,7 @@ fn rate(
         Ok(amount) => amount,
         Err(reason) => return not_counted(phase, limit, &reason),
     };
-    // The time that the limit asks for what was moved.
+    // How long the limit takes to allow what was moved.
     let needed = amount as f64 / limit.value.max(1) as f64;
     let reached = needed / counted.elapsed.as_secs_f64().max(1e-9);
     let detail = format!(
@@ -211,8 +213,8 @@ fn rate(
     Finding::pass(Some(phase), detail).weighing(reached)
 }
 
-/// Whether operations that came in bursts were held back: what the limit allows fills their own time, and the
-/// disk was busy for less than half of that. `None` where that is not known.
+/// Whether operations that came in bursts were throttled: what the limit allows fills their own
+/// time, and the disk was busy for less than half of it. `None` if that is not known.
 fn in_bursts(phase: &Phase, counted: &CounterDelta, needed: f64) -> Option<bool> {
     let each = latency_sum(phase).0.checked_div(phase.ops).map(Nanos).unwrap_or_default();
     let depth = f64::from(phase.in_flight().max(1));
@@ -323,7 +325,8 @@ mod tests {
         Limit { kind, file: "/sys/fs/cgroup/db/x".to_owned(), device, value, used: None }
     }
 
-    /// The quiet case in a group that used `amount` during the phase of that name, and was held back `times`.
+    /// The quiet case in a group that used `amount` during the phase with that name, and was
+    /// throttled `times` times.
     fn within(name: &str, limit: &Limit, amount: u64, times: u64) -> Case {
         let mut case = Case::quiet();
         let index = case.index_of(name);
@@ -389,7 +392,7 @@ mod tests {
             let mut case = within("rand_write_4k", &limit, 0, 0);
             let index = case.index_of("rand_write_4k");
             let phase = &mut case.phases[index];
-            // Ten writes of 400 kB, one second each, with rests of nine between.
+            // Ten writes of 400 kB, one second each, with rests of nine seconds between them.
             phase.ops = 10;
             phase.histogram.sum_ns = Nanos(each.0 * 10);
             phase.elapsed_ns = Nanos::from_secs(100);
@@ -404,7 +407,7 @@ mod tests {
         assert!(waited.detail.contains("bursts"), "{}", waited.detail);
         // The disk itself was busy: its waits are its own.
         assert_eq!(burst(5_000, Nanos::from_secs(1)).status, CheckStatus::Pass);
-        // Each was done at once, by what the group had saved up while it rested.
+        // Each completed at once, from the budget that the group had saved up during the rest.
         assert_eq!(burst(10, Nanos::from_micros(50)).status, CheckStatus::Pass);
     }
 
@@ -449,7 +452,7 @@ mod tests {
         assert!(cpu.detail.contains("0.20 CPUs"), "{}", cpu.detail);
         let busy = held(0.0, 0.5).check(crate::cpu::check).unwrap();
         assert!(busy.advice.unwrap().contains("Stop what else is running"));
-        // Others of the group waited for it.
+        // Other tasks of the group waited for it.
         assert_eq!(held(0.5, 0.01).status(check), Some(CheckStatus::Unknown));
         assert_eq!(held(0.02, 0.5).status(check), Some(CheckStatus::Unknown));
         assert_eq!(held(0.009, 0.5).status(check), Some(CheckStatus::Pass));

@@ -1,11 +1,11 @@
 //! Could the device have written less than it was given?
 //!
-//! Some SSD controllers, and filesystems with compression, shrink what they are given; some
-//! deduplicate. A sample of the payload as written is put to two tests:
-//! - the entropy of its bytes must be above 7.99 bits (uniform random data of 64 KiB has 7.997 ±
-//!   0.0003: Miller-Madow, 8 − 255/(2n·ln 2));
-//! - of its aligned 8-byte words, at most 5 % may have occurred before (a stamp in each block
-//!   repeats a seed; random words of that number do not meet), which catches repeated blocks and
+//! Some SSD controllers, and filesystems with compression, compress data; some deduplicate it. A
+//! sample of the payload must pass two tests:
+//! - The entropy of its bytes must be above 7.99 bits (uniform random data of 64 KiB has 7.997 ±
+//!   0.0003: Miller-Madow, 8 − 255/(2n·ln 2)).
+//! - At most 5 % of its aligned 8-byte words may have occurred before (a stamp in each block
+//!   repeats a seed; that many random words do not collide). This finds repeated blocks, and
 //!   patterns that have every byte value equally often.
 
 use std::collections::HashSet;

@@ -1,9 +1,9 @@
-//! Were there enough samples for each percentile printed?
+//! Are there enough samples for each printed percentile?
 //!
-//! A percentile needs ten values beyond it (a p99 needs 1,000 operations): its rank then has a
-//! relative standard error of about a third, below that it is an anecdote. One that is printed
-//! with fewer fails. Random reads, durable writes and saves are quoted by their p99, the others by
-//! their median: where that one is absent the row is unknown.
+//! A percentile needs ten values beyond it (a p99 needs 1,000 operations). Its rank then has a
+//! relative standard error of about a third; with fewer it is an anecdote. A percentile that is
+//! printed with fewer fails. Random reads, durable writes and saves are quoted by their p99, the
+//! others by their median: if that one is absent, the row is unknown.
 
 use flashlag_schema::{Check, CheckId, Phase};
 use flashlag_spec::Operation;
@@ -129,7 +129,7 @@ mod tests {
         ] {
             let mut case = Case::quiet();
             case.keep_only(name);
-            // A save is quoted by its tail though it may not be durable.
+            // A save is quoted by its tail even if it is not durable.
             if name == "save_wal" {
                 case.phases[0].durable = Durability::None;
             }

@@ -1,10 +1,10 @@
 //! Was there room, and did each fill reach its level?
 //!
-//! A fill has reached its level when no more than 2 % above what it was to spare, or 8 MiB
-//! (metadata, and the last blocks of a fill that counts in larger ones), is still free; or when
-//! the filesystem took no more, which is fuller still. One that ended earlier makes every row
-//! that claims to be measured on a full device a lie about its state: fail, and those phases are
-//! named. Without a fill, the room that `--leave` promises must be there to the end.
+//! A fill has reached its level if the free space exceeds what it was to leave by no more than 2 %,
+//! or 8 MiB (metadata, and the last blocks of a fill that counts in larger ones); or if the
+//! filesystem accepted no more, which is even fuller. If a fill ended earlier, every row that
+//! claims a full device is wrong about its state: fail, and those phases are named. Without a fill,
+//! the room that `--leave` promises must exist until the end.
 
 use flashlag_schema::{Check, CheckId, Phase};
 use flashlag_spec::State;
@@ -80,7 +80,7 @@ fn room(evidence: &Evidence<'_>) -> Finding {
     if free < evidence.leave {
         let own = evidence.own_bytes.value().copied();
         return match own {
-            // Without our files there would have been room: nobody else is to blame.
+            // Without this run's files there would have been room: no other program is to blame.
             Some(own) if free.plus(own) >= evidence.leave => {
                 let detail = format!("{detail} {own} of the rest are this run's own files.");
                 let advice = "Measure over less (--set span=), spare less (--leave), or free some \
@@ -121,7 +121,7 @@ mod tests {
         let found = case.check(check).unwrap();
         assert_eq!((found.status, found.phases.len()), (CheckStatus::Fail, case.phases.len() - 2));
         assert!(found.detail.contains("A quota ended it"), "{}", found.detail);
-        // One that held up to the level is none.
+        // A fill that reached its level is not reported.
         case.fills[0].free = Bytes::from_mb(301);
         assert_eq!(case.status(check), Some(CheckStatus::Pass));
     }

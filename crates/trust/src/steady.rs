@@ -1,12 +1,12 @@
 //! Had the figures settled?
 //!
-//! Flash is fast until its caches and its free blocks are used up, so a short test shows its best.
-//! Steady state in SNIA's sense (five rounds, range within 20 %, slope within 10 %) is pass where a
-//! phase recorded it. A phase that was to run until it was steady and did not get there fails.
-//! For every other write phase the medians of its two halves are compared: further apart than the
-//! 20 % that SNIA allows, it was still changing; and below a minute even equal halves don't show
-//! what comes after a write cache of some gigabytes. Both are unknown, since nothing claimed is
-//! false, but the row is not a figure of the device for good.
+//! Flash is fast until its caches and its free blocks are used up, so a short test shows it at its
+//! best. A phase that recorded steady state by SNIA's rule (five rounds, range within 20 %, slope
+//! within 10 %) passes. A phase that was to run until it was steady and did not get there fails.
+//! For every other write phase the medians of its two halves are compared. If they differ by more
+//! than the 20 % that SNIA allows, the phase was still changing; and if it lasted less than a
+//! minute, even equal halves do not show what follows a write cache of some gigabytes. Both are
+//! unknown: no claim is false, but the row does not show how the device is in the long run.
 
 use flashlag_schema::{ChangeKind, Check, CheckId, IntervalRecord, Phase};
 use flashlag_stats::{Histogram, Percentile};
@@ -56,7 +56,7 @@ fn judge_phase(phase: &Phase) -> Finding {
     Finding::pass(Some(phase), format!("{medians}, over {}.", phase.elapsed_ns))
 }
 
-/// A change's words as a sentence: they follow a name and have no full stop.
+/// Turns a change's description into a sentence: it follows a name and has no full stop.
 fn sentence(words: &str) -> String {
     let words = words.trim_end_matches('.');
     let mut letters = words.chars();
@@ -64,7 +64,7 @@ fn sentence(words: &str) -> String {
     first.chain(letters).chain(['.']).collect()
 }
 
-/// The medians of the operations of the first and the second half of the intervals.
+/// The median latencies in the first and in the second half of the intervals.
 fn halves(phase: &Phase) -> Option<(Nanos, Nanos)> {
     let (first, second) = phase.intervals.split_at(phase.intervals.len() / 2);
     Some((median(first)?, median(second)?))
@@ -152,7 +152,7 @@ mod tests {
         assert!(found.detail.contains("apart"), "{}", found.detail);
     }
 
-    /// Halves of operations that took all the same, over `elapsed`.
+    /// Two halves in which all operations take the same, over `elapsed`.
     fn halves_of(first: Nanos, second: Nanos, elapsed: Nanos) -> CheckStatus {
         let mut case = Case::quiet();
         case.keep_only("rand_write_4k");

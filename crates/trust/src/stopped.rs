@@ -1,12 +1,13 @@
-//! Was the process itself ever stopped while it measured?
+//! Was the process itself stopped while it measured?
 //!
-//! SIGSTOP (Ctrl-Z, a debugger), a frozen cgroup (Android does that to cached apps) and a suspended
-//! machine look to the scheduler like a wait for storage: neither running nor runnable. A second
-//! thread that does nothing but wake up stands still with them, and only with them (see
-//! `flashlag_engine::heartbeat`), so that such a time is known by its length. It is in the latencies
-//! of the operations that it hit, and no figure can be freed of it: a phase with a stall that was
-//! such a time for more than half of its length fails, and one that stood still for more than 1 % of its time. Shorter
-//! ones are below what two runs on one device differ by.
+//! When a process is stopped by SIGSTOP (Ctrl-Z, a debugger), frozen with its cgroup (Android does
+//! this to cached apps) or suspended with the machine, the scheduler reports it as neither running
+//! nor runnable: just as if it waited for storage. A second thread that only wakes up at intervals
+//! is stopped together with it, and only then (see `flashlag_engine::heartbeat`), so the length of
+//! such a stop is known. The stop is in the latencies of the operations that it hit, and can't be
+//! removed from any figure. A phase fails if a stop makes up more than half of a stall, or if stops
+//! take more than 1 % of its time. Shorter ones are below the difference between two runs on one
+//! device.
 
 use flashlag_schema::{Check, CheckId, Phase, StallCause};
 use flashlag_units::Nanos;
@@ -26,7 +27,7 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Option<Check> {
 
 fn judge_phase(phase: &Phase) -> Finding {
     let Some(stopped) = phase.stopped_ns else {
-        let detail = "Whether the program stood still was not watched.";
+        let detail = "Nothing watched whether the program was stopped.";
         let advice = "Use a kernel with scheduler statistics (CONFIG_SCHED_INFO).";
         return Finding::unknown(Some(phase), detail, advice);
     };

@@ -1,4 +1,4 @@
-//! A made-up run on a quiet machine with a real disk, on which every check passes that can;
+//! A constructed run on a quiet machine with a real disk, for which every check passes that can;
 //! each test then spoils one thing.
 
 use std::sync::OnceLock;
@@ -47,7 +47,7 @@ pub(super) fn random_bytes(length: usize) -> Vec<u8> {
 
 impl Case {
     pub fn quiet() -> Case {
-        // Each test asks for some of them, and recording their operations is most of its time.
+        // Each test uses some of them, and recording their operations takes most of its time.
         static QUIET: OnceLock<Case> = OnceLock::new();
         QUIET.get_or_init(Case::record).clone()
     }
@@ -121,7 +121,7 @@ impl Case {
         self.counters = vec![self.counters.swap_remove(index)];
     }
 
-    /// Two runs of one phase, named `mild` and `worst`.
+    /// A run with the same phase twice, named `mild` and `worst`.
     pub fn twice(name: &str) -> Case {
         let mut case = Case::quiet();
         case.keep_only(name);
@@ -132,7 +132,7 @@ impl Case {
         case
     }
 
-    /// The name of the phase that is quoted, which must not depend on their order.
+    /// The name of the quoted phase, which must not depend on the order of the phases.
     pub fn quoted(&self, check: fn(&Evidence<'_>) -> Option<Check>) -> String {
         let mut reversed = self.clone();
         reversed.phases.reverse();
@@ -179,7 +179,7 @@ impl Case {
         });
     }
 
-    /// Changes what the processors counted during a phase.
+    /// Changes what the CPUs counted during a phase.
     pub fn cpu(&mut self, index: usize, change: impl FnOnce(&mut CpuTimes)) {
         self.after(index, |(before, after)| {
             let mut delta = *after.since(before).cpu.value().unwrap();
@@ -215,7 +215,7 @@ fn add(a: &DiskCounters, b: &DiskCounters) -> DiskCounters {
     }
 }
 
-/// Latencies of 150 µs and, for one in fifty, 400 µs, times `times`.
+/// Latencies of 150 µs and, for one in fifty, 400 µs, multiplied by `times`.
 fn histogram(ops: u64, times: u64) -> StoredHistogram {
     let mut histogram = Histogram::new();
     for index in 0..ops {
@@ -231,7 +231,7 @@ fn phase(name: &str, operation: Operation, block: u64, durable: Durability) -> P
     let histogram_of = |ops| histogram(ops, 1);
     let stored = histogram_of(ops);
     let latency = stored.restore().unwrap();
-    // 1 % of the time goes between the operations.
+    // 1 % of the time passes between the operations.
     let elapsed = Nanos(stored.sum_ns.0 * 101 / 100);
     let intervals = (1..=INTERVALS).map(|index| IntervalRecord {
         t_ns: Nanos(elapsed.0 * index / INTERVALS),
@@ -330,7 +330,7 @@ fn still() -> Counters {
     }
 }
 
-/// Time passes on two CPUs, of which nine tenths are idle.
+/// Time passes on two CPUs that are 90 % idle.
 fn advance(from: &Counters, time: Nanos, change: impl FnOnce(&mut Counters)) -> Counters {
     let mut now = from.clone();
     now.at = now.at.plus(time);
@@ -344,7 +344,7 @@ fn advance(from: &Counters, time: Nanos, change: impl FnOnce(&mut Counters)) -> 
     now
 }
 
-/// The disk moves just the bytes of the phase and a flush for each durable operation.
+/// The disk moves exactly the bytes of the phase, and a flush for each durable operation.
 fn during(before: &Counters, phase: &Phase) -> Counters {
     let reads = matches!(phase.operation, Operation::SequentialRead | Operation::RandomRead);
     let flushes = if phase.durable == Durability::None { 0 } else { phase.ops };

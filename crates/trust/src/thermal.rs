@@ -1,16 +1,17 @@
-//! Did heat slow the storage or the processors?
+//! Did heat slow the storage or the CPUs?
 //!
-//! **fail**: a phase in which throughput fell while the device was hot; a throttle counter that
-//! rose during the run; a cooling device that slows a processor and was not at work when the run
-//! began; a CPU frequency limit that fell by more than 5 % of the maximum (less is rounding); a
-//! Raspberry Pi's low-voltage alarm, which slows it as heat does; Android's own word that the phone
-//! throttles so that its user can notice (moderate or more), before a test or at the end; a storage temperature of 80 °C or
-//! more, where NVMe disks (WCTEMP is 70 to 85 °C in data sheets) and eMMC and UFS packages (rated to
-//! 85 °C) slow themselves down.
-//! **pass** needs a storage temperature below 70 °C, and processors, or Android's thermal service,
-//! that report throttling and reported none. Cooling that was at work before the run began, or a frequency limit that was there
-//! all along, may be a setting: unknown. Without a sensor it is unknown: a device that throttles
-//! without a sensor looks just like a slow one.
+//! **fail**: throughput fell during a phase while the device was hot; a throttle counter rose
+//! during the run; a cooling device that was off when the run began slows a CPU; a CPU frequency
+//! limit fell by more than 5 % of the maximum (less is rounding); a Raspberry Pi raised its
+//! low-voltage alarm, which slows it as heat does; Android reported throttling that its user can
+//! notice (MODERATE or above) before a test or at the end; the storage reached 80 °C, where NVMe
+//! disks (WCTEMP is 70 to 85 °C in data sheets) and eMMC and UFS packages (rated to 85 °C) slow
+//! themselves down.
+//!
+//! **pass** needs a storage temperature below 70 °C, and CPUs, or Android's thermal service, that
+//! can report throttling and reported none. Cooling that was on before the run began, or a
+//! frequency limit that was there all along, may be a setting: unknown. Without a sensor it is
+//! unknown: a device that throttles without a sensor looks just like a slow one.
 
 use flashlag_schema::counters::Throttle;
 use flashlag_schema::{ChangeKind, Check, CheckId, CheckStatus, Throttling};
@@ -39,7 +40,7 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Option<Check> {
     }
     let by_system = system(evidence);
     let by_kernel = processors(evidence);
-    // What the kernel does not report is known if the system says so.
+    // If the kernel reports nothing, the answer is known if Android's service reports it.
     if by_system.is_none() || by_kernel.status != CheckStatus::Unknown {
         findings.push(by_kernel);
     }
@@ -48,20 +49,20 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Option<Check> {
     combine(CheckId::ThermalThrottling, CLAIM, findings)
 }
 
-/// What Android's thermal service reported; `None` where no such service was asked.
+/// What Android's thermal service reported; `None` if there is none.
 fn system(evidence: &Evidence<'_>) -> Option<Finding> {
     let known = evidence.conditions.iter().filter_map(|read| read.throttling.value().copied());
     let known: Vec<Throttling> = known.collect();
     let worst = known.iter().max()?;
     let times = known.len();
     if *worst < Throttling::Moderate {
-        let detail = format!("Android reported no throttling that is noticed ({times} looks).");
+        let detail = format!("Android reported no throttling that is noticed ({times} readings).");
         return Some(Finding::pass(None, detail));
     }
     let noticed = known.iter().filter(|level| **level >= Throttling::Moderate).count();
     let level = format!("{worst:?}").to_lowercase();
     let detail =
-        format!("Android throttled the phone at {noticed} of {times} looks, at worst: {level}.");
+        format!("Android throttled the phone in {noticed} of {times} readings, at worst: {level}.");
     let advice = "Let it cool, then run again; --cool-to 32C waits before each test.";
     Some(Finding::fail(None, detail, advice))
 }
@@ -278,7 +279,7 @@ mod tests {
         }
     }
 
-    /// What the processors are judged by, from the throttle before the run and after.
+    /// Judges the CPUs by their throttling before the run and after.
     fn held_back(before: Throttle, after: Throttle) -> Check {
         let mut case = Case::quiet();
         case.baseline.0.throttle = Reading::Value(before);

@@ -1,4 +1,4 @@
-//! Is every byte that was read back the byte that was written? Only claimed with `--verify`.
+//! Is every byte that was read back the byte that was written? Claimed only with `--verify`.
 
 use flashlag_schema::{Check, CheckId};
 use flashlag_units::Bytes;

@@ -45,14 +45,14 @@ impl Bytes {
         Bytes(count.saturating_mul(1_000_000))
     }
 
-    /// The sum. It ends at the largest `u64`, which a size in a scenario may ask for.
+    /// The sum, limited to the largest `u64`, since a size in a scenario may be that large.
     pub const fn plus(self, other: Bytes) -> Bytes {
         Bytes(self.0.saturating_add(other.0))
     }
 
-    /// The difference from a size that is certainly no larger: the other order is a fault of the
-    /// program, which [`always!`](crate::always) reports; a release build then returns zero. For
-    /// counters and what is left of a limit see [`Bytes::saturating_minus`].
+    /// The difference from a size that is certainly no larger. The other order is a bug, which
+    /// [`always!`](crate::always) reports; a release build then returns zero. For counters and what
+    /// is left of a limit see [`Bytes::saturating_minus`].
     pub const fn minus(self, other: Bytes) -> Bytes {
         crate::always!(other.0 <= self.0, "a part larger than the whole");
         self.saturating_minus(other)

@@ -1,6 +1,8 @@
 //! Formats of figures without a unit of their own, the same in every command: percentages, counts,
 //! rates.
 
+use crate::Nanos;
+
 /// Text for a missing value.
 const NONE: &str = "-";
 
@@ -56,6 +58,16 @@ pub fn rate(value: f64) -> String {
 /// Megabytes (10^6) per second, without the unit, so that two rates share one unit: `0.84`.
 pub fn mb_per_s(bytes_per_sec: f64) -> String {
     rate(bytes_per_sec / 1e6)
+}
+
+/// `count` per second of `elapsed`; `None` if no time has passed.
+pub fn per_second(count: u64, elapsed: Nanos) -> Option<f64> {
+    (elapsed.0 > 0).then(|| count as f64 * 1e9 / elapsed.0 as f64)
+}
+
+/// `part / whole`; `None` if `whole` is zero.
+pub fn ratio(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
 }
 
 #[cfg(test)]

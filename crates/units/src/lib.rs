@@ -18,16 +18,15 @@ mod names;
 mod nanos;
 mod parse;
 mod printable;
-mod rate;
 mod text;
 mod words;
 
 pub use bytes::Bytes;
 pub use figures::{count, mb_per_s, percent, rate, signed_percent};
+pub use figures::{per_second, ratio};
 pub use names::{did_you_mean, nearest};
 pub use nanos::Nanos;
 pub use parse::ParseUnitError;
 pub use printable::{harmless, is_printable, printable_line, sanitize, to_ascii};
-pub use rate::{per_second, ratio};
 pub use text::Text;
 pub use words::line_words;

@@ -58,12 +58,11 @@ impl Nanos {
         self.0 as f64 / 1e6
     }
 
-    /// The time from `earlier` to `self`, or what is left of a length of time without a part of it.
+    /// The time from `earlier` to `self`, or what is left of a duration after a part of it.
     ///
-    /// For times whose order is certain, such as start and end of one operation: the other order is
-    /// a fault of the program, which [`always!`](crate::always) reports; a release build then
-    /// returns zero. For counters, deadlines and what comes from a file see
-    /// [`Nanos::saturating_since`].
+    /// For times whose order is certain, such as start and end of one operation. The other order is
+    /// a bug, which [`always!`](crate::always) reports; a release build then returns zero. For
+    /// counters, deadlines and values from a file see [`Nanos::saturating_since`].
     #[inline]
     pub const fn since(self, earlier: Nanos) -> Nanos {
         crate::always!(earlier.0 <= self.0, "an end before its start");
@@ -76,7 +75,8 @@ impl Nanos {
         Nanos(self.0.saturating_sub(earlier.0))
     }
 
-    /// The sum. It ends at [`Nanos::MAX`], 584 years, which a duration in a scenario may ask for.
+    /// The sum, limited to [`Nanos::MAX`], 584 years, since a duration in a scenario may be that
+    /// long.
     #[inline]
     pub const fn plus(self, other: Nanos) -> Nanos {
         Nanos(self.0.saturating_add(other.0))

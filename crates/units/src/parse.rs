@@ -6,28 +6,12 @@ pub(crate) type Suffix = (&'static str, u64);
 /// Errors of parsing a quantity.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ParseUnitError {
-    /// Not a number followed by one of the suffixes.
     #[error("`{text}` is not {expected}")]
-    Malformed {
-        /// The text.
-        text: String,
-        /// The expected form.
-        expected: &'static str,
-    },
-    /// A number without a unit, which is never guessed.
+    Malformed { text: String, expected: &'static str },
     #[error("`{text}` has no unit: write {expected}")]
-    NoUnit {
-        /// The text.
-        text: String,
-        /// The expected form.
-        expected: &'static str,
-    },
-    /// A quantity of more than 64 bits.
+    NoUnit { text: String, expected: &'static str },
     #[error("`{text}` is too large")]
-    TooLarge {
-        /// The text.
-        text: String,
-    },
+    TooLarge { text: String },
 }
 
 /// Parses `12.5MB` exactly, without floating point: digits, an optional fraction, a suffix.

@@ -1,5 +1,5 @@
-//! What reviewers measured on the very device that a run simulates, cell by cell: only where the
-//! run repeats their protocol.
+//! What reviewers measured on the device that a run simulates, cell by cell: only if the run
+//! repeats their protocol.
 
 use flashlag_schema::{Phase, Run};
 use flashlag_spec::profile::{Profile, ProfileCheck, builtin_protocol};

@@ -48,7 +48,7 @@ impl FillCurve {
     /// The note on the flush at its end: `One flush at its end took 274 ms; no level includes it.`
     pub fn flush_note(&self) -> Option<String> {
         let flush = self.final_flush?;
-        Some(format!("One flush at its end took {}; no level includes it.", format::time(flush)))
+        Some(format!("One flush at its end took {}, which no level includes.", format::time(flush)))
     }
 }
 

@@ -1,5 +1,5 @@
-//! Numbers as text, the same in every view: milliseconds in columns, one unit a column; shares;
-//! rates. All without padding: columns are the views' job.
+//! Numbers as text, the same in every view: milliseconds in columns, one unit per column; shares;
+//! rates. None is padded: views lay out columns.
 
 use flashlag_stats::Percentile;
 use flashlag_units::{Bytes, Nanos};

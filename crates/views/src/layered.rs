@@ -1,4 +1,5 @@
-//! One save or write, layer by layer: how many bytes each layer passes on, and how long is waited in it.
+//! One save or write, layer by layer: how many bytes each layer passes on, and how much of the wait
+//! it causes.
 
 use flashlag_explain::Subjects;
 use flashlag_schema::{Phase, Run, StallCause};

@@ -1,8 +1,8 @@
-//! The view model of a run: verdicts, headlines, findings and tables. Pure over run files: every view (terminal, HTML, Markdown) says what is
-//! decided here, so that they agree.
+//! The view model of a run: verdicts, headlines, findings and tables. Pure over run files. Every
+//! view (terminal, HTML, Markdown) says what is decided here, so that they agree.
 //!
-//! Strings that come from a device or a scenario are passed on as they are: escaping and stripping
-//! is the views' job.
+//! Strings that come from a device or a scenario are passed on unchanged: views escape and strip
+//! them.
 #![forbid(unsafe_code)]
 
 mod beside;

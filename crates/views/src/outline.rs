@@ -434,8 +434,8 @@ fn late_saves(rows: &[(String, f64)]) -> String {
 
 /// The note on what lag counts mean.
 pub const LAG_IS_A_BUDGET: &str = "A late save is one that takes longer than a frame. That is a \
-    budget to compare devices by, not a count of dropped frames: apps draw on another thread than \
-    the one that saves, where they are well made.";
+     budget to compare devices by, not a count of dropped frames: well-made apps draw on another \
+     thread than the one that saves.";
 
 /// The heading of the trust checks.
 pub fn trust_heading(run: &Run) -> String {

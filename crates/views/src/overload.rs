@@ -1,5 +1,5 @@
-//! Overload: a schedule that a device can't keep. Its queue and the waits grow as long as the test goes
-//! on, so percentiles of them depend on the length of the test, not on the device.
+//! Overload: a schedule that a device can't keep. Its queue and the waits grow for as long as the
+//! test lasts, so percentiles depend on the length of the test, not on the device.
 
 use flashlag_schema::{Phase, Run};
 use flashlag_spec::Operation;
@@ -11,9 +11,9 @@ use flashlag_explain::{Plan, due, is_overloaded};
 use crate::format;
 
 /// The text of the rule.
-pub const OVERLOAD_RULE: &str = "A scheduled test is overloaded where fewer than nine in ten of \
-    the operations that came due were done, and fewer than came due in each third of its time: the \
-    queue grew to the end. Its waits depend on the length of the test, so no percentile is given.";
+pub const OVERLOAD_RULE: &str = "A scheduled test is overloaded if fewer than nine in ten of the \
+     due operations were done, and in each third of its time fewer than came due: the queue grew \
+     to the end. Its waits depend on the length of the test, so no percentile is given.";
 
 /// The rates of an overloaded schedule.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,4 +1,5 @@
-//! Whole runs made one after another (`run --runs`): the mean of each test and how runs differ.
+//! Whole runs made one after another (`run --runs`): the mean of each test, and how much runs
+//! differ.
 
 use flashlag_explain::{Figures, LagVerdict, Plan, is_fill, merged, response_histogram, verdict};
 use flashlag_schema::{Phase, Run};

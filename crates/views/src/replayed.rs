@@ -1,4 +1,4 @@
-//! What is said of a replayed trace.
+//! Sentences about a replayed trace.
 
 use flashlag_explain::Figures;
 use flashlag_schema::{Phase, Replayed, Run};
@@ -22,9 +22,9 @@ pub struct ReplayedTrace {
 }
 
 /// How the figures of a replay are to be read.
-pub const REPLAY_RULE: &str = "At the trace's own times a wait counts from the moment at which the trace \
-    had the operation begin, so a slow operation delays those after it in its thread. Flat out a wait \
-    counts from the operation's own start: nothing is as it was for the user.";
+pub const REPLAY_RULE: &str = "At the trace's own times, a wait counts from the operation's start \
+     in the trace, so a slow operation delays those after it in its thread. Flat out, a wait \
+     counts from the operation's own start, which is not what the user felt.";
 
 /// The traces that a run replayed, each stage of it for itself.
 pub fn replayed_traces(run: &Run) -> Vec<ReplayedTrace> {

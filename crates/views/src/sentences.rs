@@ -61,8 +61,7 @@ const SEVERAL_DATABASES: &str =
     "One save changes several databases, and waits for the flushes of each.";
 const SMALL_TRANSACTIONS: &str =
     "Each change is a transaction of its own, and waits for its own flushes.";
-const GROWING_FILES: &str =
-    "Saves that make a file grow wait for a commit of the filesystem besides.";
+const GROWING_FILES: &str = "Saves that make a file grow also wait for a commit of the filesystem.";
 const FLUSH_PER_WRITE: &str = "Every write waits for a flush of its own.";
 const OTHER_WRITER: &str =
     "Another workload uses the storage at the same time, and saves wait behind it.";
@@ -71,18 +70,17 @@ const FRAGMENTED_DATABASE: &str =
 const CPU_WAIT: &str = "Saves wait for a free CPU: the storage is not to blame for this part.";
 const IO_LIMIT: &str = "A control group limits what this process may read and write: requests wait for the limit, whatever the storage could do.";
 const CPU_QUOTA: &str = "A control group limits CPU time: when the quota is used up, everything stands still until the next period.";
-const MEMORY_LIMIT: &str = "A control group limits memory and nearly all of it is used: cached pages are given up, and a call that needs memory waits.";
-const SWAPPING: &str =
-    "Memory is short: apps are written to the flash and read back, beside every save.";
+const MEMORY_LIMIT: &str = "A control group limits memory and nearly all of it is used: cached \
+     pages are dropped, and a call that needs memory waits.";
+const SWAPPING: &str = "Memory is short: apps are swapped to the flash and back, while saves wait.";
 const THROTTLED: &str = "Heat slowed the device down.";
 const FUSE_ON_PATH: &str =
-    "A process serves these files: each call costs two switches to it and back.";
+    "A FUSE process serves these files: each call costs two context switches.";
 const SOFTWARE_ENCRYPTION: &str = "The processor encrypts every block without instructions for it.";
 const OVERLAY: &str = "An overlay copies a file as a whole before its first change.";
 const LOOP_DEVICE: &str =
-    "The filesystem lies within a file of another one: both journals are written.";
-const VIRTUAL_DISK: &str =
-    "The disk is another machine's software: its figures are not those of a flash.";
+    "The filesystem is an image file on another one: both journals are written.";
+const VIRTUAL_DISK: &str = "The disk is a virtual one: its figures are not those of flash.";
 const NOT_ON_FLASH: &str = "These files are not on a disk of this machine.";
 const OTHER_FILESYSTEM: &str = "On this device another filesystem would wait less.";
 const READ_ONLY: &str = "The filesystem is read-only: nothing can be saved or measured here.";
@@ -92,28 +90,27 @@ const SYNC_IS_NO_OP: &str =
     "A sync returns before the flash has stored anything: a power cut loses saves.";
 const NO_JOURNAL: &str = "ext4 has no journal: a crash leaves the filesystem to be repaired.";
 const FILESYSTEM_ERRORS: &str = "The filesystem has met errors.";
-const FAST_COMMIT: &str = "ext4's fast commits are on: a save that syncs its directory commits the whole journal besides.";
+const FAST_COMMIT: &str =
+    "ext4's fast commits are on: a save that syncs its directory commits the whole journal, too.";
 const DATA_JOURNAL: &str = "Data is written twice, into the journal and in place.";
 const SYNC_MOUNT: &str =
     "The mount makes every write or every change of a directory wait for the device.";
-const ACCESS_TIMES: &str =
-    "Every read of a file changes its time of access, which is then written.";
+const ACCESS_TIMES: &str = "Every read of a file updates its access time, which is then written.";
 const FEW_FREE_SEGMENTS: &str =
     "F2FS has few free segments: a write may wait until one is cleaned.";
-const DISCARD_ON_DELETE: &str =
-    "What is deleted is discarded at once, and a sync may wait for that.";
+const DISCARD_ON_DELETE: &str = "Deleted data is discarded at once, and a sync may wait for that.";
 const NEVER_TRIMMED: &str =
     "No trim was seen here: without one the flash keeps copying what was deleted.";
 const DELETED_NOT_TRIMMED: &str =
-    "Files were deleted and the flash does not know: it keeps copying what they held.";
+    "Files were deleted, and the flash was not informed: it keeps copying their data.";
 const FULL_NOT_TRIMMED: &str = "The storage is full and not trimmed.";
-const NEARLY_FULL: &str =
-    "More than four fifths are in use: the flash has less room to tidy up, and writes wait for it.";
+const NEARLY_FULL: &str = "More than four fifths are in use: the flash has less room to collect \
+     garbage in, and writes wait for it.";
 const STORAGE_QUOTA: &str = "A quota limits what may be stored here, however much of the filesystem is free: beyond it writes fail.";
 const FULL_STORAGE: &str = "Full, the storage is slower than it was at first.";
 const SMALL_SPARE: &str =
     "The last free space is many times slower: the flash keeps little spare room.";
-const SCHEDULER: &str = "A scheduler that orders requests costs processor time on an NVMe disk.";
+const SCHEDULER: &str = "An I/O scheduler only costs CPU time on an NVMe disk.";
 const DEVICE_CACHE_OFF: &str =
     "The eMMC has a write cache, and the cache is off: each write waits for the flash.";
 const WRITE_BOOSTER_OFF: &str = "Writes do not go to the WriteBooster buffer: it is off or full.";
@@ -223,7 +220,9 @@ const FREE_SEGMENTS: &str = "Delete or move data; on a phone leave it idle and c
 const TRIM_IN_BATCHES: &str =
     "Mount without `discard`, and trim once a week (`systemctl enable fstrim.timer`).";
 const MAKE_ROOM: &str = "Delete or move data, then trim.";
-const MAKE_ROOM_IN_QUOTA: &str = "See what is left of it (`quota -s`, `quota -g -s`; as root `repquota -s -a`; on Btrfs `btrfs qgroup show -r MOUNTPOINT`), then delete data or have it raised.";
+const MAKE_ROOM_IN_QUOTA: &str = "See what is left of it (`quota -s`, `quota -g -s`; as root \
+     `repquota -s -a`; on Btrfs `btrfs qgroup show -r MOUNTPOINT`), then delete data or have the \
+     quota raised.";
 const NO_SCHEDULER: &str = "Write `none` to `/sys/block/DISK/queue/scheduler`.";
 const SWITCH_CACHE_ON: &str = "Switch it on (`mmc cache enable DEVICE`); barriers keep it safe.";
 const LET_BUFFER_EMPTY: &str = "Leave the phone idle, so that the buffer is emptied; if it is off, the maker has switched it off.";

@@ -1,4 +1,4 @@
-//! The story of a run in five sentences: what was measured, how bad it is, what was waited for, the
+//! A run in five sentences: what was measured, how bad it is, what operations waited for, the
 //! largest cause, and what to do about it.
 
 use flashlag_explain::{Subjects, ordered};

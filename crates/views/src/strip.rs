@@ -1,4 +1,5 @@
-//! The rows of the picture: one latency axis, a row per stage, then saves, then published devices.
+//! The rows of the picture: one latency axis, one row per stage, then saves, then published
+//! devices.
 
 use flashlag_explain::{Figures, Plan, SaveKind};
 use flashlag_schema::{Phase, Run};

@@ -3,7 +3,8 @@ use flashlag_units::Nanos;
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
-/// The schedule of an open loop: intended starts of operations, whatever became of earlier ones.
+/// The schedule of an open loop: intended starts of operations, which do not depend on earlier
+/// ones.
 ///
 /// Times are whole nanoseconds, from a sum kept in 2⁻³² ns so that the schedule does not drift.
 /// Exponential distances are drawn by comparing integers (von Neumann, 1951) and are the same on
@@ -46,7 +47,7 @@ impl Arrivals {
         Nanos(to_nanos(self.period).max(1))
     }
 
-    /// Next intended start, without moving on.
+    /// The next intended start, which stays next.
     #[inline]
     pub fn peek(&self) -> Nanos {
         Nanos(to_nanos(self.next))

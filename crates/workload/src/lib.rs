@@ -1,7 +1,7 @@
 //! Seeded generators of a workload: addresses ([`Addresses`], [`Permutation`]), times
-//! ([`Arrivals`]), reads and writes ([`Mixture`]) and data ([`Payload`]). The same seed gives the same
-//! values on every machine: nothing here uses a clock or the operating system, and all values come
-//! from integer arithmetic.
+//! ([`Arrivals`]), reads and writes ([`Mixture`]) and data ([`Payload`]). The same seed gives the
+//! same values on every machine: nothing here uses a clock or the operating system, and all values
+//! come from integer arithmetic.
 #![forbid(unsafe_code)]
 
 mod addresses;

@@ -30,16 +30,14 @@ impl fmt::Debug for Payload {
     }
 }
 
-/// A block with other data than was written to it.
+/// The block holds other data than was written to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("byte {} of the data is wrong: expected generation {} of offset {}, found {found}",
     at.0, expected.generation, expected.offset)]
 pub struct Mismatch {
     /// Position of the first wrong byte, from the start of the span.
     pub at: Bytes,
-    /// Stamp of the expected data.
     pub expected: Stamp,
-    /// What is there instead.
     pub found: Damage,
 }
 
@@ -105,9 +103,6 @@ impl Payload {
 
     /// Verifies every byte of `buffer`, which was read from `offset`, against its `generation`-th
     /// version.
-    ///
-    /// # Errors
-    /// The first wrong byte, and what is there instead.
     pub fn check(&self, buffer: &[u8], offset: Bytes, generation: u32) -> Result<(), Mismatch> {
         let mut at = offset.0;
         for sector in buffer.chunks(SECTOR_BYTES) {

@@ -8,28 +8,25 @@ use crate::error::PhoneError;
 use crate::folder::Folder;
 use crate::protocol::SUBCOMMAND;
 
-/// The time in which the process of a run must answer.
+/// How long the run's process may take to answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 const LOOK: Duration = Duration::from_millis(50);
-/// The longest end of a log that is part of an error.
+/// Most characters of a log's end that an error quotes.
 const TAIL: usize = 400;
-/// Control groups that a process may move itself to. The group of adbd is killed as a whole when
-/// adbd ends, which changing the USB mode or switching USB debugging off does. Shizuku, whose service
-/// outlives the cable as well, moves to these (its `starter.cpp`, `cgroup.cpp`).
+/// Control groups that a process may move itself to. When adbd ends, which happens when the USB
+/// mode changes or USB debugging is switched off, its group is killed as a whole. Shizuku, whose
+/// service also outlives the cable, moves to these (its `starter.cpp`, `cgroup.cpp`).
 const GROUPS: [&str; 4] = ["/acct", "/dev/cg2_bpf", "/sys/fs/cgroup", "/dev/memcg/apps"];
 
-/// Starts this program again as the process of a run, apart from the shell and the cable, and waits
-/// until it answers.
-///
-/// # Errors
-/// The process can't be started, or ended at once.
+/// Starts this program again as the process of a run, detached from the shell and the cable, and
+/// waits until it answers.
 pub fn start_apart(folder: &Folder) -> Result<(), PhoneError> {
     let log = File::create(folder.log()).map_err(PhoneError::file("make", folder.log()))?;
     let errors = log.try_clone().map_err(PhoneError::file("open", folder.log()))?;
     let program = std::env::current_exe().map_err(PhoneError::file("find", "/proc/self/exe"))?;
     let mut command = Command::new(&program);
     command.args([SUBCOMMAND, "run", folder.path()]);
-    // Its directory is not one that someone wants to unmount or remove.
+    // Its working directory must not keep a filesystem from being unmounted.
     command.current_dir("/").stdin(Stdio::null()).stdout(log).stderr(errors);
     let mut child = command.spawn().map_err(PhoneError::file("start", &program))?;
     let token = order(folder)?.token;
@@ -56,15 +53,16 @@ fn tail(folder: &Folder) -> String {
     }
 }
 
-/// Takes this process out of the session and, where that is allowed, out of the control group of the
-/// shell that started it.
+/// Detaches this process from the session and, if allowed, from the control group of the shell that
+/// started it.
 pub fn begin_apart() {
-    // Fails only for a process that leads a group already, which is then apart as well.
+    // Fails only if the process leads a group already, and then it is detached as well.
     let _ = rustix::process::setsid();
     let own = std::process::id().to_string();
     for group in GROUPS {
         let list = format!("{group}/cgroup.procs");
-        // Only where there is such a group and this user may: the others are no loss.
+        // Only a group that exists and that this user may join is used; failing to join the others
+        // does no harm.
         if std::path::Path::new(&list).exists() && std::fs::write(&list, &own).is_ok() {
             break;
         }

@@ -1,5 +1,5 @@
-//! The socket of a run's process: whoever asks gets all steps so far and all that follow. Nothing
-//! of it touches the storage under test.
+//! The socket of a run's process: each follower gets all steps so far and all further ones. Nothing
+//! here touches the storage under test.
 
 use std::io::{BufRead, BufReader};
 use std::os::linux::net::SocketAddrExt;
@@ -14,12 +14,12 @@ use flashlag_schema::remote::{Progress, send};
 use crate::error::PhoneError;
 use crate::protocol::{Ask, Line, Outcome};
 
-/// How long the process stays for those who follow, after the run ended.
+/// How long the process stays for its followers after the end of the run.
 const FAREWELL: Duration = Duration::from_secs(5);
-/// How long a follower may take for a line.
+/// How long a follower may take to read a line.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The steps of a run, and those who follow them.
+/// The steps of a run, and its followers.
 #[derive(Debug)]
 pub struct Hub {
     shared: Arc<Shared>,
@@ -36,9 +36,9 @@ struct Shared {
 #[derive(Debug, Default)]
 struct Story {
     steps: Vec<Line>,
-    /// The number of ticks so far, and the last of them.
+    /// The number of ticks so far, and the last one.
     tick: (u64, Option<Line>),
-    /// A run that the phone has no room for.
+    /// The run, if the phone has no room to store it.
     unstored: Option<Line>,
     outcome: Option<Outcome>,
 }
@@ -50,10 +50,7 @@ impl Shared {
 }
 
 impl Hub {
-    /// Opens the socket of that name. `stop` is raised when someone asks for the end of the run.
-    ///
-    /// # Errors
-    /// The name is taken, or sockets are not allowed.
+    /// Opens the socket with that name. `stop` is set when somebody orders the run to end.
     pub fn open(token: &str, stop: Arc<AtomicBool>) -> Result<Hub, PhoneError> {
         let refuse = || PhoneError::file("open the socket", token);
         let listener = UnixListener::bind_addr(&address(token).map_err(refuse())?);
@@ -85,19 +82,19 @@ impl Hub {
         self.shared.followers.load(Ordering::Relaxed) > 0
     }
 
-    /// Shows a reading to those who follow now.
+    /// Sends progress to the present followers.
     pub fn tick(&self, tick: Progress) {
         let mut story = self.shared.story();
         story.tick = (story.tick.0 + 1, Some(Line::Tick { tick }));
         self.shared.grown.notify_all();
     }
 
-    /// Hands a run that could not be stored to those who follow.
+    /// Sends a run that could not be stored to the followers.
     pub fn hand_over(&self, run: Box<Run>) {
         self.shared.story().unstored = Some(Line::Unstored { run });
     }
 
-    /// Ends the story, and waits a little for those who follow to have read it.
+    /// Ends the stream, and waits briefly until the followers have read it.
     pub fn end(&self, outcome: Outcome) {
         self.shared.story().outcome = Some(outcome);
         self.shared.grown.notify_all();
@@ -115,10 +112,10 @@ fn address(token: &str) -> std::io::Result<SocketAddr> {
 fn listen(listener: &UnixListener, shared: &Arc<Shared>) {
     for stream in listener.incoming().flatten() {
         let shared = Arc::clone(shared);
-        // A follower without a thread is not served; the run goes on.
+        // Without a thread for it, a follower is not served; the run continues.
         let _ = std::thread::Builder::new().name("follower".to_owned()).spawn(move || {
             if is_ours(&stream) {
-                // An error says that the follower is gone.
+                // An error means that the follower is gone.
                 let _ = serve(stream, &shared);
             }
         });
@@ -151,7 +148,7 @@ fn serve(stream: UnixStream, shared: &Shared) -> std::io::Result<()> {
     }
 }
 
-/// Sends the steps after a number, and each that follows, until the run ended.
+/// Sends the steps after a number, and each further one until the run ends.
 fn tell(mut stream: UnixStream, shared: &Shared, after: u64) -> std::io::Result<()> {
     let (mut sent, mut ticked) = (usize::try_from(after).unwrap_or(usize::MAX), 0);
     loop {
@@ -181,7 +178,8 @@ fn tell(mut stream: UnixStream, shared: &Shared, after: u64) -> std::io::Result<
     }
 }
 
-/// Asks the process of a run, and hands each line of the answer to `take`, until that fails.
+/// Sends a request to the process of a run, and passes each line of the answer to `take`, until
+/// that fails.
 ///
 /// # Errors
 /// There is no such process, or the error of `take`.

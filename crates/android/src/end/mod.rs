@@ -1,5 +1,5 @@
-//! The phone's end: the process of a run apart from the shell that started it, and the socket by
-//! which the run is followed.
+//! The phone's end: the process of a run, detached from the shell that started it, and the socket
+//! for following the run.
 
 mod apart;
 mod hub;

@@ -6,13 +6,14 @@ use crate::error::PhoneError;
 use crate::folder::Folder;
 use crate::protocol::{Outcome, PhoneOrder, RunState};
 
-/// The lock of a run's process; free once the process ended, however it ended.
+/// The lock of a run's process; free when the process has ended, in whatever way.
 #[derive(Debug)]
 pub struct Lock(File);
 
 impl Drop for Lock {
-    /// Gives the lock back at once. Closing the file is not enough: a process that is just being started has a
-    /// copy of the descriptor until its own program runs, and would hold the lock so long.
+    /// Unlocks explicitly. Closing the file is not enough: a child process that is being started
+    /// has a copy of the descriptor until it executes its own program, and would hold the lock
+    /// until then.
     fn drop(&mut self) {
         let _ = flock(&self.0, FlockOperation::Unlock);
     }
@@ -20,9 +21,6 @@ impl Drop for Lock {
 
 impl Lock {
     /// Takes the lock; `None` if another process holds it.
-    ///
-    /// # Errors
-    /// The lock's file can't be made.
     pub fn take(folder: &Folder) -> Result<Option<Lock>, PhoneError> {
         let path = folder.lock();
         let opened = File::options().create(true).truncate(false).write(true).open(&path);
@@ -36,9 +34,6 @@ impl Lock {
 }
 
 /// The order in a folder.
-///
-/// # Errors
-/// There is none, or it can't be read.
 pub fn order(folder: &Folder) -> Result<PhoneOrder, PhoneError> {
     let path = folder.order();
     let text = std::fs::read_to_string(&path).map_err(PhoneError::file("read", &path))?;
@@ -46,9 +41,6 @@ pub fn order(folder: &Folder) -> Result<PhoneOrder, PhoneError> {
 }
 
 /// The state of the folder's run.
-///
-/// # Errors
-/// The lock can't be looked at.
 pub fn state(folder: &Folder) -> Result<RunState, PhoneError> {
     let free = Lock::take(folder)?.is_some();
     Ok(match (free, outcome(folder)) {
@@ -65,9 +57,6 @@ pub fn outcome(folder: &Folder) -> Option<Outcome> {
 }
 
 /// Stores how the run ended.
-///
-/// # Errors
-/// The file can't be written.
 pub fn store_outcome(folder: &Folder, outcome: &Outcome) -> Result<(), PhoneError> {
     let path = folder.outcome();
     let text = serde_json::to_vec(outcome)
@@ -99,7 +88,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let folder = Folder::at(&home.path().to_string_lossy());
         let lock = Lock::take(&folder).unwrap().unwrap();
-        // What a child that was just forked has: another descriptor of the same open file.
+        // Like a child that was just forked: another descriptor of the same open file.
         let copy = lock.0.try_clone().unwrap();
         drop(lock);
         assert!(Lock::take(&folder).unwrap().is_some());

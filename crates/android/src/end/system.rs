@@ -1,4 +1,4 @@
-//! What a run asks of Android itself: to stay awake, and to trim.
+//! What a run makes Android do: stay awake, and trim.
 
 use std::time::{Duration, Instant};
 
@@ -10,22 +10,22 @@ use crate::folder::Folder;
 /// Runs a program of Android and returns its output, or why there is none.
 pub type Ask<'a> = &'a dyn Fn(&str, &[&str]) -> Result<String, String>;
 
-/// The settings that keep the screen on, and so the phone awake: on any charger (AC, USB, wireless
-/// and dock: 1, 2, 4 and 8), and without one.
+/// The settings that keep the screen on, and so the phone awake: with any charger (AC, USB,
+/// wireless and dock: 1, 2, 4 and 8), and without one.
 const SETTINGS: [(&str, &str, &str); 2] =
     [("global", "stay_on_while_plugged_in", "15"), ("system", "screen_off_timeout", "2147483647")];
-/// Keys of Android's `input`: KEYCODE_WAKEUP and KEYCODE_SLEEP.
+/// Keycodes for Android's `input`: KEYCODE_WAKEUP and KEYCODE_SLEEP.
 const WAKE: &str = "224";
 const SLEEP: &str = "223";
-/// The first version, as a number, whose `sm` has idle maintenance (Android 9) and a trim (Android 7).
+/// The first SDK levels whose `sm` has idle maintenance (Android 9) and a trim (Android 7).
 const IDLE_MAINTENANCE: u32 = 28;
 const TRIM: u32 = 24;
-/// The line of the volume daemon's log about a filesystem that was trimmed: `IdleMaint.cpp` of the
-/// Android Open Source Project, and `TrimTask.cpp` before Android 9.
+/// How vold's log reports a trimmed filesystem: `IdleMaint.cpp` of the Android Open Source Project,
+/// and `TrimTask.cpp` before Android 9.
 const TRIMMED: &str = "Trimmed ";
-/// From one look at the log to the next.
+/// Interval between two readings of the log.
 const LOOK: Duration = Duration::from_secs(2);
-/// The longest trim that is waited for.
+/// The longest trim to wait for.
 const LONGEST_TRIM: Duration = Duration::from_secs(300);
 
 /// The phone's settings before it was kept awake.
@@ -37,8 +37,8 @@ struct Before {
     screen_on: bool,
 }
 
-/// Keeps the phone awake, with its screen on. The settings before are stored in the folder, so that
-/// they are put back even if this process is killed.
+/// Keeps the phone awake, with its screen on. The previous settings are stored in the folder, so
+/// that they are restored even if this process is killed.
 ///
 /// # Errors
 /// This user may not change settings, in words; the phone may then fall asleep.
@@ -59,15 +59,12 @@ pub fn keep_awake(folder: &Folder, screen_on: bool, ask: Ask<'_>) -> Result<(), 
     ask("input", &["keyevent", WAKE]).map(drop)
 }
 
-/// Puts the settings back that [`keep_awake`] changed, if it did, and lets the screen go off if it
-/// was off.
-///
-/// # Errors
-/// A setting can't be put back.
+/// Restores the settings that [`keep_awake`] changed, if it did, and turns the screen off if it was
+/// off before.
 pub fn let_sleep(folder: &Folder, ask: Ask<'_>) -> Result<(), PhoneError> {
     let path = folder.awake();
     let Ok(text) = std::fs::read_to_string(&path) else { return Ok(()) };
-    // A file that was cut short was written before anything was changed.
+    // A truncated file was written before anything was changed.
     if let Ok(before) = serde_json::from_str::<Before>(&text) {
         for ((space, key, _), value) in SETTINGS.into_iter().zip(&before.values) {
             let put = match value.as_str() {
@@ -80,27 +77,28 @@ pub fn let_sleep(folder: &Folder, ask: Ask<'_>) -> Result<(), PhoneError> {
             })?;
         }
         if !before.screen_on {
-            // The screen goes off by itself a little later.
+            // The screen goes off by itself a little later anyway.
             let _ = ask("input", &["keyevent", SLEEP]);
         }
     }
     std::fs::remove_file(&path).map_err(PhoneError::file("remove", &path))
 }
 
-/// Has Android trim its filesystems, and waits for the line of the log that says so. Returns the
-/// bytes that were trimmed on a mount point.
+/// Makes Android trim its filesystems, and waits for the line of the log that reports it. Returns
+/// the number of bytes trimmed on a mount point.
 ///
 /// # Errors
-/// This version of Android has no such command, does not allow it, or does not say that the trim
+/// This version of Android has no such command, does not allow it, or does not report that the trim
 /// ended; in words.
 pub fn trim_by_system(mount_point: &str, sdk: Option<u32>, ask: Ask<'_>) -> Result<u64, String> {
-    trim_within(LONGEST_TRIM, LOOK, (mount_point, sdk), ask)
+    trim_within(LONGEST_TRIM, LOOK, mount_point, sdk, ask)
 }
 
 fn trim_within(
     longest: Duration,
     look: Duration,
-    (mount_point, sdk): (&str, Option<u32>),
+    mount_point: &str,
+    sdk: Option<u32>,
     ask: Ask<'_>,
 ) -> Result<u64, String> {
     let words: &[&str] = match sdk {
@@ -141,7 +139,7 @@ fn trim_within(
 const NO_COMMAND: &str = "Android before version 7 has no command for a trim without root; it trims by \
     itself about once a day, when the phone is idle and charging (`--set idle=24h` waits)";
 
-/// The bytes of each trim of a mount point in a log.
+/// The bytes of each trim of a mount point, in a log.
 fn trims(log: &str, mount_point: &str) -> Vec<u64> {
     let one = |line: &str| {
         let (_, rest) = line.split_once(TRIMMED)?;
@@ -159,7 +157,7 @@ mod tests {
 
     use super::*;
 
-    /// Settings of a phone that are kept.
+    /// Remembers a phone's settings.
     #[derive(Default)]
     struct Settings(RefCell<BTreeMap<String, String>>, RefCell<Vec<String>>);
 
@@ -232,7 +230,7 @@ mod tests {
             Ok(if *times.borrow() < 3 { OLD.to_owned() } else { format!("{OLD}{after}") })
         };
         let short = Duration::from_millis(30);
-        let result = trim_within(short, Duration::from_millis(1), ("/data", Some(sdk)), &ask);
+        let result = trim_within(short, Duration::from_millis(1), "/data", Some(sdk), &ask);
         let expected = if sdk >= 28 { "idle-maint run" } else { "fstrim" };
         assert!(asked.borrow().iter().all(|words| words == expected));
         result

@@ -41,7 +41,7 @@ pub enum JournalArg {
 /// SQLite's `synchronous`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum SynchronousArg {
-    /// The deletion of a rollback journal is made durable as well
+    /// The deletion of the rollback journal is made durable as well
     Extra,
     /// SQLite's default
     Full,

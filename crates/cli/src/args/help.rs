@@ -1,8 +1,8 @@
-//! The help of the program as a whole: commands in groups; `-h` fits a terminal of 24 lines.
+//! Builds the help of the whole program: commands in groups; `-h` fits a terminal of 24 lines.
 
 use clap::Command;
 
-/// Commands by what they are for. The last group is listed by name alone in the short help.
+/// The commands by their purpose. The short help lists the last group by name alone.
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Measure", &["run", "trace"]),
     ("Compare and report", &["compare", "report", "verify", "share"]),
@@ -12,7 +12,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("More", &["cuts", "device", "scenarios", "schema", "clean", "completions", "help"]),
 ];
 
-/// What clap says of the command `help`.
+/// clap's own description of the command `help`.
 const HELP_ABOUT: &str = "Print this message or the help of the given subcommand(s)";
 
 const TEMPLATE: &str =
@@ -71,7 +71,8 @@ pub fn grouped(command: Command) -> Command {
     command.before_help(short).before_long_help(long).help_template(TEMPLATE)
 }
 
-/// A line for each command, with the name of its group before the first; the last group in one line.
+/// One line for each command, with the name of its group before the first; the last group in one
+/// line.
 fn short(command: &Command) -> String {
     let mut lines = Vec::new();
     for (group, names) in GROUPS {
@@ -81,7 +82,7 @@ fn short(command: &Command) -> String {
             lines.push(format!("{group:<11}{}", names.join(", ")));
             continue;
         }
-        // A long name goes on before the second command.
+        // A long name continues before the second command.
         let (first, second) =
             group.split_once(' ').filter(|_| group.len() > 10).unwrap_or((group, ""));
         let heads = [first, second].into_iter().chain(std::iter::repeat(""));
@@ -103,10 +104,11 @@ fn long(command: &Command) -> String {
     GROUPS.iter().map(group).collect::<Vec<_>>().join("\n\n")
 }
 
-/// The commands of these names that this program was built with, with what they do.
+/// Those of the named commands that this program was built with, with their descriptions.
 fn present<'n>(command: &Command, names: &[&'n str]) -> Vec<(&'n str, String)> {
     let about = |name: &&'n str| {
-        // clap adds `help` only when it builds the command, which no start of the program should wait for.
+        // clap adds `help` only when it builds the command, and no start of the program should wait
+        // for that.
         if *name == "help" {
             return Some((*name, HELP_ABOUT.to_owned()));
         }
@@ -139,7 +141,7 @@ mod tests {
         assert_eq!(help.to_string(), HELP_ABOUT);
     }
 
-    /// The short help of a command and of those below it, by name, as a terminal of 80 columns has it.
+    /// The short help of a command and its subcommands, by name, for a terminal of 80 columns.
     fn short_helps(command: &Command, above: &str, helps: &mut Vec<(String, String)>) {
         let name = format!("{above} {}", command.get_name());
         helps.push((name.clone(), command.clone().term_width(80).render_help().to_string()));

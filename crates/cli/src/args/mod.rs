@@ -1,4 +1,4 @@
-//! The command line as typed. Each command makes validated objects from it.
+//! The command line as typed. Each command builds validated objects from it.
 
 mod cuts;
 mod device;
@@ -102,7 +102,7 @@ pub enum Command {
 }
 
 impl Command {
-    /// Whether it measures or simulates, which takes memory.
+    /// Whether the command measures or simulates, and so allocates much memory.
     pub fn takes_memory(&self) -> bool {
         #[cfg(feature = "sweep")]
         if matches!(self, Command::Sweep(_)) {
@@ -136,7 +136,7 @@ fn purposes() -> clap::builder::PossibleValuesParser {
 /// `flashlag run`
 #[derive(Clone, Debug, Args)]
 pub struct RunArgs {
-    // The list is the program's own, and not written by hand.
+    // The doc comment would be a list by hand; the help names the built-in scenarios itself.
     #[arg(default_value = "quick", help = scenario_help())]
     pub scenario: String,
     // The list is the program's own, and not written by hand.
@@ -212,7 +212,7 @@ impl RunArgs {
         RunArgs { scenario, purpose: None, ..self.clone() }
     }
 
-    /// The run that was asked for, without where its results go.
+    /// The request for a run, without the places of its results.
     pub fn words(&self) -> RunWords {
         RunWords {
             set: self.set.clone(),

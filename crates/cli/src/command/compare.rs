@@ -31,8 +31,7 @@ pub fn compare(args: &CompareArgs, terminal: &Terminal) -> Result<Exit> {
         .transpose()?;
     let (runs, comparison) = sides.compared()?;
     let gate = gate(args, &comparison)?;
-    let written =
-        |form: Form| form.comparison((&runs, &paths), &comparison, gate.as_ref(), terminal);
+    let written = |form: Form| form.comparison(&runs, &paths, &comparison, gate.as_ref(), terminal);
     if let Some(place) = &page_place {
         place.write(written(Form::Html)?.as_bytes())?;
     }
@@ -53,9 +52,6 @@ pub fn compare(args: &CompareArgs, terminal: &Terminal) -> Result<Exit> {
 }
 
 /// The judgement that was asked for, by `--fail-if-slower` or as JUnit XML.
-///
-/// # Errors
-/// Nothing can be decided: that is never a pass.
 fn gate(args: &CompareArgs, comparison: &Comparison) -> Result<Option<Gate>> {
     if args.fail_if_slower.is_none() && args.junit.is_none() {
         return Ok(None);
@@ -64,9 +60,6 @@ fn gate(args: &CompareArgs, comparison: &Comparison) -> Result<Option<Gate>> {
 }
 
 /// The destination of something made from runs, which is never one of the runs.
-///
-/// # Errors
-/// The destination exists, with what to do instead.
 pub fn place_of(
     path: &Path,
     kind: OutputKind,
@@ -78,7 +71,7 @@ pub fn place_of(
         is_same_file(path, run) || run.canonicalize().is_ok_and(|run| is_same_file(path, &run))
     };
     if let Some(run) = runs.iter().find(is_read) {
-        bail!("{} would be overwritten, which is read here: choose another file", run.display());
+        bail!("{} is read here and would be overwritten: choose another file", run.display());
     }
     Ok(Destination::check(path, kind, force)?)
 }

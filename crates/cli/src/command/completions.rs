@@ -16,12 +16,12 @@ pub fn completions(args: &CompletionsArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// The same commands with the built-in names as possible values. For completion only: these
-/// arguments also take files and directories, which every shell offers when no name fits.
+/// The same commands, with the built-in names as possible values. For completion only: these
+/// arguments also take files and directories, which every shell offers if no name fits.
 fn with_names(command: Command) -> Command {
     let scenarios: Vec<&'static str> = BUILTINS.iter().map(|builtin| builtin.name).collect();
     let profiles: Vec<&'static str> = sim::profile_names().collect();
-    // clap needs names of static lifetime; the program ends once the script is printed.
+    // clap needs names of static lifetime; the program ends after printing the script.
     let target = |name: &&str| -> &'static str { String::leak(format!("sim:{name}")) };
     let targets: Vec<&'static str> = profiles.iter().map(target).collect();
     let named = |command: Command, argument: &'static str, names: &[&'static str]| {

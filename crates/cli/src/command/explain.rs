@@ -54,7 +54,7 @@ fn json(explained: &Explained) -> Result<()> {
     say::json(&format!("{}\n", serde_json::to_string_pretty(explained)?))
 }
 
-/// The findings with the effects that the run leaves to forecasts.
+/// The findings, with forecasts of the effects that the run did not measure.
 fn effects(
     args: &ExplainArgs,
     run: &Run,
@@ -68,5 +68,5 @@ fn effects(
     let stop = Arc::new(AtomicBool::new(false));
     let counting = line(terminal.progress);
     let profile = args.profile.as_deref();
-    Ok(flashlag_commands::effects((run, &name), found, profile, &stop, counting)?)
+    Ok(flashlag_commands::effects(run, &name, found, profile, &stop, counting)?)
 }

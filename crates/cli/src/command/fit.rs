@@ -31,7 +31,7 @@ pub fn fit(args: &FitArgs, terminal: &Terminal) -> Result<Exit> {
             "Begins with {name}, whose figures are nearest (--from chooses another)."
         ));
     };
-    let fitted = flashlag_commands::fit((&run, &run_name), &words, &counted, &mut begins_with)?;
+    let fitted = flashlag_commands::fit(&run, &run_name, &words, &counted, &mut begins_with)?;
     place.write(fitted.profile.to_toml().as_bytes())?;
     say::view(&flashlag_term::predict::fit(&fitted, terminal.stdout))?;
     say::note(&format!("Profile {}", args.output.display()));

@@ -26,16 +26,16 @@ use crate::terminal::Terminal;
 
 /// How often events are fetched.
 const FETCHED: Duration = Duration::from_millis(50);
-/// How long is recorded after the command has ended: what the command left in memory is written later,
+/// Recording goes on so long after the command has ended: its dirty pages are written back later,
 /// but its last requests complete at once.
 const AFTERWARDS: Duration = Duration::from_millis(100);
 
-/// Writers that are shown while a recording runs.
+/// Number of writers shown during a recording.
 const ROWS: usize = 12;
 
-/// A trace, and how the command that was recorded ended.
+/// A trace, and the exit status of the recorded command.
 pub struct Recorded {
-    /// The trace; absent where only counters could be read, which were shown.
+    /// The trace; absent if only counters could be read, which were shown.
     pub trace: Option<Trace>,
     /// What flashlag itself ends with.
     pub ended: Exit,
@@ -58,7 +58,7 @@ pub fn record(args: &TraceArgs, terminal: &Terminal) -> Result<Recorded> {
     }
     let mut session = match Session::start(&scope, args.source) {
         Ok(session) => session,
-        // What has to be a trace is not replaced by counters.
+        // If the result must be a trace, counters are no substitute.
         Err(LiveError::None { reasons }) if !needs_events(args) => {
             for reason in reasons.lines() {
                 say::sentence(reason);
@@ -86,7 +86,8 @@ pub fn record(args: &TraceArgs, terminal: &Terminal) -> Result<Recorded> {
     })
 }
 
-/// Records a phone. Without a time it is ten seconds: the phone's buffer holds no more of a busy one.
+/// Records on a phone, by default for ten seconds: the phone's buffer holds no more of a busy
+/// phone.
 fn on_phone(phone: &str, args: &TraceArgs, terminal: &Terminal) -> Result<Recorded> {
     let spec = PhoneSpec::parse(phone)?;
     if spec.path.is_some() {
@@ -109,7 +110,7 @@ fn started(words: &[std::ffi::OsString]) -> Result<Option<Child>> {
     Ok(Some(child))
 }
 
-/// Whether the result has to be a trace.
+/// Whether the result must be a trace.
 fn needs_events(args: &TraceArgs) -> bool {
     args.output.is_some() || args.json
 }
@@ -148,17 +149,17 @@ fn without_events(refused: usize) -> String {
         count => format!(" {count} processes of other users are not counted: that needs root."),
     };
     format!(
-        "From counters in /proc: no files, fsyncs or waits, which need root. Bytes of a \
-         process are those that it sent towards disks, and what it did just before its end is missed; the \
+        "From counters in /proc: no files, fsyncs or waits, which need root. Bytes of a process \
+         are those that it sent to disks; what it wrote just before it exited is missed; the \
          device's figures are those of all processes.{others}"
     )
 }
 
 /// What is recorded, or counted.
 trait Watched {
-    /// Takes what happened since the last call.
+    /// Reads what happened since the last call.
     fn collect(&mut self) -> Result<()>;
-    /// How long it has been watched.
+    /// The duration of the recording so far.
     fn lasted(&self) -> Duration;
     /// What was seen so far.
     fn seen(&self) -> Result<Recording>;
@@ -178,7 +179,7 @@ impl Watched for Session {
     }
 }
 
-/// Counters, and since when they count.
+/// Counters, and their start.
 struct Counting {
     counters: Counters,
     began: Instant,
@@ -257,7 +258,7 @@ fn follow(
     }
 }
 
-/// What was seen so far, with the largest writers.
+/// What was recorded so far, with the largest writers.
 fn seen(session: &Session) -> Recording {
     let (tally, trace) = session.so_far();
     let disks = session.disks();
@@ -302,8 +303,7 @@ fn row_of(writer: &Writer) -> WriterRow {
     }
 }
 
-/// Hands the signal on to the command. Ctrl-C has reached the command already: the terminal sends the
-/// signal to both.
+/// Forwards the signal to the command, except Ctrl-C: the terminal sends SIGINT to both.
 fn ask_to_end(child: &Child, is_over: bool) {
     let received = signals::exit_status().map(|status| status - 128);
     let from_terminal = std::io::IsTerminal::is_terminal(&std::io::stdin());
@@ -320,13 +320,13 @@ fn ask_to_end(child: &Child, is_over: bool) {
     }
 }
 
-/// The exit status of a command as shells say it: 128 and the signal's number.
+/// The exit status of a command as shells report it: 128 plus the number of the signal.
 fn passed(status: ExitStatus) -> u8 {
     let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
 }
 
-/// What recording cost, in a sentence.
+/// The cost of recording, in a sentence.
 fn cost_in_words(cost: &Cost) -> String {
     let own = format!(
         "recording took {} of CPU in {}: {} of one CPU, after {} to start",

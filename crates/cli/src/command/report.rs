@@ -30,7 +30,7 @@ pub fn report(args: &ReportArgs, terminal: &Terminal) -> Result<Exit> {
         [one] => form.run(&run_from(one)?, one, terminal)?,
         several => {
             let (runs, comparison) = compared(several, args.force)?;
-            form.comparison((&runs, several), &comparison, None, terminal)?
+            form.comparison(&runs, several, &comparison, None, terminal)?
         }
     };
     match place {

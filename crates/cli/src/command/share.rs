@@ -11,7 +11,7 @@ use crate::exit::Exit;
 use crate::say;
 use flashlag_commands::{name_of, run_from};
 
-/// Writes runs without what is private in them, after showing what goes and what stays.
+/// Writes runs without their private data, after showing what goes and what stays.
 pub fn share(args: &ShareArgs) -> Result<Exit> {
     if args.output.is_some() && args.runs.len() > 1 {
         bail!("-o names one file, and there are {} runs: leave it out", args.runs.len());
@@ -36,7 +36,8 @@ pub fn share(args: &ShareArgs) -> Result<Exit> {
 fn planned<'a>(path: &'a Path, args: &ShareArgs) -> Result<(&'a Path, Destination, Shared)> {
     let mut shared = flashlag_share::shared(&run_from(path)?)
         .with_context(|| format!("{} can't be shared", path.display()))?;
-    // Findings repeat texts in which names were replaced: they follow from the shared run.
+    // Findings repeat texts in which names were replaced, so they are computed again from the
+    // shared run.
     let rules = shared.run.findings.as_ref().map(|findings| findings.rules);
     if rules == Some(flashlag_explain::RULES) {
         flashlag_explain::attach(&mut shared.run);

@@ -35,7 +35,7 @@ pub fn site(args: &SiteArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// What the reader must know of the files, on standard error.
+/// Prints to standard error what the reader must know about the files.
 fn notes(folder: &Path, entries: &[Entry]) {
     for standing in Standing::ALL.into_iter().filter(|it| *it != Standing::Good).rev() {
         let those: Vec<&Entry> =

@@ -9,7 +9,7 @@ use crate::exit::Exit;
 use crate::say;
 use crate::terminal::Terminal;
 
-/// What `list` shows of a run.
+/// The columns of `list`.
 const LISTED: &str = "file, device, filesystem, scenario, substr(started, 1, 10) AS began, \
                       standing, verdict";
 
@@ -47,7 +47,7 @@ fn open(place: &PlaceArgs) -> Result<Store> {
     Ok(Store::open(&place.store)?)
 }
 
-/// What became of a file, in a line.
+/// The result of adding a file, in a line.
 fn outcome(added: &Added) -> String {
     let from = added.from.display();
     match &added.outcome {

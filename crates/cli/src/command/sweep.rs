@@ -12,19 +12,23 @@ use crate::say;
 use crate::signals::stop_flag;
 use crate::terminal::Terminal;
 
-/// Simulates every point of a grid and writes the table. Exit status 0 although points failed: each is
-/// a row that says why.
+/// Simulates every point of a grid and writes the table. Exit status 0 even if points failed: the
+/// row of each says why.
 pub fn sweep(args: &SweepArgs, terminal: &Terminal) -> Result<Exit> {
     let grid = Grid::read(&args.grid)?;
     let options = SweepOptions { force: args.force, ..SweepOptions::default() };
     let sweep = Sweep::open(grid, &args.output, options)?;
     if sweep.cut() > 0 {
-        say::note("note: the last write of the earlier sweep was cut off, and is measured again");
+        say::note("note: the journal's last record was torn, and its points are measured again");
     }
     let before = sweep.done();
     if before > 0 && !terminal.quiet {
         let points = sweep.grid().points();
-        say::note(&format!("Goes on: {} of {} points are measured", count(before), count(points)));
+        say::note(&format!(
+            "Continues: {} of {} points are measured already",
+            count(before),
+            count(points)
+        ));
     }
     let threads = args.threads.map_or_else(cores, usize::from);
     let stop = stop_flag()?;
@@ -40,7 +44,7 @@ pub fn sweep(args: &SweepArgs, terminal: &Terminal) -> Result<Exit> {
     say(&finished, began.elapsed().as_secs_f64(), terminal)
 }
 
-/// This program, also where its file was replaced meanwhile.
+/// This program, even if its file was replaced in the meantime.
 fn own_program() -> Result<PathBuf> {
     let own = PathBuf::from("/proc/self/exe");
     if own.exists() {
@@ -50,7 +54,7 @@ fn own_program() -> Result<PathBuf> {
     }
 }
 
-/// Measures what a sweep asks at standard input.
+/// Simulates the points that the sweep sends to standard input.
 pub fn be_a_worker() -> Result<Exit> {
     flashlag_sweep::be_a_worker(&mut std::io::stdin().lock(), &mut say::pipe()?)?;
     Ok(Exit::Done)

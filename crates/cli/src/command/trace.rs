@@ -16,14 +16,14 @@ use crate::exit::Exit;
 use crate::say;
 use crate::terminal::Terminal;
 
-/// Says which programs write, and which wait for storage.
+/// Shows which programs write, and which wait for storage.
 pub fn trace(args: &TraceArgs, terminal: &Terminal) -> Result<Exit> {
     if !args.command.is_empty() && args.output.as_deref() == Some(Path::new("-")) {
         bail!("standard output is the command's: name a file after -o");
     }
     let output = args.output.as_deref().filter(|path| *path != Path::new("-"));
     let read: &[PathBuf] = args.from.as_slice();
-    // Before anything is recorded: a file that can't be written would cost the recording.
+    // Checked before the recording: a file that can't be written would cost the recording.
     let place =
         output.map(|path| place_of(path, OutputKind::Export, args.force, read)).transpose()?;
     let recorded = match &args.from {
@@ -31,7 +31,7 @@ pub fn trace(args: &TraceArgs, terminal: &Terminal) -> Result<Exit> {
         None => live::record(args, terminal)?,
     };
     let Recorded { trace: Some(trace), ended } = recorded else { return Ok(recorded.ended) };
-    // A trace that is only stored needs no sums.
+    // A trace that is only stored needs no totals.
     let ledger = LazyCell::new(|| add_up(&trace));
     let contents = |to: &mut dyn Write| match args.format {
         TraceFormat::Jsonl => write_trace(to, &trace).map(drop),

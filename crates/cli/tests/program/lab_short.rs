@@ -134,7 +134,7 @@ fn barriers_and_encryption_change_on_a_real_kernel_what_the_models_say() {
 }
 
 /// What 20 power cuts during 40 saves took, as the command says, and whether it exited as after a loss.
-fn cut(target: &str, (journal, synchronous): (&str, &str)) -> (Value, bool) {
+fn cut(target: &str, journal: &str, synchronous: &str) -> (Value, bool) {
     let mut command: Command = command("cuts");
     command.args([target, "--journal", journal, "--synchronous", synchronous]);
     command.args(["--cuts", "20", "--saves", "40", "--seed", &SEED.to_string(), "--json"]);
@@ -161,7 +161,7 @@ fn with_barriers_a_power_cut_takes_no_save_that_was_acknowledged_for_good() {
     for filesystem in PHONES {
         for mode in [("delete", "extra"), ("delete", "full"), ("wal", "full")] {
             let target = format!("lab:{CACHING_DEVICE}+{filesystem},size=1GiB");
-            let (cuts, lost) = cut(&target, mode);
+            let (cuts, lost) = cut(&target, mode.0, mode.1);
             let damage = (of(&cuts, "damaged"), of(&cuts, "unmountable"));
             assert_eq!(damage, (0, 0), "seed {SEED}: {cuts}");
             let is_new_log = (filesystem, mode) == ("f2fs", ("wal", "full"));
@@ -189,7 +189,7 @@ fn without_barriers_the_same_power_cuts_take_saves_that_were_acknowledged_for_go
     }
     // Where every save is durable with barriers: what is missing here, the barriers had kept.
     let target = format!("lab:{CACHING_DEVICE}+ext4,nobarrier,size=1GiB");
-    let (cuts, lost) = cut(&target, ("wal", "full"));
+    let (cuts, lost) = cut(&target, "wal", "full");
     assert!(of(&cuts, "lost") > 0 && lost, "seed {SEED}: {cuts}");
 }
 
@@ -202,7 +202,7 @@ fn of_saves_that_are_f2fs_s_atomic_writes_a_power_cut_takes_the_last_whole_or_no
     // that commits one: the last that was acknowledged may be missing, and no other (docs/lab.md).
     for options in ["", ",fsync_mode=nobarrier"] {
         let target = format!("lab:{CACHING_DEVICE}+f2fs,atomic{options},size=1GiB");
-        let (cuts, lost) = cut(&target, ("truncate", "full"));
+        let (cuts, lost) = cut(&target, "truncate", "full");
         let damage = (of(&cuts, "damaged"), of(&cuts, "unmountable"));
         assert_eq!(damage, (0, 0), "seed {SEED}: {cuts}");
         assert!(of(&cuts, "most_lost") <= 1, "seed {SEED}: {cuts}");

@@ -7,7 +7,6 @@ mod checks;
 #[path = "../../../engine/tests/it/common/mod.rs"]
 mod engine_common;
 #[path = "../../../seccomp/tests/common/mod.rs"]
-#[allow(dead_code, reason = "what other tests need of it")]
 mod seccomp_common;
 
 mod calm;

@@ -6,6 +6,7 @@
 
 mod calls;
 mod circles;
+mod documented;
 mod documents;
 mod imports;
 mod lanes;

@@ -1,4 +1,4 @@
-//! The monotonic clock, measured against itself and against the other clocks.
+//! Measures the monotonic clock against itself and against the other clocks.
 
 use flashlag_device::{Clock, MonotonicClock};
 use flashlag_spec::{ClockCalibration, Reading};
@@ -8,7 +8,7 @@ use rustix::time::{ClockId, clock_getres, clock_gettime};
 /// Readings in a batch: enough that the two readings around it cost less than 1 % of it.
 const BATCH: u32 = 256;
 const BATCHES: usize = 201;
-/// The comparison takes the tightest of this number of brackets.
+/// The comparison takes the tightest of this many brackets.
 const BRACKETS: usize = 64;
 
 /// One clock read between two readings of the monotonic one.
@@ -18,7 +18,7 @@ struct Bracket {
     monotonic: i128,
     /// The other clock.
     other: i128,
-    /// How far apart the two were: twice the largest error.
+    /// The distance between the two readings: twice the largest error.
     width: u64,
 }
 
@@ -33,8 +33,8 @@ impl Comparison {
         Comparison { id, start: bracket(id) }
     }
 
-    /// By how many parts in a million the monotonic clock ran faster since the start. The
-    /// brackets bound the error: where a difference is within it, it is zero.
+    /// By how many parts in a million the monotonic clock ran faster than the other since the
+    /// start. The brackets bound the error: a difference within that bound is reported as zero.
     pub fn parts_per_million(&self) -> Reading<f64> {
         let end = bracket(self.id);
         let monotonic = end.monotonic - self.start.monotonic;
@@ -68,7 +68,7 @@ fn bracket(id: ClockId) -> Bracket {
     best
 }
 
-/// Resolution, cost, and whether it ever goes back.
+/// Measures the clock's resolution, the cost of a reading, and whether it ever goes back.
 pub(super) fn measure() -> ClockCalibration {
     let claimed = clock_getres(ClockId::Monotonic);
     let claimed = Nanos(claimed.tv_sec as u64 * 1_000_000_000 + claimed.tv_nsec as u64);

@@ -1,8 +1,7 @@
-//! Calibration: the cost of the clock, the wait meter and the measuring loop themselves, so
-//! that every figure can be judged beside it. Takes about a quarter of a second.
+//! Calibration: measures what the clock, the wait meter and the measuring loop cost, so that every
+//! figure can be judged beside that cost. Takes about a quarter of a second.
 
 mod clock;
-mod meter;
 mod overhead;
 
 use flashlag_device::{Clock, MonotonicClock};
@@ -16,13 +15,13 @@ const WINDOW: Nanos = Nanos::from_millis(150);
 /// How long the loop runs on the device that does nothing.
 const LOOP: Nanos = Nanos::from_millis(100);
 
-/// Measures clock, wait meter and loop. What could not be measured says why.
+/// Measures clock, wait meter and loop. A figure that could not be measured says why.
 pub fn calibrate() -> Calibration {
     let began = MonotonicClock.now();
     let boottime = clock::Comparison::start(ClockId::Boottime);
     let raw = clock::Comparison::start(ClockId::MonotonicRaw);
     let mut clock = clock::measure();
-    let wait_meter_cost_ns = meter::cost();
+    let wait_meter_cost_ns = overhead::meter_cost();
     let engine = overhead::measure(LOOP);
     let spent = MonotonicClock.now().since(began);
     if spent < WINDOW {
@@ -49,7 +48,8 @@ mod tests {
         assert!(found.clock.resolution_ns.value().is_some_and(|step| step.0 > 0), "{found:?}");
         assert!(found.clock.cost_min_picoseconds > 0);
         assert!(found.clock.cost_min_picoseconds <= found.clock.cost_picoseconds);
-        // The same counter drives both: they part only while the machine sleeps.
+        // The same counter drives both clocks: they differ only by the time that the machine
+        // sleeps.
         assert_eq!(found.clock.against_boottime_ppm.value(), Some(&0.0), "{found:?}");
         let steered = found.clock.against_raw_ppm.value().copied().unwrap_or(f64::MAX);
         assert!(steered.abs() <= 1000.0, "{found:?}");

@@ -1,7 +1,7 @@
 use std::sync::atomic::AtomicBool;
 
 use crate::meter::ThreadWaitMeter;
-use flashlag_device::{Durability, NoWaitMeter, NullDevice};
+use flashlag_device::{Clock, Durability, MonotonicClock, NoWaitMeter, NullDevice, WaitMeter};
 use flashlag_spec::scenario::{Arrivals, IoOperation, Pattern};
 use flashlag_spec::{EngineOverhead, Reading};
 use flashlag_stats::Percentile;
@@ -13,8 +13,8 @@ use crate::drive::{EndReason, Job, JobOutcome, Limits, Watch, drive};
 const BLOCK: Bytes = Bytes(4096);
 const SPAN: Bytes = Bytes::from_mib(64);
 
-/// The measuring loop, as it runs in every test (clock, histogram, wait meter), on a device that
-/// does nothing: what it records is what it adds.
+/// Runs the measuring loop as every test does (clock, histogram, wait meter) on a device that does
+/// nothing: the latency that it records is its own overhead.
 pub(super) fn measure(time: Nanos) -> Reading<EngineOverhead> {
     let mut device = NullDevice::new(SPAN, 1, BLOCK);
     let job = Job {
@@ -67,4 +67,24 @@ fn overhead(driven: &JobOutcome, cpu: Nanos) -> Reading<EngineOverhead> {
 fn thread_cpu() -> Nanos {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+}
+
+const READINGS: usize = 401;
+
+/// The median cost of one reading of the wait meter.
+pub(super) fn meter_cost() -> Reading<Nanos> {
+    let meter = match ThreadWaitMeter::open() {
+        Ok(meter) => meter,
+        Err(error) => return Reading::unavailable(error.to_string()),
+    };
+    let mut costs = [0u64; READINGS];
+    for cost in &mut costs {
+        let started = MonotonicClock.now();
+        if meter.read().is_none() {
+            return Reading::unavailable("/proc/thread-self/schedstat can't be read any more");
+        }
+        *cost = MonotonicClock.now().since(started).0;
+    }
+    costs.sort_unstable();
+    Reading::Value(Nanos(costs[READINGS / 2]))
 }

@@ -28,7 +28,8 @@ pub struct Job {
     pub queue_depth: u32,
     /// Threads that do the job.
     pub threads: u32,
-    /// This thread's index; `None` for all threads on one device: submitters in virtual time.
+    /// This thread's index; `None` if one device does the work of all threads: submitters in
+    /// virtual time.
     pub thread: Option<u32>,
     /// Which part of the span each thread works on.
     pub thread_spans: ThreadSpans,
@@ -36,7 +37,7 @@ pub struct Job {
     pub durability: Durability,
     /// When operations begin.
     pub arrivals: Arrivals,
-    /// In a closed loop: how long a slot rests between an operation and the next.
+    /// In a closed loop: how long a slot rests between an operation and its next.
     pub think: Nanos,
     /// When it ends.
     pub limits: Limits,
@@ -57,20 +58,20 @@ pub struct Limits {
     pub bytes: Option<Bytes>,
     /// After this long, warm-up not counted.
     pub time: Option<Nanos>,
-    /// Continues after `time` up to this many operations, at most four times as long.
+    /// Continues after `time` until this many operations are done, for at most four times `time`.
     pub min_ops: Option<u64>,
     /// Warm-up at the start, which is not counted.
     pub warmup: Option<Nanos>,
 }
 
 impl Limits {
-    /// The limit in bytes as operations of `block`: at least one.
+    /// The limit in bytes, as a number of operations of `block`: at least one.
     pub(super) fn ops(&self, block: Bytes) -> Option<u64> {
         self.bytes.map(|bytes| (bytes.0 / block.0.max(1)).max(1))
     }
 }
 
-/// A phase may last this multiple of its time to reach `min_ops`.
+/// A phase may last this multiple of its `time` to reach `min_ops`.
 pub(super) const STRETCH: u64 = 4;
 
 impl Job {
@@ -104,7 +105,7 @@ impl Job {
     }
 }
 
-/// The device's durability for a scenario's word.
+/// The device's durability for the scenario's value.
 pub fn durability_of(durable: scenario::Durability) -> Durability {
     match durable {
         scenario::Durability::None => Durability::None,
@@ -113,7 +114,7 @@ pub fn durability_of(durable: scenario::Durability) -> Durability {
     }
 }
 
-/// Called with all intervals so far at the end of each: whether it is enough.
+/// Called with all intervals so far at the end of each: returns whether the phase may end.
 pub type Enough<'a> = &'a mut dyn FnMut(&[Interval]) -> bool;
 /// Called at the beginning of each interval: the storage's temperature, in millidegrees Celsius.
 pub type Temperature<'a> = &'a mut dyn FnMut() -> Option<i64>;
@@ -124,7 +125,7 @@ pub struct Watch<'a, M> {
     pub stop: &'a AtomicBool,
     /// Where progress is shown.
     pub live: Option<Arc<Live>>,
-    /// Decides by the intervals whether it is enough.
+    /// Decides by the intervals whether the phase may end.
     pub enough: Option<Enough<'a>>,
     /// Reads the temperature of the storage.
     pub temperature: Option<Temperature<'a>>,
@@ -165,14 +166,15 @@ impl<M: std::fmt::Debug> std::fmt::Debug for Watch<'_, M> {
 pub struct JobOutcome {
     /// Everything that was recorded. `elapsed` has the final flush in it.
     pub recorded: PhaseRecord,
-    /// The same for reads and for writes alone, where the job did both.
+    /// The same for reads and for writes separately, if the job did both.
     pub sides: Option<Box<Sides>>,
-    /// The split of this thread's time, from the first counted moment to the end, without think times;
+    /// The split of this thread's time, from the first counted moment to the end, without think
+    /// times;
     /// `None` without a meter.
     pub time: Option<WaitSplit>,
-    /// The sum of the rests between operations, of all slots: think times, and how late each ended.
+    /// The sum of the rests of all slots: think times, and how late each ended.
     pub thought: Nanos,
-    /// The time of the final flush, after writes that were not durable each.
+    /// The duration of the final flush, if the writes were not durable one by one.
     pub final_flush: Option<Nanos>,
     /// Bytes written and read, warm-up included.
     pub moved: Bytes,
@@ -182,16 +184,15 @@ pub struct JobOutcome {
     pub ended: EndReason,
     /// Whether it ended because the next operation would have exceeded the budget.
     pub out_of_budget: bool,
-    /// The result of reading back, if asked for and done.
+    /// The result of reading back, if that was requested and done.
     pub verified: Option<Verification>,
 }
 
-/// The two kinds of a job that reads and writes.
+/// The records of a mixed job: its reads and its writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sides {
     /// Its reads.
     pub read: PhaseRecord,
-    /// Its writes.
     pub write: PhaseRecord,
 }
 
@@ -215,7 +216,7 @@ impl EndReason {
         if error.is_no_space() { EndReason::NoSpace(error) } else { EndReason::Error(error) }
     }
 
-    /// The error that ended it, if one did.
+    /// The error that ended the job, if one did.
     pub fn error(&self) -> Option<&DeviceError> {
         match self {
             EndReason::NoSpace(error) | EndReason::Error(error) => Some(error),
@@ -229,20 +230,20 @@ impl EndReason {
 pub struct Verification {
     /// Blocks that were read back.
     pub blocks: u64,
-    /// Blocks that don't hold their last write.
+    /// Blocks that don't hold what was last written to them.
     pub mismatches: u64,
-    /// The first few of those.
+    /// The first few mismatches.
     pub first: Vec<Mismatch>,
     /// Blocks that could not be read, and the first reason.
     pub unreadable: u64,
     /// The error of the first unreadable block.
     pub error: Option<DeviceError>,
-    /// Whether every written block was read back; `false` if stopped before.
+    /// Whether every written block was read back; `false` if the job was stopped before.
     pub complete: bool,
 }
 
 impl Verification {
-    /// Whether every block that was written holds every byte that was written to it.
+    /// Whether every written block was read back and holds every byte that was written to it.
     pub fn is_proved(&self) -> bool {
         self.complete && self.mismatches == 0 && self.unreadable == 0
     }

@@ -5,14 +5,15 @@ use flashlag_workload::{Addresses, Arrivals, Mixture};
 use super::job::Job;
 use super::rests::Rests;
 
-/// Keeps the arrivals' random numbers apart from the addresses'.
+/// Makes the random numbers of arrivals independent of those of addresses.
 const ARRIVALS_STREAM: u64 = 0x6172_7269_7661_6c73;
-/// Keeps the choice between reads and writes apart from both.
+/// Makes the choice between reads and writes independent of both.
 const MIXTURE_STREAM: u64 = 0x6d69_7874_7572_6573;
-/// Keeps the threads' random numbers apart: an odd number, so that no two threads share a seed.
+/// Makes the random numbers of threads independent: an odd number, so that no two threads share a
+/// seed.
 const THREAD_STREAM: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// A submitter: addresses, a schedule and slots of the device of its own.
+/// A submitter: it has its own addresses, schedule and slots of the device.
 #[derive(Debug)]
 pub(super) struct Lane {
     /// The first block of its span.
@@ -24,8 +25,8 @@ pub(super) struct Lane {
     pub(super) rests: Rests,
 }
 
-/// The lanes of a job on a device of `slots`: all of its threads, or the one that it is a part of.
-/// `blocks` is what the whole span holds.
+/// The lanes of a job on a device of `slots`: all of its threads, or the one that this device
+/// belongs to. The whole span holds `blocks` blocks.
 pub(super) fn lanes(job: &Job, blocks: u64, slots: u32, start: Nanos) -> Vec<Lane> {
     let threads = job.threads.max(1);
     let indices = match job.thread {
@@ -33,7 +34,7 @@ pub(super) fn lanes(job: &Job, blocks: u64, slots: u32, start: Nanos) -> Vec<Lan
         None => 0..threads,
     };
     let lanes = indices.end - indices.start;
-    // Each lane has at least one slot: more lanes than slots are fewer lanes.
+    // Each lane has at least one slot: with fewer slots than threads there are fewer lanes.
     let lanes = lanes.min(slots.max(1));
     let depth = job.queue_depth.clamp(1, (slots / lanes).max(1));
     let numbered = indices.take(lanes as usize).enumerate();
@@ -47,7 +48,7 @@ pub(super) fn lanes(job: &Job, blocks: u64, slots: u32, start: Nanos) -> Vec<Lan
 impl Lane {
     fn new(job: &Job, thread: u32, blocks: u64, free: Vec<u32>, start: Nanos) -> Lane {
         let threads = u64::from(job.threads.max(1));
-        // The first thread is the only one of a job with one: it keeps the job's own seed.
+        // The first thread keeps the job's own seed, as the only thread of a job does.
         let seed = job.seed ^ u64::from(thread).wrapping_mul(THREAD_STREAM);
         let part = (blocks / threads).max(1);
         let begin = (part * u64::from(thread)).min(blocks.saturating_sub(1));
@@ -85,8 +86,8 @@ impl Lane {
     }
 }
 
-/// A thread's share of the job's schedule: of a fixed one every n-th operation, so that all threads
-/// together keep the distances.
+/// A thread's share of the job's schedule: of a fixed one every n-th operation, so that the
+/// operations of all threads together keep the distances.
 fn arrivals(job: &Job, thread: u32, seed: u64, start: Nanos) -> Option<Arrivals> {
     let threads = job.threads.max(1);
     let whole = Arrivals::new(&job.arrivals, start, seed ^ ARRIVALS_STREAM)?;

@@ -4,11 +4,11 @@ use flashlag_units::Nanos;
 /// A request in flight.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pending {
-    /// The lane that its slot belongs to.
+    /// The lane that the slot belongs to.
     pub lane: usize,
     pub reads: bool,
     pub intended: Option<Nanos>,
-    /// The last reading of the meter when it was handed over.
+    /// The last reading of the meter when the request was submitted.
     pub reading: Option<WaitReading>,
     /// Whether that reading was taken for this request.
     pub sampled: bool,
@@ -28,8 +28,8 @@ pub(super) const NOTHING: Pending = Pending {
     generation: 0,
 };
 
-/// Counts from 1 and, after four thousand million operations, from 1 again; leaves out 0 and the
-/// largest, which mean "never written" and "unknown".
+/// Counts from 1 and, after four thousand million operations, from 1 again; omits 0 and the largest
+/// number, which mean "never written" and "unknown".
 #[inline]
 pub(super) fn next_generation(generation: u32) -> u32 {
     if generation >= u32::MAX - 1 { 1 } else { generation + 1 }

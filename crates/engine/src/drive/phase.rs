@@ -32,7 +32,7 @@ pub fn drive<D: Device, M: WaitMeter>(
         (watch.live.take(), watch.enough.take(), watch.temperature.take());
     let geometry = device.geometry();
     let sampler = WaitSampler::new(&watch.meter, device.clock());
-    // Threads of one test share the moment from which they count.
+    // The threads of a test count from the same moment.
     let start = watch.together.map_or_else(|| device.clock().now(), |all| all.start);
     let mut phase = Phase::new(device, job, geometry, sampler, (start, watch.together));
     phase.budget = watch.budget.clone();
@@ -78,7 +78,7 @@ pub fn drive<D: Device, M: WaitMeter>(
     phase.finish(ended, watch)
 }
 
-/// A fill's series has at least this many intervals, however fast it is.
+/// The series of a fill has at least this many intervals, even if the fill is fast.
 const LEVELS: u64 = 128;
 
 struct Phase<'a, D, M> {
@@ -95,7 +95,7 @@ struct Phase<'a, D, M> {
     pending: Vec<Pending>,
     completed: Vec<Completion>,
     in_flight: u32,
-    /// The latest time known from the device's clock.
+    /// The latest reading of the device's clock.
     now: Nanos,
     /// When counting began; `None` during the warm-up.
     counted_from: Option<Nanos>,
@@ -108,7 +108,7 @@ struct Phase<'a, D, M> {
     moved: Bytes,
     written: Bytes,
     intervals_seen: usize,
-    /// Whether the operation that is about to begin is later than a period after its slot.
+    /// Whether the next operation begins more than a period after its slot of the schedule.
     late: bool,
     budget: Option<Budget>,
     out_of_budget: bool,
@@ -167,9 +167,9 @@ impl<'a, D: Device, M: WaitMeter> Phase<'a, D, M> {
         self.counted_from.is_none()
     }
 
-    /// Everything from here on counts, or from `shared`, the moment that all threads of a test count
-    /// from. Operations in flight began before and do not. The clock is read last: making a recorder
-    /// is no part of the phase.
+    /// Counts everything from now on, or from `shared`, the moment from which all threads of a test
+    /// count. Operations in flight began before and do not count. The clock is read last: making a
+    /// recorder is no part of the phase.
     fn count_from_now(
         &mut self,
         shared: Option<Nanos>,
@@ -183,7 +183,7 @@ impl<'a, D: Device, M: WaitMeter> Phase<'a, D, M> {
         self.recording.begin_at(now);
         self.counted_from = Some(now);
         if shared.is_none() && self.job.limits.warmup.is_none() {
-            // The schedule's first slot is the first moment that counts, and none is before it.
+            // The schedule's first slot is at the first counted moment, and none is before it.
             let delay = now.since(self.now);
             let schedules = self.lanes.iter_mut().filter_map(|lane| lane.arrivals.as_mut());
             schedules.for_each(|arrivals| arrivals.postpone(delay));
@@ -208,8 +208,8 @@ impl<'a, D: Device, M: WaitMeter> Phase<'a, D, M> {
         ended
     }
 
-    /// Issues what can begin, waits for a completion or the next start, and records what has
-    /// completed. `false` once nothing more may begin and nothing is in flight.
+    /// Submits every operation that can begin, waits for a completion or the next start, and
+    /// records the completions. `false` once nothing more may begin and nothing is in flight.
     #[inline]
     fn turn(&mut self) -> Result<bool, DeviceError> {
         let mut wait_until: Option<Nanos> = None;
@@ -272,14 +272,14 @@ impl<'a, D: Device, M: WaitMeter> Phase<'a, D, M> {
         Next::Now(Some(intended))
     }
 
-    /// Whether the limit in bytes, which does not count the warm-up, or the budget is used up.
+    /// Whether the limit in bytes (warm-up not counted) or the budget is used up.
     #[inline]
     fn all_issued(&self) -> bool {
         (self.issued >= self.max_ops && self.counted_from.is_some()) || self.out_of_budget
     }
 
-    /// Takes one of the operations that all threads of the test may do together. What is issued in
-    /// the warm-up is none of them.
+    /// Takes one of the operations that all threads of the test may do together. Operations of the
+    /// warm-up do not count.
     #[inline]
     fn takes_one(&self) -> bool {
         match self.together {
@@ -294,7 +294,7 @@ impl<'a, D: Device, M: WaitMeter> Phase<'a, D, M> {
         self.budget.as_ref().is_none_or(|budget| budget.take(self.job.block))
     }
 
-    /// Whether nothing may begin at `time` any more.
+    /// Whether no operation may begin at `time` or later.
     #[inline]
     fn time_is_up(&self, time: Nanos) -> bool {
         let (Some(from), Some(limit)) = (self.counted_from, self.job.limits.time) else {
@@ -358,8 +358,8 @@ impl<'a, D: Device, M: WaitMeter> Phase<'a, D, M> {
         Ok(())
     }
 
-    /// Two writes of one block in flight may end in either order: when everything is to be proved,
-    /// the second waits.
+    /// Two writes in flight to one block may complete in either order: if every byte is to be
+    /// verified, the second waits.
     fn wait_for_block(&mut self, block: u64) -> Result<(), DeviceError> {
         while self.pending.iter().any(|pending| pending.block == block) {
             self.device.reap(1, &mut self.completed)?;
@@ -368,7 +368,7 @@ impl<'a, D: Device, M: WaitMeter> Phase<'a, D, M> {
         Ok(())
     }
 
-    /// Records everything that has completed; the first error ends it, after all are taken.
+    /// Records all completions; the first error ends the phase, after all completions are taken.
     #[inline]
     fn take_completed(&mut self) -> Result<(), DeviceError> {
         let mut failed = Ok(());
@@ -415,9 +415,9 @@ impl<'a, D: Device, M: WaitMeter> Phase<'a, D, M> {
             self.recording.set_waited(reads, waited);
         }
         let stalled = self.recording.record(reads, times);
-        let window = reading.and_then(|from| self.window(times, from, (sampled, stalled)));
+        let window = reading.and_then(|from| self.window(times, from, sampled, stalled));
         let latency = times.ended.since(times.started);
-        // A stall is one whether or not the scheduler says what it waited for.
+        // A stall counts even if the scheduler does not show what it waited for.
         if stalled {
             let split = window.as_ref().map(|window| window.split_of(latency));
             self.recording.record_stall(reads, times, split);
@@ -428,22 +428,23 @@ impl<'a, D: Device, M: WaitMeter> Phase<'a, D, M> {
         Ok(())
     }
 
-    /// The readings around an operation's wait: of every stall, every sampled operation, and every
-    /// operation so long that another reading is due at its end anyway.
+    /// The readings around an operation's wait: taken for every stall, every sampled operation, and
+    /// every operation so long that another reading is due at its end anyway.
     #[inline]
     fn window(
         &mut self,
         times: OpTimes,
         from: WaitReading,
-        (sampled, stalled): (bool, bool),
+        sampled: bool,
+        stalled: bool,
     ) -> Option<WaitWindow> {
         let latest = self.sampler.last().filter(|last| last.at >= times.ended);
         let to = match latest {
             Some(latest) => latest,
             None => {
                 let clock = self.device.clock();
-                // A window that is too wide already can't become a sample by reading its end; its
-                // reading is better spent before the next operation.
+                // A window that is already too wide can't become a sample by a reading at its end;
+                // that reading is better taken before the next operation.
                 let tight = WaitWindow { from, to: WaitReading { at: times.ended, ..from } };
                 let read = if sampled || stalled {
                     self.sampler.read(clock).is_some()

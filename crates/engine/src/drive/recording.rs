@@ -7,7 +7,7 @@ use flashlag_units::{Bytes, Nanos};
 
 use super::job::{Job, Sides};
 
-/// Records every operation and, of a test that reads and writes, each kind for itself as well.
+/// Records every operation and, of a test that reads and writes, each kind separately as well.
 #[derive(Debug)]
 pub(super) struct Recording {
     all: Recorder,
@@ -15,7 +15,7 @@ pub(super) struct Recording {
 }
 
 impl Recording {
-    /// From `start` on. `aligned` where other threads record the same test.
+    /// Records from `start` on. `aligned` if other threads record the same test.
     pub(super) fn new(
         job: &Job,
         start: Nanos,

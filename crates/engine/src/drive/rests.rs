@@ -5,24 +5,24 @@ use flashlag_units::Nanos;
 /// Slots of a lane whose operation has completed and whose think time is not over.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rests {
-    /// When each rest began, and its slot: in the order of their ends.
+    /// The start of each rest, and its slot: in the order in which the rests end.
     slots: VecDeque<(Nanos, u32)>,
 }
 
 impl Rests {
     /// Begins a rest of `slot`. All rests of a lane are equally long.
     pub(super) fn begin(&mut self, from: Nanos, slot: u32) {
-        // Completions that are reaped together come in any order.
+        // Completions that are reaped together may be in any order.
         let later = self.slots.iter().rev().take_while(|(other, _)| *other > from).count();
         self.slots.insert(self.slots.len() - later, (from, slot));
     }
 
-    /// When the first rest ends; `None` where no slot rests.
+    /// When the first rest ends; `None` if no slot rests.
     pub(super) fn next_end(&self, think: Nanos) -> Option<Nanos> {
         self.slots.front().map(|(from, _)| from.plus(think))
     }
 
-    /// Ends the first rest if it is over at `now`: when it began, and its slot.
+    /// Ends the first rest if it is over at `now`; returns its start and its slot.
     pub(super) fn end_one(&mut self, think: Nanos, now: Nanos) -> Option<(Nanos, u32)> {
         self.next_end(think).filter(|end| *end <= now)?;
         self.slots.pop_front()

@@ -1,7 +1,6 @@
-//! One job in several threads, each with a device of its own: merged as if one had done it.
-//!
-//! All threads count from one moment, share the limit in bytes, operation by operation, and end
-//! together: at the limit, when the user stops them, or when one of them fails.
+//! Runs one job in several threads, each with its own device, and merges the records.
+//!  All threads count from the same time, share the limit in bytes operation by operation, and end
+//! together: at the limit, when the user stops the run, or when one of them fails.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,7 +19,7 @@ use super::phase::drive;
 use super::together::SharedLimits;
 use super::verify::KEPT;
 
-/// The time between two looks at the stop flag, the progress and the temperature.
+/// The stop flag, the progress and the temperature are read at this interval.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// The watch over a job in several threads.
@@ -47,11 +46,9 @@ enum Word {
     Done(Box<JobOutcome>),
 }
 
-/// Does `job` in its number of threads, each with the device and the meter that `open` and `meter`
-/// create in that thread.
-///
-/// # Errors
-/// A device that can't be opened, or no thread: then no operation was done.
+/// Runs `job` in its number of threads, each with the device and the meter that `open` and `meter`
+/// create in that thread. Fails if a device can't be opened or a thread can't be started: then no
+/// operation was done.
 pub fn drive_threads<D, M, O, N>(
     open: O,
     meter: N,
@@ -74,7 +71,7 @@ where
         for (thread, live) in (0..).zip(&lives) {
             let (gate, passes) = channel();
             let place = Place { thread, say: say.clone(), passes, live: Arc::clone(live) };
-            // Returning drops the gates, at which the threads that wait there end.
+            // Returning drops the gates: the threads that wait there end.
             spawn(scope, &worker, place)?;
             gates.push(gate);
         }
@@ -82,7 +79,7 @@ where
         let start = all_open(&heard, gates.len())?;
         let together = Arc::new(SharedLimits::new(start, job.limits.ops(job.block)));
         for gate in gates {
-            // A thread that is gone says nothing more, which is seen below.
+            // A thread that has ended sends nothing more; the code below sees that.
             let _ = gate.send(Arc::clone(&together));
         }
         let parts = Coordinator { heard: &heard, halt: &halt, lives: &lives, job };
@@ -125,7 +122,7 @@ where
 
 impl<O, N> Worker<'_, O, N> {
     /// Opens its device here, since an io_uring belongs to the thread that made it; waits until all
-    /// have; does its part.
+    /// threads have opened theirs; does its part.
     fn work<D, M>(&self, place: &Place)
     where
         D: Device,
@@ -147,7 +144,7 @@ impl<O, N> Worker<'_, O, N> {
             ..Watch::new(self.halt, (self.meter)())
         };
         let driven = drive(&mut device, &job, &mut watch);
-        // The device is dropped first: once all are done, all files are closed.
+        // The device is dropped first, so that all files are closed once all threads have ended.
         drop(device);
         let _ = place.say.send(Word::Done(Box::new(driven)));
     }
@@ -158,15 +155,15 @@ fn part_of(job: &Job, thread: u32) -> Job {
     let threads = u64::from(job.threads.max(1));
     let mut part = job.clone();
     part.thread = Some(thread);
-    // All of them together: by what they take from one another.
+    // The limit in bytes holds for all threads together: they count operations in `SharedLimits`.
     part.limits.bytes = None;
     part.limits.min_ops = part.limits.min_ops.map(|ops| ops.div_ceil(threads));
-    // Where threads write the same blocks, none knows what is in them.
+    // If several threads write the same blocks, no thread knows what they contain.
     part.verify &= job.thread_spans == ThreadSpans::Disjoint;
     part
 }
 
-/// The latest time of all devices' clocks, once all of `count` are open.
+/// The latest time of all devices' clocks, once all `count` of them are open.
 fn all_open(heard: &Receiver<Word>, count: usize) -> Result<Nanos, DeviceError> {
     let mut start = Nanos::ZERO;
     for _ in 0..count {
@@ -178,7 +175,7 @@ fn all_open(heard: &Receiver<Word>, count: usize) -> Result<Nanos, DeviceError> 
     Ok(start)
 }
 
-/// Looks after the threads until all are done.
+/// Watches the threads until all have ended.
 struct Coordinator<'a> {
     heard: &'a Receiver<Word>,
     halt: &'a AtomicBool,
@@ -249,7 +246,7 @@ impl Coordinator<'_> {
         };
         let times: Option<Vec<_>> = parts.iter().map(|part| part.time).collect();
         let recorded = merge(&|part| Some(&part.recorded));
-        // One thread may still have written while another flushed: what came after all writes.
+        // One thread may have written after another had flushed: this flush follows all writes.
         let last = recorded.intervals.last().map_or(Nanos::ZERO, |interval| interval.ends);
         let after = recorded.elapsed.saturating_since(last);
         let flushes = parts.iter().filter_map(|part| part.final_flush);
@@ -268,7 +265,7 @@ impl Coordinator<'_> {
     }
 }
 
-/// Why all of them ended: an error of one ended the others.
+/// Why the threads ended: if one failed, the others were stopped for that.
 fn ended(parts: &[JobOutcome], stopped: bool) -> EndReason {
     let failed = parts.iter().find(|part| part.ended.error().is_some());
     match failed {
@@ -362,9 +359,9 @@ mod tests {
         let (limit, stop) = (EndReason::Limit, EndReason::Stopped);
         assert_eq!(of(&[limit.clone(), limit.clone()], false), limit);
         assert_eq!(of(&[limit.clone(), stop.clone()], true), stop);
-        // All had reached their limit when the flag was raised.
+        // All threads had reached their limit before the stop flag was raised.
         assert_eq!(of(&[limit.clone(), limit.clone()], true), limit);
-        // Halted by the thread that failed, and by nobody else.
+        // Stopped because another thread failed, not by the user.
         assert_eq!(of(&[stop.clone(), failure()], true), failure());
         assert_eq!(of(&[limit.clone(), stop], false), limit);
     }
@@ -405,7 +402,7 @@ mod tests {
         assert!(!asked(false, ThreadSpans::Disjoint) && !asked(false, ThreadSpans::Shared));
     }
 
-    /// Virtual devices whose writes take what `each` has for the thread.
+    /// Virtual devices; the writes of thread `n` take `each[n]`.
     fn run(job: &Job, each: &[Nanos], watch: &mut ThreadsWatch<'_>) -> JobOutcome {
         let open = |thread: u32| {
             let write = Latency::Fixed(each[thread as usize]);
@@ -420,7 +417,8 @@ mod tests {
         let limits = Limits { time: Some(Nanos::from_secs(2)), ..Limits::default() };
         let stop = AtomicBool::new(false);
         let watch = &mut ThreadsWatch { stop: &stop, live: None, temperature: None, budget: None };
-        // Two writes, done at once; twenty thousand, which take this machine longer.
+        // Two slow writes, which are done at once in real time; twenty thousand fast ones, which
+        // take longer.
         let each = [Nanos::from_secs(1), Nanos::from_micros(100)];
         let driven = run(&job(2, limits), &each, watch);
         assert_eq!(driven.recorded.latency.count(), 2 + 20_000);

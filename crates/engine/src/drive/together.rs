@@ -2,17 +2,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use flashlag_units::Nanos;
 
-/// The state that the threads of one test share: their start and the operations left to them.
+/// The state that the threads of one test share: their start and the number of operations left.
 #[derive(Debug)]
 pub struct SharedLimits {
     /// The moment from which all of them count.
     pub start: Nanos,
-    /// Operations that may still begin; `None` without a limit in bytes.
+    /// Operations that may still begin; `None` if there is no limit in bytes.
     left: Option<AtomicU64>,
 }
 
 impl SharedLimits {
-    /// Threads that begin at `start` and do at most `ops` operations together.
+    /// Threads that begin at `start` and together do at most `ops` operations.
     pub(super) fn new(start: Nanos, ops: Option<u64>) -> SharedLimits {
         SharedLimits { start, left: ops.map(AtomicU64::new) }
     }

@@ -5,14 +5,14 @@ use flashlag_units::Bytes;
 use flashlag_workload::Payload;
 
 use super::job::Verification;
-use crate::one::run_one;
+use crate::lay_out::run_one;
 
-/// Mismatches that are kept with all their details.
+/// The mismatches kept with all details; others are only counted.
 pub(super) const KEPT: usize = 8;
-/// A block whose last write failed, so that nobody knows what it holds.
+/// A block whose last write failed: its contents are unknown.
 const UNKNOWN: u32 = u32::MAX;
 
-/// Which generation of each block was written last: 4 bytes a block. Zero is a block that was not
+/// The generation last written to each block: 4 bytes a block. Zero is a block that was not
 /// written.
 #[derive(Debug)]
 pub(super) struct Generations(Vec<u32>);
@@ -36,7 +36,7 @@ impl Generations {
         }
     }
 
-    /// Reads back every block whose content is known, in order, and proves every byte of it.
+    /// Reads back every block whose contents are known, in order, and compares every byte.
     pub(super) fn verify<D: Device>(
         &self,
         device: &mut D,
@@ -92,8 +92,8 @@ mod tests {
 
     const BLOCK: Bytes = Bytes(4096);
 
-    /// A device of ten blocks on which each of `blocks` was written in generation 1; after those
-    /// writes, each of which is an operation, come the reads.
+    /// A device of ten blocks, with each of `blocks` written in generation 1; `fails` counts
+    /// operations: first these writes, then the reads.
     fn written(blocks: &[u64], payload: &Payload, fails: &[u64]) -> FaultDevice<Ram> {
         let ram = RamDevice::simulated(Bytes(10 * BLOCK.0), 1, BLOCK, Service::INSTANT, 1);
         let fails = fails.iter().map(|read| (blocks.len() as u64 + read, Errno::IO)).collect();

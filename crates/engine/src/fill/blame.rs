@@ -4,8 +4,8 @@ use flashlag_device::DeviceError;
 use rustix::fs::{CWD, Mode, OFlags, StatVfsMountFlags, openat};
 use rustix::io::Errno;
 
-/// The error with the state of the filesystem that holds `path`, where that explains it: one that has
-/// given up after an error of its own answers with plain I/O errors at first.
+/// Adds the state of the filesystem that holds `path` to the error if it explains it: a filesystem
+/// that has shut down after an error of its own returns plain I/O errors at first.
 pub fn explained(error: DeviceError, path: &Path) -> DeviceError {
     let io_error = error.errno == Some(Errno::IO.raw_os_error());
     if io_error && is_read_only(path) {
@@ -16,8 +16,8 @@ pub fn explained(error: DeviceError, path: &Path) -> DeviceError {
     error
 }
 
-/// Whether nothing can be written there any more. Linux since 6.15 does not say so in the mount's
-/// flags where ext4 met an error: a file without a name, which leaves nothing behind, asks it.
+/// Whether the filesystem has become read-only. Since Linux 6.15 the mount's flags don't show it if
+/// ext4 met an error: so this creates a file with `O_TMPFILE`, which leaves nothing behind.
 fn is_read_only(path: &Path) -> bool {
     let stat = rustix::fs::statvfs(path);
     if stat.is_ok_and(|stat| stat.f_flag.contains(StatVfsMountFlags::RDONLY)) {

@@ -8,10 +8,10 @@ use flashlag_units::{Bytes, Nanos};
 use super::gauge::Gauge;
 use super::order::Order;
 use crate::drive::Job;
-use crate::one::run_one;
+use crate::lay_out::run_one;
 
-/// A device that is being filled: the loop writes ascending logical blocks, and each goes to its
-/// place ([`Order`]) while the level is watched ([`Gauge`]).
+/// A device that is being filled: the loop writes ascending logical blocks; [`Order`] maps each to
+/// its place, and [`Gauge`] reads the fill level.
 #[derive(Debug)]
 pub(super) struct Filling<'a, D> {
     pub device: D,
@@ -19,13 +19,14 @@ pub(super) struct Filling<'a, D> {
     pub order: Order,
     pub flags: Flags<'a>,
     pub block: Bytes,
-    /// Whether data may still be in the page cache, so that the level is not the whole truth.
+    /// Whether data may still be in the page cache, so that the filesystem's free space does not
+    /// show all of it.
     pub buffered: bool,
-    /// Bytes handed over, in flight or done.
+    /// Bytes submitted, in flight or done.
     pub written: Bytes,
     /// Logical blocks whose write failed.
     pub failed: Vec<u64>,
-    /// The first error of the gauge itself.
+    /// The first error of the gauge.
     pub error: Option<DeviceError>,
     /// The logical block of each slot's request.
     pub in_slot: Vec<u64>,
@@ -33,18 +34,18 @@ pub(super) struct Filling<'a, D> {
     pub in_flight: u32,
     /// The latest time known.
     pub now: Nanos,
-    /// For flushes of our own.
+    /// For the completions of its own flushes.
     pub scratch: Vec<Completion>,
 }
 
 /// The state shared by the fill, the loop and its caller.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flags<'a> {
-    /// Raised when it is full, or when the caller's flag is.
+    /// Raised when the storage is full, or when the caller's flag is raised.
     pub ended: &'a AtomicBool,
     /// The caller's flag.
     pub stop: &'a AtomicBool,
-    /// Where the loop finds the level.
+    /// The loop reads the fill level here.
     pub filled: &'a Cell<Bytes>,
 }
 
@@ -82,7 +83,7 @@ impl<D: Device> Filling<'_, D> {
         }
     }
 
-    /// Reads the level when that is due, and raises the flag when there is no more room.
+    /// Reads the level when that is due, and raises the flag when there is no room left.
     fn watch(&mut self) {
         if self.flags.stop.load(Ordering::Relaxed) {
             self.flags.ended.store(true, Ordering::Relaxed);
@@ -94,7 +95,7 @@ impl<D: Device> Filling<'_, D> {
 
     #[cold]
     fn look(&mut self) {
-        // What has no place on the storage yet may not be counted yet.
+        // Buffered data that has no blocks yet may not be counted as used yet.
         let counted = if self.buffered && self.gauge.is_near() && self.in_flight == 0 {
             run_one(&mut self.device, FLUSH, &mut self.scratch)
         } else {
@@ -111,7 +112,7 @@ impl<D: Device> Filling<'_, D> {
         }
     }
 
-    /// The same request where it really goes.
+    /// The same request at its real place.
     fn placed(&self, request: Request) -> Request {
         if request.op == Op::Flush {
             return request;

@@ -7,19 +7,18 @@ use rustix::fs::{CWD, Mode, OFlags, openat};
 
 use super::space::{FreeSpace, free_space_of};
 
-/// The most bytes and the longest time between two readings.
+/// The fill level is read at least once in so many bytes and so much time.
 const MOST_BYTES: Bytes = Bytes::from_mib(64);
 const MOST_TIME: Nanos = Nanos::from_millis(100);
-/// Readings between empty and full on small storage, so that a fast fill has levels too; but at
+/// Readings between empty and full on small storage, so that a fast fill also has levels; but at
 /// most one in 4 MiB, as a reading takes microseconds.
 const LEVELS: u64 = 256;
 const LEAST_BYTES: Bytes = Bytes::from_mib(4);
 
-/// The fill level of a filesystem during a fill, while others write and delete too.
-///
-/// Between two looks at most half of the room that was seen is written, and at most 64 MiB (less on
-/// small storage), for at most 100 ms. So our own writes never pass the limit, and those of others can be seen late by no
-/// more than that.
+/// The fill level of a filesystem during a fill, while other programs write and delete too.
+///  Between two readings the fill writes at most half of the free room, at most 64 MiB (less on
+/// small storage), and for at most 100 ms. So its own writes never pass the limit, and it notices
+/// the writes of others after at most that.
 #[derive(Debug)]
 pub(super) struct Gauge {
     directory: OwnedFd,
@@ -54,8 +53,8 @@ impl Gauge {
         self.last.available.saturating_minus(self.leave)
     }
 
-    /// Whether another block may be written. Where nothing is to be left, also one that fits only
-    /// in part: then the filesystem says when it is full.
+    /// Whether another block may be written. If nothing is to be left free, also a block that fits
+    /// only in part: then the filesystem reports when it is full.
     pub fn has_room(&self) -> bool {
         let room = self.room();
         room >= self.block || self.leave == Bytes::ZERO && room > Bytes::ZERO
@@ -66,12 +65,12 @@ impl Gauge {
         self.last
     }
 
-    /// Blocks that are written at once: the last of them must fit too.
+    /// Accounts for blocks in flight: the last of them must fit too.
     pub fn expect_in_flight(&mut self, queue_depth: u32) {
         self.block = Bytes(self.block.0.saturating_mul(u64::from(queue_depth.max(1))));
     }
 
-    /// Reads the level, whatever was written.
+    /// Reads the level now, whether or not it is due.
     pub fn look_again(&mut self) -> Result<FreeSpace, DeviceError> {
         self.last = free_space_of(&self.directory, &self.path)?;
         Ok(self.last)
@@ -82,13 +81,13 @@ impl Gauge {
         self.last.used()
     }
 
-    /// Whether the next reading is due: `written` bytes since the fill began, at `now`.
+    /// Whether the next reading is due, `written` bytes after the start of the fill, at `now`.
     #[inline]
     pub fn is_due(&self, written: Bytes, now: Nanos) -> bool {
         written.0 >= self.next_bytes || now >= self.next_time
     }
 
-    /// Whether the limit is so near that what is still in the page cache decides.
+    /// Whether the limit is so near that the data in the page cache matters.
     pub fn is_near(&self) -> bool {
         self.room() < MOST_BYTES
     }

@@ -1,4 +1,4 @@
-//! Filling storage up to a level, emptying it again, and trimming the free space.
+//! Fills storage to a level, empties it again, and trims the free space.
 
 mod blame;
 mod filling;

@@ -3,14 +3,14 @@ use flashlag_workload::Permutation;
 /// Where the logical blocks of a fill go: block `n` is the `n`-th that is written.
 #[derive(Clone, Debug)]
 pub(super) enum Order {
-    /// Each at its own place, of this number.
+    /// Block `n` at place `n`; there are this many.
     Ascending(u64),
     /// Each once, at random.
     Random(RandomRegions),
 }
 
-/// Random places, decided a region at a time: how much will fit is known only roughly at the
-/// start, as others write and delete. Each region is filled completely before the next.
+/// Random places, chosen region by region: as others write and delete, the number of blocks that
+/// will fit is known only roughly at the start. Each region is filled completely before the next.
 #[derive(Clone, Debug)]
 pub(super) struct RandomRegions {
     /// The first block of each region, and the order within it.
@@ -23,7 +23,7 @@ pub(super) struct RandomRegions {
 }
 
 impl Order {
-    /// Random places for `limit` blocks at most, the first `fitting` of them as one region.
+    /// Random places for at most `limit` blocks, the first `fitting` of them as one region.
     pub fn random(fitting: u64, limit: u64, seed: u64) -> Order {
         let mut order = Order::Random(RandomRegions { regions: Vec::new(), end: 0, limit, seed });
         order.extend(fitting);
@@ -39,7 +39,7 @@ impl Order {
         }
     }
 
-    /// Gives places to `fitting` more blocks, at least to one.
+    /// Adds places for `fitting` more blocks, at least for one.
     #[cold]
     pub fn extend(&mut self, fitting: u64) {
         if let Order::Random(scattered) = self {
@@ -50,11 +50,11 @@ impl Order {
         }
     }
 
-    /// Where a block that has a place goes.
+    /// The place of a block.
     #[inline]
     pub fn place(&self, logical: u64) -> u64 {
         let Order::Random(scattered) = self else { return logical };
-        // Nearly always the last one.
+        // The region is nearly always the last one.
         let found = scattered.regions.iter().rev().find(|(start, _)| *start <= logical);
         let placed = found.and_then(|(start, permutation)| {
             permutation.at(logical - start).map(|place| start + place)

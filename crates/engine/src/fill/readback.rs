@@ -6,13 +6,13 @@ use flashlag_workload::Payload;
 
 use super::filling::Filling;
 use crate::drive::Verification;
-use crate::one::run_one;
+use crate::lay_out::run_one;
 
-/// Mismatches that are kept with all their details.
+/// The mismatches kept with all details; others are only counted.
 const KEPT: usize = 8;
 
-/// Reads back every block that was written and proves every byte. A block is written once, as the
-/// operation of its own number: its generation need not be remembered.
+/// Reads back every written block and compares every byte. Each block is written once, by the
+/// operation of its own number, so no generation has to be stored.
 pub(super) fn read_back<D: Device>(filling: &mut Filling<'_, D>, seed: u64) -> Verification {
     let payload = Payload::new(seed);
     let (mut verified, mut completed) = (Verification::default(), Vec::with_capacity(1));
@@ -46,8 +46,8 @@ pub(super) fn read_back<D: Device>(filling: &mut Filling<'_, D>, seed: u64) -> V
     verified
 }
 
-/// The generation that the loop gives its operation of this number, counted from 0: from 1, and
-/// from 1 again after the last but one of 32 bits.
+/// The generation of the operation with this number (counted from 0): from 1, and from 1 again
+/// after the last but one of 32 bits.
 fn generation_of(operation: u64) -> u32 {
     (operation % u64::from(u32::MAX - 1)) as u32 + 1
 }

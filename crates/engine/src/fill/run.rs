@@ -25,13 +25,13 @@ use crate::open::{OpenOptions, open};
 /// A fill: directory, level, pattern.
 #[derive(Clone, Debug)]
 pub struct FillSpec<'a> {
-    /// A subdirectory of ours on the storage that is filled.
+    /// A subdirectory of flashlag on the storage to fill.
     pub directory: &'a Path,
     /// The same directory, open: files are created there even if its path changes.
     pub opened: Option<&'a Arc<OwnedFd>>,
     /// The beginning of the files' names: 1 to 50 of `a-z 0-9 _ -`.
     pub stem: &'a str,
-    /// Pattern, block, durability, depth, engine; its own limits hold as well.
+    /// Pattern, block, durability, depth, engine; its limits apply as well.
     pub io: &'a Io,
     /// The fill ends when only this much is available.
     pub leave: Bytes,
@@ -50,9 +50,9 @@ pub struct FillSpec<'a> {
 /// The outcome of a fill. Its files stay.
 #[derive(Debug)]
 pub struct FillOutcome {
-    /// What was recorded. Every interval has the level at its end. `ended` is
-    /// [`EndReason::Limit`] at the level (or the budget), [`EndReason::NoSpace`] where the filesystem or a
-    /// quota was full before, which is an ordinary end where nothing is to be left.
+    /// The record. Every interval has the level at its end. `ended` is [`EndReason::Limit`] at the
+    /// level (or the budget), and [`EndReason::NoSpace`] if the filesystem or a quota was full
+    /// before, which is the expected end if nothing is to be left free.
     pub driven: JobOutcome,
     /// The engine that does the I/O.
     pub engine: EngineKind,
@@ -62,7 +62,7 @@ pub struct FillOutcome {
     pub durable: Durability,
     /// Operations in flight.
     pub queue_depth: u32,
-    /// Options that were not possible as asked for.
+    /// Options that the device could not give as requested.
     pub downgrades: Vec<Downgrade>,
     /// Room before.
     pub before: FreeSpace,
@@ -70,7 +70,6 @@ pub struct FillOutcome {
     pub after: FreeSpace,
     /// Notes for the reader: a budget ended the fill, there was nothing to fill.
     pub notes: Vec<String>,
-    /// Its files.
     pub files: FileSet,
 }
 
@@ -114,7 +113,7 @@ pub fn fill<M: WaitMeter>(
     };
     let mut driven = drive(&mut filling, &job, &mut watch);
     driven.ended = why_ended(driven.ended, &mut filling, &files);
-    // Where even that fails, the level is the last that was seen.
+    // If even this reading fails, the last one counts.
     let after = filling.gauge.look_again().unwrap_or_else(|_| filling.gauge.space());
     let notes = notes(spec, &job, &driven, &filling);
     if spec.verify && driven.ended != EndReason::Stopped {
@@ -138,7 +137,7 @@ pub fn fill<M: WaitMeter>(
 fn prepare(job: &mut Job, spec: &FillSpec<'_>, queue_depth: u32) {
     let own = job.limits.bytes.unwrap_or(Bytes(u64::MAX));
     let budget = spec.budget.unwrap_or(Bytes(u64::MAX));
-    // Never around: that would write without end, and fill nothing.
+    // Does not wrap around: that would overwrite the same blocks for ever.
     let once = job.span.round_down(job.block.max(Bytes(1)));
     job.pattern = Pattern::Sequential;
     job.limits.bytes = Some(own.min(budget).min(once));
@@ -149,7 +148,7 @@ fn prepare(job: &mut Job, spec: &FillSpec<'_>, queue_depth: u32) {
     job.stall_over = spec.stall_over;
 }
 
-/// Files that are not there yet, for what fits and a quarter more: others may delete meanwhile.
+/// Files that do not exist yet, for all that fits and a quarter more: others may delete meanwhile.
 fn unused_files(spec: &FillSpec<'_>, gauge: &Gauge) -> FileSet {
     let room = gauge.room().0;
     let span = room.saturating_add(room / 4).saturating_add(FileSet::FILE_BYTES.0 / 4);
@@ -161,7 +160,7 @@ fn unused_files(spec: &FillSpec<'_>, gauge: &Gauge) -> FileSet {
             None => files,
         }
     };
-    // An earlier fill's files stay: writing them again would fill nothing.
+    // The files of an earlier fill stay: overwriting them would fill nothing.
     let unused = (1..u32::MAX).map(set).find(|set| std::fs::symlink_metadata(set.path(0)).is_err());
     unused.unwrap_or_else(|| set(0))
 }
@@ -190,7 +189,7 @@ fn order(
     Ok(Order::random(gauge.room().0 / block, limit, spec.seed))
 }
 
-/// Writes 4 KiB behind a gap of 1 MiB and looks whether the gap takes space.
+/// Writes 4 KiB after a gap of 1 MiB and checks whether the gap takes space.
 fn has_sparse_files(files: &FileSet, path: &Path) -> Result<bool, DeviceError> {
     const GAP: u64 = 1 << 20;
     let (directory, name) = files.at(path);
@@ -210,7 +209,8 @@ fn has_sparse_files(files: &FileSet, path: &Path) -> Result<bool, DeviceError> {
     })
 }
 
-/// The loop knows only that its flag was raised; and what it wrote may be files without a name.
+/// The loop knows only that its flag was raised, not why; and the files that it wrote may have been
+/// unlinked.
 fn why_ended<D>(ended: EndReason, filling: &mut Filling<'_, D>, files: &FileSet) -> EndReason {
     let ended = match (ended, filling.error.take()) {
         (EndReason::Stopped | EndReason::Limit, Some(error)) => EndReason::from_error(error),

@@ -10,11 +10,11 @@ use rustix::fs::StatVfs;
 pub struct FreeSpace {
     /// Its size, without its own fixed structures.
     pub total: Bytes,
-    /// Blocks that hold nothing, those kept back for root among them.
+    /// Blocks that hold nothing, including those reserved for root.
     pub free: Bytes,
-    /// What an ordinary user can still take: `df`'s "Avail".
+    /// What an ordinary user can still write: `df`'s "Avail".
     pub available: Bytes,
-    /// The unit in which space is given out.
+    /// The unit in which the filesystem allocates space.
     pub block: Bytes,
 }
 
@@ -36,24 +36,21 @@ impl FreeSpace {
 }
 
 /// The room on the filesystem that holds `path`.
-///
-/// # Errors
-/// Where the path does not exist or can't be reached.
 pub fn free_space(path: &Path) -> Result<FreeSpace, DeviceError> {
     let stat = rustix::fs::statvfs(path)
         .map_err(|errno| DeviceError::os("statvfs", path.display().to_string(), None, errno))?;
     Ok(FreeSpace::from_statvfs(&stat))
 }
 
-/// The room on the filesystem of an open file or directory: no path that could have changed.
+/// The room on the filesystem of an open file or directory, whose path may have changed.
 pub(crate) fn free_space_of(file: impl AsFd, subject: &Path) -> Result<FreeSpace, DeviceError> {
     let stat = rustix::fs::fstatvfs(file)
         .map_err(|errno| DeviceError::os("statvfs", subject.display().to_string(), None, errno))?;
     Ok(FreeSpace::from_statvfs(&stat))
 }
 
-/// What a fill of real storage of this size spares by default, and why: the larger of 5 % and 1 GB,
-/// but no more than a tenth, which only matters below 10 GB.
+/// What a fill of real storage of this size leaves free by default, and why: the larger of 5 % and
+/// 1 GB, but at most a tenth, which matters only below 10 GB.
 pub fn leave_default(total: Bytes) -> (Bytes, String) {
     let share = Bytes(total.0 / 20);
     let least = Bytes(1_000_000_000);

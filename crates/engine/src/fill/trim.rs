@@ -9,17 +9,13 @@ use rustix::io::Errno;
 use rustix::ioctl::{Opcode, Updater, ioctl, opcode};
 use thiserror::Error;
 
-/// Why free space could not be trimmed: where, what happened, and what to try.
+/// Why free space could not be trimmed: the path, the error, and what to try.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("trim {}: {reason} ({advice})", path.display())]
 pub struct TrimError {
-    /// A directory of the filesystem.
     pub path: PathBuf,
-    /// The operating system's error number.
     pub errno: i32,
-    /// What happened, in words.
     pub reason: String,
-    /// What to try next.
     pub advice: String,
 }
 

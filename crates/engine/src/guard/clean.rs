@@ -1,4 +1,4 @@
-//! Finding and removing what runs left behind.
+//! Finds and removes what runs left behind.
 
 use std::collections::BTreeSet;
 use std::os::fd::OwnedFd;
@@ -15,26 +15,27 @@ use super::manifest::{Manifest, ManifestRead, is_begun};
 use super::name::{MANIFEST_TEMPORARY, id_of, is_ours};
 use super::sweep::{Cleanup, Removal, allocated, remove_temporaries_in};
 
-/// A directory of ours whose run is dead.
+/// A flashlag directory whose run is dead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leftover {
-    /// Its path.
     pub path: PathBuf,
-    /// Its manifest; `None` where its run died before there was one (there is no data then).
+    /// Its manifest; `None` if its run died before writing one (then there is no data).
     pub manifest: Option<Manifest>,
     /// Bytes of its files on the storage.
     pub bytes: Bytes,
 }
 
-/// The state of a directory with a name of our scheme.
+/// The state of a directory with a name of flashlag's scheme.
 pub(crate) enum Examination {
     /// Gone, or not even a directory.
     NotOurs,
-    /// A directory with a name of our scheme without proof that it is ours, and why: not touched.
+    /// A directory with a name of flashlag's scheme but no proof that it is flashlag's: left alone,
+    /// with the reason.
     Unproven(String),
     /// In use by a live run.
     Live,
-    /// Ours, and of no live run. Held (locked, where the filesystem can) while `directory` is open.
+    /// Flashlag's, and of no live run. Held (locked, if the filesystem has locks) while `directory`
+    /// is open.
     Abandoned { directory: Hold, manifest: Option<Box<Manifest>> },
 }
 
@@ -70,9 +71,6 @@ pub fn clean(parent: &Path) -> Result<Vec<Cleanup>, GuardError> {
 
 /// As [`clean`], and also the leftovers of runs on other machines, for a user who knows that they
 /// are dead.
-///
-/// # Errors
-/// As [`clean`].
 pub fn clean_of_all_machines(parent: &Path) -> Result<Vec<Cleanup>, GuardError> {
     clean_unvisited(parent, true, &mut BTreeSet::new())
 }
@@ -126,7 +124,7 @@ fn untouched(path: PathBuf, reason: String) -> Cleanup {
     cleaned
 }
 
-/// Cleans the other directories that a dead run used. Returns those that could not be looked into.
+/// Cleans the other directories that a dead run used. Returns those that could not be opened.
 fn clean_elsewhere(
     manifest: Option<&Manifest>,
     of_all: bool,
@@ -137,7 +135,8 @@ fn clean_elsewhere(
     for other in manifest.into_iter().flat_map(|manifest| &manifest.elsewhere) {
         match clean_unvisited(other, of_all, visited) {
             Ok(cleaned) => all.extend(cleaned),
-            // Removed since, or on storage that is not there: cleaning it by name still works.
+            // Removed since, or on storage that is not mounted: the user can still clean it by its
+            // path.
             Err(error) if error.is(Errno::NOENT) => {}
             Err(error) => failed.push((other.clone(), error.to_string())),
         }
@@ -145,7 +144,8 @@ fn clean_elsewhere(
     failed
 }
 
-/// Names of our scheme, in order. Sorted, so that the result does not follow the directory's order.
+/// The names of flashlag's scheme, sorted, so that the result does not depend on the order of
+/// readdir.
 fn names_like_ours(parent: &OwnedFd, path: &Path) -> Result<Vec<String>, GuardError> {
     let mut names = Vec::new();
     for_each_name(parent, |name, valid| {
@@ -158,7 +158,7 @@ fn names_like_ours(parent: &OwnedFd, path: &Path) -> Result<Vec<String>, GuardEr
     Ok(names)
 }
 
-/// Examines one directory with a name of our scheme, and locks it where no live run has it.
+/// Examines one directory with a name of flashlag's scheme, and locks it if no live run has it.
 pub(crate) fn examine(parent: &OwnedFd, name: &str) -> Result<Examination, Errno> {
     examine_of(parent, name, false)
 }
@@ -195,9 +195,9 @@ fn examine_of(parent: &OwnedFd, name: &str, of_all: bool) -> Result<Examination,
     }
 }
 
-/// The one window without a manifest: the directory is empty, or holds only the beginning of its
-/// manifest under its temporary name. A live maker without a lock finds its directory gone
-/// and makes another.
+/// The only time without a manifest: the directory is empty, or holds only the beginning of its
+/// manifest under the temporary name. If its maker is alive (on a filesystem without locks), it
+/// finds its directory removed and makes another.
 fn is_just_begun(directory: &OwnedFd) -> Result<bool, Errno> {
     let (mut temporary, mut others) = (false, false);
     for_each_name(directory, |name, valid| {
@@ -208,14 +208,15 @@ fn is_just_begun(directory: &OwnedFd) -> Result<bool, Errno> {
         (false, false) => Ok(true),
         (true, false) => match is_begun(directory) {
             Err(Errno::LOOP) => Ok(false),
-            // Its maker, alive, has just renamed it.
+            // Its maker, alive, has just renamed the file.
             Err(Errno::NOENT) => Ok(false),
             other => other,
         },
     }
 }
 
-/// Bytes of our files in a directory of ours, to be shown: what can't be read counts nothing.
+/// Bytes of flashlag's files in one of its directories, for display: a file that can't be read
+/// counts as nothing.
 fn size_of(directory: &OwnedFd, manifest: &Manifest) -> u64 {
     let mut sum = 0u64;
     for subdirectory in &manifest.subdirectories {

@@ -1,4 +1,5 @@
-//! Directories by descriptor, so that nothing on the way to a name can be changed under us.
+//! Opens directories and keeps descriptors, so that nobody can replace a part of the path in
+//! between.
 
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -36,8 +37,8 @@ fn is_mount_root(directory: &OwnedFd) -> bool {
     seen.is_ok_and(|seen| seen.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
 }
 
-/// Whether other machines may use the filesystem at the same time: one of a network, or one that a
-/// program serves, behind which anything can be.
+/// Whether other machines may use the filesystem at the same time: a network filesystem, or one
+/// served by a program (FUSE), which may be anything.
 pub(crate) fn is_shared(directory: &OwnedFd) -> bool {
     // NFS, SMB 1 to 3, 9P, FUSE and virtiofs, Ceph, Lustre, GFS2, OCFS2, AFS.
     const SHARED: [u32; 10] = [
@@ -52,11 +53,11 @@ pub(crate) fn is_shared(directory: &OwnedFd) -> bool {
         0x7461_636f,
         0x5346_414f,
     ];
-    // Its width differs between machines; the numbers have 32 bits.
+    // The field's width differs between architectures; the numbers have 32 bits.
     fstatfs(directory).is_ok_and(|found| SHARED.contains(&(found.f_type as u32)))
 }
 
-/// Makes the names in a directory durable. Filesystems that can't sync a directory say `EINVAL`.
+/// Makes the names in a directory durable. Filesystems that can't sync a directory return `EINVAL`.
 pub(crate) fn sync_directory(directory: &OwnedFd) -> Result<(), Errno> {
     match rustix::fs::fsync(directory) {
         Err(Errno::INVAL) => Ok(()),
@@ -73,8 +74,8 @@ pub(crate) fn is_regular(stat: &Stat) -> bool {
     FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
 }
 
-/// Calls `take` with every name in a directory, but `.` and `..`. A name that is not UTF-8 is none
-/// of ours and comes with its strange bytes replaced.
+/// Calls `take` with every name in a directory, except `.` and `..`. A name that is not UTF-8 can't
+/// be flashlag's and comes with the invalid bytes replaced.
 pub(crate) fn for_each_name(
     directory: &OwnedFd,
     mut take: impl FnMut(&str, bool),

@@ -10,13 +10,9 @@ use thiserror::Error;
 pub struct GuardError {
     /// `create directory`, `remove`, `lock`, …
     pub operation: &'static str,
-    /// The path.
     pub path: PathBuf,
-    /// The operating system's error number, where there is one.
     pub errno: Option<i32>,
-    /// What happened, in words.
     pub reason: String,
-    /// What to try next.
     pub advice: String,
 }
 
@@ -46,13 +42,13 @@ impl GuardError {
         }
     }
 
-    /// Whether it failed for this reason.
+    /// Whether it failed with this errno.
     pub(crate) fn is(&self, errno: Errno) -> bool {
         self.errno == Some(errno.raw_os_error())
     }
 }
 
-/// The operating system's own words, without its number.
+/// The operating system's message, without its number.
 pub(crate) fn reason(errno: Errno) -> String {
     let text = std::io::Error::from(errno).to_string();
     text.split(" (os error").next().unwrap_or_default().to_owned()

@@ -16,7 +16,8 @@ pub(crate) struct Hold {
 }
 
 impl Hold {
-    /// Takes the lock; `None` where another process has it. On a filesystem without locks, none has.
+    /// Takes the lock; `None` if another process has it. On a filesystem without locks it succeeds
+    /// without one.
     pub fn take(directory: OwnedFd) -> Option<Hold> {
         match flock(&directory, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Some(Hold { directory, locked: true }),
@@ -48,7 +49,7 @@ impl AsFd for Hold {
 impl Drop for Hold {
     fn drop(&mut self) {
         if self.locked {
-            // It can fail only where there is no lock.
+            // It can fail only if there is no lock.
             let _ = flock(&self.directory, FlockOperation::Unlock);
         }
     }

@@ -13,32 +13,34 @@ use super::directory::{is_regular, sync_directory};
 use super::name::{MANIFEST, MANIFEST_TEMPORARY, is_plain};
 use super::owner::Owner;
 
-/// The version of the manifest. A directory with another one is not touched.
+/// The version of the manifest. A directory with another version is left alone.
 pub(crate) const SCHEMA: &str = "flashlag.workspace/1";
 /// The largest manifest.
 const LONGEST: u64 = 64 << 10;
 
-/// The manifest of a directory of ours: what proves it ours, and the process that it belongs to.
+/// The manifest of a flashlag directory: it proves whose directory it is, and names the process
+/// that uses it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
     /// `flashlag.workspace/1`.
     pub schema: String,
-    /// The same as in the directory's name.
+    /// The same id as in the directory's name.
     pub id: String,
     /// The process that uses it.
     pub owner: Owner,
-    /// When it was made, in seconds since 1970 (for people; nothing is decided by it).
+    /// When it was made, in seconds since 1970 (for people; no code depends on it).
     pub created_unix_seconds: u64,
     /// The name of the run, by which `--resume` finds it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub run: Option<String>,
     /// Directories below it. Listed here before they are made.
     pub subdirectories: BTreeSet<String>,
-    /// Other directories in which the same run has one of ours: cleaning here cleans there too.
+    /// Other directories in which the same run has a flashlag directory: cleaning here cleans there
+    /// too.
     #[serde(skip_serializing_if = "BTreeSet::is_empty", default)]
     pub elsewhere: BTreeSet<PathBuf>,
-    /// Files outside that the run writes before it renames them over its results. Only those with a
-    /// name that flashlag makes up for such files are ever removed.
+    /// Temporary files outside, which the run renames onto its results. Only files whose names fit
+    /// flashlag's scheme are ever removed.
     #[serde(skip_serializing_if = "BTreeSet::is_empty", default)]
     pub temporaries: BTreeSet<PathBuf>,
 }
@@ -48,9 +50,9 @@ pub struct Manifest {
 pub(crate) enum ManifestRead {
     /// A manifest of ours.
     Valid(Box<Manifest>),
-    /// No file of that name.
+    /// There is no file of that name.
     Missing,
-    /// Something else, and the reason.
+    /// It is no valid manifest; the reason.
     Invalid(String),
 }
 
@@ -69,10 +71,12 @@ impl Manifest {
         }
     }
 
-    /// Makes it durable in `directory`: after this, a power cut leaves it or the one before it.
+    /// Makes it durable in `directory`: after a power cut there is either this manifest or the one
+    /// before it.
     pub(crate) fn write(&self, directory: &OwnedFd) -> Result<(), Errno> {
         let text = serde_json::to_string_pretty(self).map_err(|_| Errno::INVAL)?;
-        // What a death left of an earlier attempt; never opened, whatever it is by now.
+        // A leftover of an earlier attempt whose process died; it is unlinked unopened, since it
+        // may be anything by now.
         match unlinkat(directory, MANIFEST_TEMPORARY, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => {}
             Err(errno) => return Err(errno),
@@ -86,7 +90,7 @@ impl Manifest {
         sync_directory(directory)
     }
 
-    /// Reads and judges the manifest in `directory`, which is called by `id`.
+    /// Reads and checks the manifest in `directory`, whose name contains `id`.
     pub(crate) fn read(directory: &OwnedFd, id: &str) -> Result<ManifestRead, Errno> {
         match read_file(directory, MANIFEST) {
             Ok(Some(text)) => Ok(judge(&text, id)),
@@ -116,8 +120,8 @@ fn judge(text: &[u8], id: &str) -> ManifestRead {
     }
 }
 
-/// Whether what a death left of a first manifest is just that: nothing yet, or (after a power
-/// cut) zeroes, or the beginning of a manifest.
+/// Whether the leftover of a first manifest is just that: empty, or zeroes (after a power cut), or
+/// the beginning of a manifest.
 pub(crate) fn is_begun(directory: &OwnedFd) -> Result<bool, Errno> {
     let beginning = format!("{{\n  \"schema\": \"{SCHEMA}\"");
     let Some(text) = read_file(directory, MANIFEST_TEMPORARY)? else { return Ok(false) };
@@ -125,9 +129,10 @@ pub(crate) fn is_begun(directory: &OwnedFd) -> Result<bool, Errno> {
     Ok(text.iter().all(|&byte| byte == 0) || text[..shared] == beginning.as_bytes()[..shared])
 }
 
-/// A small regular file's contents; `None` where it is something else or too long.
+/// The contents of a small regular file; `None` if it is something else or too long.
 fn read_file(directory: &OwnedFd, name: &str) -> Result<Option<Vec<u8>>, Errno> {
-    // A FIFO would block the open: look first, and don't wait for one put there in between.
+    // Opening a FIFO would block: check first, and open with `O_NONBLOCK` in case somebody puts one
+    // there in between.
     let found = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)?;
     if !is_regular(&found) {
         return Ok(None);

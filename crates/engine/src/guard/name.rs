@@ -1,15 +1,15 @@
 use std::ffi::OsStr;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-/// The prefix of the name of every directory of ours; 16 hexadecimal digits follow.
+/// The prefix of the name of every flashlag directory; 16 hexadecimal digits follow.
 pub const WORKSPACE_PREFIX: &str = "flashlag-work-";
 /// The manifest's name.
 pub(crate) const MANIFEST: &str = "flashlag-manifest.json";
 /// Where a new manifest is written before it takes the old one's place.
 pub(crate) const MANIFEST_TEMPORARY: &str = "flashlag-manifest.json.tmp";
 
-/// The ending of the name of a file outside a directory of ours that is to be renamed over a
-/// result.
+/// The ending of the name of a temporary file outside flashlag's directories, which is renamed onto
+/// a result.
 pub const TEMPORARY_ENDING: &str = ".flashlag-tmp";
 const TEMPORARY_PREFIX: &str = "flashlag-";
 
@@ -42,15 +42,15 @@ pub(crate) fn is_plain(name: &str) -> bool {
     (1..=LONGEST_STEM).contains(&name.len()) && name.bytes().all(allowed)
 }
 
-/// The id in a directory's name, where it is one of ours.
+/// The id in a directory's name, if the name fits the scheme.
 pub(crate) fn id_of(name: &str) -> Option<&str> {
     let id = name.strip_prefix(WORKSPACE_PREFIX)?;
     let hexadecimal = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
     (id.len() == ID_DIGITS && id.bytes().all(hexadecimal)).then_some(id)
 }
 
-/// `flashlag-0123456789abcdef-89abcdef.flashlag-tmp`: an id and its check digits, so that a user's
-/// own file is never taken for one.
+/// `flashlag-0123456789abcdef-89abcdef.flashlag-tmp`: an id and its check digits, so that no file
+/// of the user is ever mistaken for one.
 pub(crate) fn temporary_name(id: &str) -> String {
     format!("{TEMPORARY_PREFIX}{id}-{:08x}{TEMPORARY_ENDING}", check_digits(id))
 }
@@ -65,14 +65,14 @@ pub(crate) fn is_temporary(name: &OsStr) -> bool {
     id(name).is_some_and(|id| id.len() == ID_DIGITS && temporary_name(&id) == name)
 }
 
-/// FNV-1a of 32 bits: no secret, only no accident.
+/// FNV-1a of 32 bits: against accidents, not against attackers.
 fn check_digits(id: &str) -> u32 {
     let fold = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
     id.bytes().fold(0x811c_9dc5, fold)
 }
 
-/// A new id. It has to be different from others, not secret: the standard library's hasher is
-/// keyed by the operating system, and a collision is found by `mkdir` anyway.
+/// A new id. It must be unique, not secret: the standard library's hasher has random keys from the
+/// operating system, and `mkdir` finds a collision anyway.
 pub(crate) fn new_id() -> String {
     format!("{:016x}", RandomState::new().build_hasher().finish())
 }

@@ -2,15 +2,16 @@ use std::fs;
 
 use serde::{Deserialize, Serialize};
 
-/// The process that a directory of ours belongs to. An id alone says nothing: it is used again.
+/// The process that a flashlag directory belongs to. A process id alone proves nothing: the kernel
+/// reuses it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Owner {
     /// Its process id.
     pub pid: u32,
-    /// When it began, in clock ticks since the start of the system (`/proc/PID/stat`, field 22).
+    /// When it began, in clock ticks since boot (`/proc/PID/stat`, field 22).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub start_ticks: Option<u64>,
-    /// Which start of the system (`/proc/sys/kernel/random/boot_id`).
+    /// The boot that it ran in (`/proc/sys/kernel/random/boot_id`).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub boot_id: Option<String>,
     /// The machine: a digest of `/etc/machine-id`, since the id itself is private.
@@ -26,9 +27,9 @@ impl Owner {
         Owner { pid, start_ticks, boot_id: boot_id(), machine: machine() }
     }
 
-    /// Why it can't be known here that the process is dead, where that is so: it ran on another start
-    /// of a kernel, and neither its lock nor its process id says anything here. On local storage
-    /// an earlier start of this machine is over; storage that is shared may be in use by another.
+    /// Why this machine can't tell whether the process is dead, if so: it ran in another boot, and
+    /// neither its lock nor its process id tells anything here. On local storage, an earlier boot
+    /// of this machine is over; shared storage may be in use by another machine.
     pub fn unknown_here(&self, is_shared: bool) -> Option<&'static str> {
         let same = |one: &Option<String>, other: &Option<String>| one.is_some() && one == other;
         if self.boot_id.is_none() || same(&self.boot_id, &boot_id()) {
@@ -42,8 +43,8 @@ impl Owner {
         }
     }
 
-    /// Whether that very process still runs, and is another than this one. A process that is dead
-    /// but not yet waited for does not run; where its start can't be read, it is not known to run.
+    /// Whether that process still runs, and is not this one. A zombie does not run; if its start
+    /// time can't be read, it counts as not running.
     pub fn runs_elsewhere(&self) -> bool {
         if self.pid == std::process::id() || self.boot_id != boot_id() {
             return false;
@@ -62,8 +63,8 @@ fn process_stat(pid: u32) -> Option<ProcessStat> {
     parse_stat(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// `PID (NAME) STATE …`: the name may hold anything, parentheses too, so what counts begins after
-/// the last one. The state is field 3, the start field 22.
+/// `PID (NAME) STATE …`: the name may contain anything, parentheses too, so the fields are counted
+/// from the last one. The state is field 3, the start field 22.
 fn parse_stat(text: &str) -> Option<ProcessStat> {
     let after_name = &text[text.rfind(')')? + 1..];
     let mut fields = after_name.split_ascii_whitespace();
@@ -121,7 +122,7 @@ mod tests {
             assert_eq!(owner.unknown_here(false).is_some(), local, "{owner:?}");
             assert_eq!(owner.unknown_here(true).is_some(), shared, "{owner:?}");
         }
-        // Written before machines were noted.
+        // Written by a version that did not note the machine.
         let earlier = Owner { machine: None, ..other_boot };
         assert_eq!(earlier.unknown_here(false), None);
     }

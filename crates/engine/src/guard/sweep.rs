@@ -1,4 +1,4 @@
-//! Removing our own files from one directory of ours.
+//! Removes flashlag's own files from one of its directories.
 
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
@@ -16,16 +16,15 @@ use super::manifest::{Manifest, is_begun};
 use super::name::{MANIFEST, MANIFEST_TEMPORARY, is_ours, is_temporary};
 use super::temporary::is_abandoned;
 
-/// Names in memory at once; a directory may have more.
+/// At most this many names in memory at once; a directory may have more.
 const BATCH: usize = 1024;
-/// The most remainders that are named.
+/// At most this many remainders are named.
 const KEPT_NAMED: usize = 32;
 const NOT_OURS: &str = "not made by flashlag: left alone";
 
 /// The clean-up of one directory of ours: files removed and files left.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cleanup {
-    /// The directory.
     pub directory: PathBuf,
     /// Files that were removed, and the bytes that they took on the storage.
     pub removed: flashlag_spec::Cleanup,
@@ -38,7 +37,6 @@ pub struct Cleanup {
 /// A file or directory that was not removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remainder {
-    /// Its path.
     pub path: PathBuf,
     /// Why it stayed, and what to try.
     pub reason: String,
@@ -62,7 +60,7 @@ impl Cleanup {
         self.keep(path.to_owned(), format!("{operation}: {} ({})", reason(errno), error.advice));
     }
 
-    /// Takes the result of removing something: that it is gone already is as good.
+    /// Notes the result of a removal: a file that is already gone counts as removed.
     fn expect_removed(&mut self, path: &Path, result: Result<(), Errno>) -> bool {
         match result {
             Ok(()) => return true,
@@ -79,7 +77,6 @@ pub(crate) struct Removal<'a> {
     pub parent: &'a OwnedFd,
     /// The directory, open.
     pub directory: &'a OwnedFd,
-    /// Its name there.
     pub name: &'a str,
     /// Its path, for messages.
     pub path: &'a Path,
@@ -88,8 +85,8 @@ pub(crate) struct Removal<'a> {
 }
 
 impl Removal<'_> {
-    /// Removes everything of ours in it, then the directory. What is not ours stays, and so do the
-    /// directory and its manifest then, so that a later clean-up still knows it.
+    /// Removes flashlag's files in it, then the directory. If it holds other files, they stay, and
+    /// so do the directory and its manifest, so that a later clean-up still recognises it.
     pub fn remove(&self) -> Cleanup {
         let mut cleaned = Cleanup { directory: self.path.to_owned(), ..Cleanup::default() };
         let listed = self.manifest.into_iter().flat_map(|manifest| &manifest.subdirectories);
@@ -119,7 +116,7 @@ impl Removal<'_> {
             Ok(subdirectory) => empty(&subdirectory, &path, cleaned),
         }
         match unlinkat(self.directory, name, AtFlags::REMOVEDIR) {
-            // What is in it was reported.
+            // The remaining files were reported.
             Err(Errno::NOTEMPTY | Errno::EXIST) => {}
             result => _ = cleaned.expect_removed(&path, result),
         }
@@ -128,7 +125,8 @@ impl Removal<'_> {
     fn remove_temporaries(&self, cleaned: &mut Cleanup) {
         for path in self.manifest.into_iter().flat_map(|manifest| &manifest.temporaries) {
             let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { continue };
-            // A manifest is data: whatever it names, nothing else is removed.
+            // A manifest is only data: a file that it names is removed only if its name fits the
+            // scheme.
             let Some(name) = name.to_str().filter(|name| is_temporary(OsStr::new(name))) else {
                 continue;
             };
@@ -141,7 +139,7 @@ impl Removal<'_> {
     }
 
     fn remove_temporary_manifest(&self, cleaned: &mut Cleanup) {
-        // Beside a valid manifest it is ours by its name; alone it must also look like one.
+        // Beside a valid manifest its name is enough; alone it must also look like a manifest.
         let ours = match (self.manifest, is_begun(self.directory)) {
             (Some(_), Ok(_)) | (None, Ok(true)) => {
                 let found = statat(self.directory, MANIFEST_TEMPORARY, AtFlags::SYMLINK_NOFOLLOW);
@@ -175,7 +173,7 @@ impl Removal<'_> {
         if !self.is_still_there() {
             return;
         }
-        // The manifest goes only when a power cut can't bring anything else back.
+        // The manifest is unlinked only when a power cut can't bring the other files back.
         if let Err(errno) = sync_directory(self.directory) {
             return cleaned.keep_failed("fsync", self.path, errno);
         }
@@ -187,7 +185,7 @@ impl Removal<'_> {
         if cleaned.is_complete() {
             let result = unlinkat(self.parent, self.name, AtFlags::REMOVEDIR);
             cleaned.expect_removed(self.path, result);
-            // Not even this has to last: an empty directory of ours is removed the next time.
+            // This need not be durable: an empty flashlag directory is removed the next time.
             let _ = sync_directory(self.parent);
         }
     }
@@ -202,8 +200,8 @@ impl Removal<'_> {
     }
 }
 
-/// Removes every file of ours from a subdirectory and makes that durable, so that the filesystem
-/// can give the space back.
+/// Unlinks every flashlag file in a subdirectory and makes that durable, so that the filesystem can
+/// free the space.
 pub(crate) fn empty(directory: &OwnedFd, path: &Path, cleaned: &mut Cleanup) {
     loop {
         // Unlinking during readdir can skip entries: repeat until a pass removes nothing.
@@ -235,7 +233,7 @@ pub(crate) fn empty(directory: &OwnedFd, path: &Path, cleaned: &mut Cleanup) {
     }
 }
 
-/// Removes what dead processes left of results that they wrote in a directory.
+/// Removes the temporary files that dead processes left in a directory of results.
 pub(crate) fn remove_temporaries_in(directory: &OwnedFd, path: &Path) -> Cleanup {
     let mut cleaned = Cleanup { directory: path.to_owned(), ..Cleanup::default() };
     let mut names = Vec::new();

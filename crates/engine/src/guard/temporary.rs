@@ -1,4 +1,5 @@
-//! Files that appear whole: written beside their place under a name of ours, then renamed onto it.
+//! Files that appear as a whole: written under a temporary name beside their place, then renamed
+//! onto it.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -16,10 +17,10 @@ use super::directory::{is_regular, is_same};
 use super::error::GuardError;
 use super::name::{TEMPORARY_ENDING, is_temporary, new_id, temporary_name};
 
-/// How often a temporary is made anew where a clean-up beside us was faster.
+/// How often a temporary file is created again if a concurrent clean-up has removed it.
 const ATTEMPTS: u32 = 16;
 
-/// Bytes that are written at once.
+/// Bytes per write.
 const BUFFER: usize = 1 << 16;
 
 /// The file that a published file may replace.
@@ -27,14 +28,14 @@ const BUFFER: usize = 1 << 16;
 pub enum Replaces<'a> {
     /// Nothing: there must be no file of that name.
     Nothing,
-    /// This file, as it was looked at before; or nothing where that is gone.
+    /// The file that the caller looked at before; or none, if that one is gone.
     This(&'a Stat),
 }
 
 /// Why a file was not published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PublishError {
-    /// Something else has the name by now: it was left alone.
+    /// Another file has the name by now: it was left alone.
     Taken,
     /// The operating system refused.
     Os(Errno),
@@ -46,8 +47,9 @@ impl From<Errno> for PublishError {
     }
 }
 
-/// A directory in which files are published, by its descriptor: wherever its path leads later, they
-/// go to that directory. Temporaries are new files (`O_EXCL`, `O_NOFOLLOW`) with a random name.
+/// A directory in which files are published, held by its descriptor: if its path changes, they
+/// still go to that directory. Temporaries are new files (`O_EXCL`, `O_NOFOLLOW`) with a random
+/// name.
 #[derive(Debug)]
 pub struct Publisher {
     directory: OwnedFd,
@@ -57,9 +59,6 @@ pub struct Publisher {
 
 impl Publisher {
     /// Opens the directory. Symbolic links on the way there are the user's choice.
-    ///
-    /// # Errors
-    /// Where it is no directory, or can't be entered.
     pub fn open(path: &Path) -> Result<Publisher, GuardError> {
         let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -74,22 +73,16 @@ impl Publisher {
     }
 
     /// Which directory it is: device and inode.
-    ///
-    /// # Errors
-    /// Where the kernel does not say.
     pub fn identity(&self) -> Result<(u64, u64), Errno> {
         fstat(&self.directory).map(|stat| (stat.st_dev, stat.st_ino))
     }
 
-    /// Where files are written before they are renamed: what a death can leave.
+    /// The path under which files are written before they are renamed: a crash can leave this file.
     pub fn temporary(&self) -> PathBuf {
         self.path.join(&self.temporary)
     }
 
-    /// What has that name in the directory; a symbolic link is not followed.
-    ///
-    /// # Errors
-    /// Where it can't be looked at.
+    /// The file of that name in the directory; a symbolic link is not followed.
     pub fn look(&self, name: &OsStr) -> Result<Option<Stat>, Errno> {
         match statat(&self.directory, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(found) => Ok(Some(found)),
@@ -99,30 +92,22 @@ impl Publisher {
     }
 
     /// Opens a regular file of the directory for reading, and no symbolic link, device or pipe.
-    ///
-    /// # Errors
-    /// No such file, or one that can't be read.
     pub fn read(&self, name: &OsStr) -> Result<File, Errno> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = openat(&self.directory, name, flags, Mode::empty())?;
         if is_regular(&fstat(&file)?) { Ok(File::from(file)) } else { Err(Errno::INVAL) }
     }
 
-    /// Whether files can be made here: asked before anything is measured.
-    ///
-    /// # Errors
-    /// Where they can't.
+    /// Whether files can be created here: checked before anything is measured.
     pub fn probe(&self) -> Result<(), Errno> {
         let made = self.create()?;
         self.discard(&made);
         Ok(())
     }
 
-    /// Puts a file of these contents there in one step: a reader sees what was there before or all
-    /// of it. Returns what is there now.
-    ///
-    /// # Errors
-    /// Where something else has the name, or the file can't be written; no temporary is left.
+    /// Publishes a file in one step: a reader sees the file that was there before, or all of the
+    /// new one. Returns the file's identity. Fails if another file has the name, or if writing
+    /// fails; then no temporary is left.
     pub fn publish(
         &self,
         name: &OsStr,
@@ -132,11 +117,9 @@ impl Publisher {
         self.publish_written(name, |to| to.write_all(contents), replaces)
     }
 
-    /// As [`Publisher::publish`], of contents that are written piece by piece, and again where a
-    /// clean-up was faster: what is larger than memory should be is never whole in it.
-    ///
-    /// # Errors
-    /// As [`Publisher::publish`].
+    /// As [`Publisher::publish`], for contents that are written piece by piece, so that a large
+    /// file is never whole in memory; written again if a concurrent clean-up has removed the
+    /// temporary.
     pub fn publish_written(
         &self,
         name: &OsStr,
@@ -145,7 +128,7 @@ impl Publisher {
     ) -> Result<Stat, PublishError> {
         for _ in 1..ATTEMPTS {
             match self.publish_once(name, &contents, replaces) {
-                // A clean-up removed it before its lock was there, or the directory was removed.
+                // A clean-up removed it before it was locked, or the directory was removed.
                 Err(PublishError::Os(Errno::NOENT)) => {}
                 done => return done,
             }
@@ -176,7 +159,7 @@ impl Publisher {
         }
     }
 
-    /// A new temporary, locked where the filesystem can: a clean-up sees that it is in use.
+    /// A new temporary, locked if the filesystem has locks: so a clean-up sees that it is in use.
     fn create(&self) -> Result<File, Errno> {
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -208,7 +191,7 @@ impl Publisher {
         }
     }
 
-    /// Renames the temporary where nothing has the name, even when another process does the same now.
+    /// Renames the temporary only if no file has the name, even if another process creates one now.
     fn place_new(&self, name: &OsStr) -> Result<(), PublishError> {
         let (at, temporary) = (&self.directory, self.temporary.as_str());
         match renameat_with(at, temporary, at, name, RenameFlags::NOREPLACE) {
@@ -217,11 +200,11 @@ impl Publisher {
             Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {}
             Err(errno) => return Err(errno.into()),
         }
-        // NFS and many FUSE filesystems know no such rename, but links.
+        // NFS and many FUSE filesystems don't support `RENAME_NOREPLACE`, but they have hard links.
         match linkat(at, temporary, at, name, AtFlags::empty()) {
             Ok(()) => Ok(unlinkat(at, temporary, AtFlags::empty())?),
             Err(Errno::EXIST) => Err(PublishError::Taken),
-            // FAT and the like have neither, and no second name was there a moment ago.
+            // FAT and others have neither; a moment ago no file had the name.
             Err(Errno::PERM | Errno::OPNOTSUPP | Errno::NOSYS | Errno::MLINK) => {
                 Ok(renameat(at, temporary, at, name)?)
             }
@@ -230,8 +213,8 @@ impl Publisher {
     }
 }
 
-/// Whether a file with a temporary's name is one that a dead process left: a regular file of this
-/// user with one name, which nobody has locked. Where there are no locks, an hour must have passed.
+/// Whether a file with a temporary's name was left by a dead process: a regular file of this user
+/// with one link, which nobody has locked. If there are no locks, it must be an hour old.
 pub(crate) fn is_abandoned(directory: &OwnedFd, name: &str) -> Result<bool, Errno> {
     const LONG_SECONDS: i64 = 3600;
     debug_assert!(is_temporary(OsStr::new(name)) && name.ends_with(TEMPORARY_ENDING));

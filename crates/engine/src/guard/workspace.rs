@@ -17,15 +17,15 @@ use super::name::{
 use super::sweep::{Cleanup, Removal, empty};
 use crate::presence;
 
-/// How often a new name is tried. More than one is needed only where a clean-up runs beside us.
+/// How often a new name is tried. More than one attempt is needed only if a clean-up runs at the
+/// same time.
 const ATTEMPTS: u32 = 16;
 const DIRECTORY_MODE: Mode = Mode::RWXU;
 
-/// A directory of ours, in use by this process.
-///
-/// Dropping it removes it, silently, as far as that works: what is left is found by
-/// [`super::clean`]. [`Workspace::remove`] does the same and tells what it did;
-/// [`Workspace::keep`] leaves everything for [`Workspace::resume`].
+/// A flashlag directory, in use by this process.
+///  Dropping it removes it silently, as far as possible: [`super::clean`] finds the rest.
+/// [`Workspace::remove`] does the same and reports what it did; [`Workspace::keep`] leaves
+/// everything for [`Workspace::resume`].
 #[derive(Debug)]
 pub struct Workspace {
     parent: OwnedFd,
@@ -37,19 +37,14 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// Makes a directory of ours in `parent`. When this returns, its manifest is durable.
-    ///
-    /// # Errors
-    /// Where `parent` is no directory or nothing can be made there; nothing is left behind.
+    /// Creates a flashlag directory in `parent`. When this returns, its manifest is durable. Fails
+    /// if `parent` is no directory or nothing can be created there; then nothing is left behind.
     pub fn create(parent: &Path) -> Result<Workspace, GuardError> {
         Workspace::create_named(parent, None)
     }
 
-    /// As [`Workspace::create`], for a run that [`Workspace::resume`] can find again by what it is
-    /// called here: its scenario's hash and seed, say.
-    ///
-    /// # Errors
-    /// As [`Workspace::create`].
+    /// As [`Workspace::create`], with a name by which [`Workspace::resume`] can find it again: the
+    /// scenario's hash and seed, for example.
     pub fn create_for(parent: &Path, run: &str) -> Result<Workspace, GuardError> {
         Workspace::create_named(parent, Some(run.to_owned()))
     }
@@ -80,16 +75,14 @@ impl Workspace {
         Err(GuardError::other(
             "create a work directory in",
             parent,
-            "it is removed again as soon as it is made",
+            "something removes it as soon as it is made",
             "is another `flashlag clean` running there, again and again?",
         ))
     }
 
-    /// Takes over what a dead run of that name left in `parent`; the latest, where there are
-    /// several. `None` without one.
-    ///
-    /// # Errors
-    /// Where `parent` can't be listed, or the directory can't be made ours.
+    /// Takes over the directory that a dead run of that name left in `parent`; the latest, if there
+    /// are several; `None` if there is none. Fails if `parent` can't be listed, or the directory
+    /// can't be taken over.
     pub fn resume(parent: &Path, run: &str) -> Result<Option<Workspace>, GuardError> {
         let opened = open_parent(parent).map_err(|errno| GuardError::os("open", parent, errno))?;
         let mut names = Vec::new();
@@ -117,7 +110,8 @@ impl Workspace {
         let path = parent.join(&name);
         manifest.owner = super::Owner::this_process();
         match manifest.write(&directory) {
-            // On storage that is full there may be no room for it. The lock says it as well.
+            // Full storage may have no room for the new manifest. The lock proves the owner as
+            // well.
             Err(Errno::NOSPC | Errno::DQUOT) if directory.is_locked() => {
                 let _ = unlinkat(&directory, MANIFEST_TEMPORARY, AtFlags::empty());
             }
@@ -160,11 +154,7 @@ impl Workspace {
         Ok(path)
     }
 
-    /// A subdirectory, open: what is made and removed in it by this stays in it, wherever its path
-    /// leads meanwhile.
-    ///
-    /// # Errors
-    /// Where it is not there.
+    /// A subdirectory, open: files are created and removed in it even if its path changes.
     pub fn open(&self, name: &str) -> Result<Arc<OwnedFd>, GuardError> {
         let opened = open_below(&self.directory, name);
         let opened =
@@ -186,9 +176,6 @@ impl Workspace {
 
     /// Whether the path of the directory still leads to it, and those of its subdirectories to
     /// directories.
-    ///
-    /// # Errors
-    /// What is gone, and what to try.
     pub fn check_present(&self) -> Result<(), DeviceError> {
         presence::check(&self.path, &self.directory)?;
         for name in &self.manifest.subdirectories {
@@ -198,11 +185,9 @@ impl Workspace {
         Ok(())
     }
 
-    /// Notes that the same run also has a directory of ours in `parent`, so that a clean-up here
-    /// cleans there too. Say so before that one is made.
-    ///
-    /// # Errors
-    /// Where `parent` does not exist or the manifest can't be written.
+    /// Notes that the same run also has a flashlag directory in `parent`, so that a clean-up here
+    /// cleans there too. Call this before that directory is created. Fails if `parent` does not
+    /// exist or the manifest can't be written.
     pub fn also_in(&mut self, parent: &Path) -> Result<(), GuardError> {
         let absolute = parent.canonicalize().map_err(|error| {
             let errno = Errno::from_io_error(&error).unwrap_or(Errno::IO);
@@ -211,12 +196,9 @@ impl Workspace {
         self.change(|manifest| manifest.elsewhere.insert(absolute))
     }
 
-    /// Notes a file outside that is written before it is renamed over a result, so that a clean-up
-    /// removes what a death leaves of it. Say so before it is made.
-    ///
-    /// # Errors
-    /// Where its name is no temporary's, its directory does not exist, or the manifest can't be
-    /// written.
+    /// Notes a temporary file outside, which is renamed onto a result, so that a clean-up removes
+    /// it after a crash. Call this before the file is created. Fails if its name does not fit the
+    /// scheme, its directory does not exist, or the manifest can't be written.
     pub fn also_temporary(&mut self, file: &Path) -> Result<(), GuardError> {
         let refuse = || {
             let reason =
@@ -233,9 +215,6 @@ impl Workspace {
     }
 
     /// Removes every file of ours from a subdirectory, but not the subdirectory.
-    ///
-    /// # Errors
-    /// Where it can't be opened. What could not be removed is in the result.
     pub fn clear(&mut self, name: &str) -> Result<Cleanup, GuardError> {
         let path = self.path.join(name);
         let mut cleaned = Cleanup { directory: path.clone(), ..Cleanup::default() };
@@ -250,17 +229,17 @@ impl Workspace {
         Ok(cleaned)
     }
 
-    /// Removes every file of ours from all subdirectories. What could not be removed is found again
-    /// by [`Workspace::remove`].
+    /// Removes every file from all subdirectories. [`Workspace::remove`] tries again what could not
+    /// be removed.
     pub fn clear_all(&mut self) {
         for name in self.manifest.subdirectories.clone() {
-            // The removal of everything reports what can't be opened.
+            // [`Workspace::remove`] reports a subdirectory that can't be opened.
             let _ = self.clear(&name);
         }
     }
 
-    /// Removes everything of ours, the directory last. What could not be removed, and what is not
-    /// ours, is in the result; the directory is still there then.
+    /// Removes everything, the directory last. Files that could not be removed, and files that are
+    /// not flashlag's, are in the result; then the directory still exists.
     pub fn remove(mut self) -> Cleanup {
         self.removes_itself = false;
         self.sweep()
@@ -282,7 +261,7 @@ impl Workspace {
         doomed.remove()
     }
 
-    /// Changes the manifest, on the storage first.
+    /// Changes the manifest, first on the storage.
     fn change(&mut self, change: impl FnOnce(&mut Manifest) -> bool) -> Result<(), GuardError> {
         let mut changed = self.manifest.clone();
         if change(&mut changed) {
@@ -302,8 +281,8 @@ impl Drop for Workspace {
     }
 }
 
-/// Makes the directory, takes its lock and writes its manifest. `None` where a clean-up that runs
-/// beside us was faster at one of these steps, or the name is taken.
+/// Creates the directory, takes its lock and writes its manifest. `None` if a concurrent clean-up
+/// has removed it in between, or the name is taken.
 fn make(parent: &OwnedFd, name: &str, manifest: &Manifest) -> Result<Option<Hold>, Errno> {
     match mkdirat(parent, name, DIRECTORY_MODE) {
         Err(Errno::EXIST) => return Ok(None),

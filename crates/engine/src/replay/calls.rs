@@ -100,8 +100,8 @@ pub fn drive_calls<D: CallDevice, M: WaitMeter>(
 }
 
 impl<D: CallDevice, M: WaitMeter> Calls<'_, D, M> {
-    /// Begins what can begin, waits for a completion or the next start, and records what has completed.
-    /// `false` once nothing is left.
+    /// Begins every operation that can begin, waits for a completion or the next start, and records
+    /// the completions. `false` once no operation is left.
     fn turn(&mut self, watch: &ReplayWatch<'_, M>) -> Result<bool, DeviceError> {
         let mut next: Option<Nanos> = None;
         let mut busy = false;
@@ -146,7 +146,7 @@ impl<D: CallDevice, M: WaitMeter> Calls<'_, D, M> {
             self.device.wait_until(until);
             return;
         }
-        // The clock is the device's, which lets its own time pass.
+        // The device's clock, which in virtual time advances by itself.
         let device = std::cell::RefCell::new(&mut *self.device);
         let clock = DeviceClock(&device);
         self.meter.idle(&clock, || device.borrow_mut().wait_until(until));
@@ -184,7 +184,7 @@ impl<D: CallDevice, M: WaitMeter> Calls<'_, D, M> {
         submitted.map(|()| true)
     }
 
-    /// Records everything that has completed; the first error ends it, after all are taken.
+    /// Records all completions; the first error ends the replay, after all completions are taken.
     fn take_completed(&mut self) -> Result<(), DeviceError> {
         let mut failed = Ok(());
         let mut completed = std::mem::take(&mut self.completed);
@@ -225,7 +225,7 @@ impl<D: CallDevice, M: WaitMeter> Calls<'_, D, M> {
         Ok(())
     }
 
-    /// Waits for what is under way.
+    /// Waits for the operations in flight.
     fn drain(&mut self) -> Result<(), DeviceError> {
         while self.lanes.iter().any(|lane| lane.under_way.is_some()) {
             self.device.reap(1, &mut self.completed)?;
@@ -246,7 +246,7 @@ impl<D: CallDevice, M: WaitMeter> Calls<'_, D, M> {
     }
 }
 
-/// The clock of a device that is lent out meanwhile.
+/// The clock of a device that is borrowed mutably in the meantime.
 struct DeviceClock<'a, 'b, D>(&'a std::cell::RefCell<&'b mut D>);
 
 impl<D: CallDevice> Clock for DeviceClock<'_, '_, D> {

@@ -1,4 +1,4 @@
-//! System calls of a replay on files of our own, in a directory of our own.
+//! Replays system calls on flashlag's own files in its own directory.
 
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -16,9 +16,9 @@ use rustix::io::Errno;
 
 use crate::table::retry;
 
-/// A call moves more bytes than this as several system calls.
+/// A longer call is done as several system calls of this many bytes.
 const PIECE: u64 = 1 << 20;
-/// More files are not open at once: a process may have 1024 on many systems.
+/// At most this many files are open at once: on many systems a process may have 1024.
 const MOST_OPEN: usize = 512;
 
 /// The files of a replay in a directory, shared by its threads.
@@ -30,12 +30,12 @@ pub struct ReplayFiles {
     before: Vec<Option<Bytes>>,
     open: Vec<RwLock<Option<Arc<OwnedFd>>>>,
     open_count: AtomicUsize,
-    /// The file whose descriptor is looked at next where one must be closed.
+    /// The index at which the search for a descriptor to close continues.
     next_closed: AtomicUsize,
 }
 
 impl ReplayFiles {
-    /// Files in the directory `directory`, whose path is only for messages.
+    /// `path` is the directory's path, for messages only.
     pub fn new(directory: Arc<OwnedFd>, path: PathBuf, files: &[ReplayFile]) -> ReplayFiles {
         ReplayFiles {
             directory,
@@ -48,11 +48,9 @@ impl ReplayFiles {
         }
     }
 
-    /// Writes every file that was there before the trace at its size, every byte once, makes all durable
-    /// and drops the data from the page cache. Returns the bytes written: fewer if `stop` was raised.
-    ///
-    /// # Errors
-    /// As the operating system says.
+    /// Writes every file that existed before the trace at its size, every byte once, makes them
+    /// durable and drops their data from the page cache. Returns the bytes written: fewer if `stop`
+    /// was raised.
     pub fn lay_out(&self, payload: &Payload, stop: &AtomicBool) -> Result<Bytes, DeviceError> {
         let mut buffer = vec![0; PIECE as usize];
         let mut written = Bytes::ZERO;
@@ -70,7 +68,7 @@ impl ReplayFiles {
             written = written.plus(Bytes(at));
             retry(|| rustix::fs::fsync(&opened))
                 .map_err(|errno| self.error("fsync", file, errno))?;
-            // Without it reads come from memory: a pity, but no fault of the file.
+            // If this fails, reads come from memory; that is no error of the file.
             let _ = rustix::fs::fadvise(&opened, 0, None, Advice::DontNeed);
             self.close(file);
         }
@@ -127,7 +125,8 @@ impl ReplayFiles {
         }
     }
 
-    /// The file's descriptor; one that is not open is opened, and made where it is not there.
+    /// The file's descriptor; opens the file if it is not open, and creates it if it does not
+    /// exist.
     fn get(&self, file: u32) -> Result<Arc<OwnedFd>, DeviceError> {
         let place = self.open[file as usize].read().unwrap_or_else(PoisonError::into_inner);
         if let Some(opened) = &*place {
@@ -141,7 +140,7 @@ impl ReplayFiles {
         let mut done = 0;
         while done < bytes.len() {
             match retry(|| rustix::io::pwrite(opened, &bytes[done..], at + done as u64)) {
-                // A write of nothing that is no error would be repeated for ever.
+                // Repeating a write that returns 0 without an error would never end.
                 Ok(0) => return Err(self.error("write", file, Errno::IO)),
                 Ok(moved) => done += moved,
                 Err(errno) => return Err(self.error("write", file, errno)),
@@ -151,7 +150,8 @@ impl ReplayFiles {
     }
 }
 
-/// One thread's calls on the files of a replay: each is done when [`CallDevice::submit`] returns.
+/// One thread's calls on the files of a replay: each is complete when [`CallDevice::submit`]
+/// returns.
 #[derive(Debug)]
 pub struct FileCalls<'a> {
     files: &'a ReplayFiles,
@@ -163,7 +163,7 @@ pub struct FileCalls<'a> {
 }
 
 impl<'a> FileCalls<'a> {
-    /// On these files; what is written follows from `seed`.
+    /// Calls on these files; the payload follows from `seed`.
     pub fn new(files: &'a ReplayFiles, seed: u64) -> FileCalls<'a> {
         FileCalls {
             files,
@@ -175,7 +175,7 @@ impl<'a> FileCalls<'a> {
         }
     }
 
-    /// What a call needs before its time counts: an open file, and something to write.
+    /// Prepares what a call needs before its time counts: an open file and a payload.
     fn prepare(&mut self, file: u32, call: Call) -> Result<Option<Arc<OwnedFd>>, DeviceError> {
         let opened = match call {
             Call::Read { .. } | Call::Write { .. } | Call::Sync { .. } | Call::Truncate(_) => {
@@ -265,7 +265,7 @@ impl ReplayFiles {
         let removed = rustix::fs::unlinkat(&self.directory, name, AtFlags::empty());
         self.close(file);
         match removed {
-            // Another thread of the trace was faster, or it never was there.
+            // Another thread of the trace has unlinked it before, or it never existed.
             Ok(()) | Err(Errno::NOENT) => Ok(()),
             Err(errno) => Err(self.error("remove", file, errno)),
         }
@@ -278,7 +278,7 @@ impl ReplayFiles {
         let (from, name) = (self.names[file as usize].as_str(), self.names[to as usize].as_str());
         match rustix::fs::renameat(&self.directory, from, &self.directory, name) {
             Ok(()) => {
-                // The open file has the new name; the old name is free.
+                // The open file now has the new name; the old name is free.
                 let place = &self.open[file as usize];
                 let opened = place.read().unwrap_or_else(PoisonError::into_inner).clone();
                 self.put(to, opened);

@@ -1,17 +1,19 @@
-//! Replaying traces: system calls by [`drive_calls`] on any [`flashlag_device::CallDevice`], block requests
-//! by [`drive_requests`] on any [`flashlag_device::Device`].
+//! Replays traces: system calls by [`drive_calls`] on any [`flashlag_device::CallDevice`], block
+//! requests by [`drive_requests`] on any [`flashlag_device::Device`].
 //!
 //! # Order and time
-//! Operations of one thread begin in their order, each after the one before it has ended; block requests
-//! begin in the order of their times. Paced, an operation begins at its time in the trace or, where its
-//! thread is late, as soon as it can: nothing is left out. Its response counts from the intended start.
-//! Flat out, nothing waits for a time; of block requests there are then as many in flight as there were
-//! where the trace was made.
+//!
+//! Operations of one thread begin in order, each after the previous one has ended; block requests
+//! begin in the order of their times. If the replay is paced, an operation begins at its time in
+//! the trace, or as soon as possible if its thread is late: nothing is left out. Its response
+//! counts from the intended start. Flat out, nothing waits for a time; as many block requests are
+//! then in flight as on the machine of the trace.
 //!
 //! # Records
-//! Each kind of operation has a record of its own ([`flashlag_spec::replay::ReplayKind`]), and recognised
-//! transactions have one: from the start of their first operation to the end of their last one, with the
-//! app's own time between them.
+//!
+//! Each kind of operation has a record of its own ([`flashlag_spec::replay::ReplayKind`]). So
+//! have recognised transactions: from the start of their first operation to the end of their last
+//! one, including the app's own time in between.
 
 mod calls;
 mod files;
@@ -69,11 +71,9 @@ pub struct ReplayWatch<'a, M> {
 /// One kind of operations of a replay.
 #[derive(Clone, Debug)]
 pub struct ReplayPart {
-    /// The kind.
     pub kind: ReplayKind,
-    /// What was recorded.
     pub recorded: PhaseRecord,
-    /// What the same operations took where the trace was made; empty where it does not say.
+    /// What the same operations took when the trace was recorded; empty if the trace does not say.
     pub traced: Histogram,
 }
 
@@ -84,11 +84,10 @@ pub struct ReplayOutcome {
     pub parts: Vec<ReplayPart>,
     /// Time from the first operation's intended start to the end of the last one.
     pub elapsed: Nanos,
-    /// Where the time of the threads went, without their waits for the schedule; `None` without a meter.
+    /// The split of the threads' time, without their waits for the schedule; `None` without a
+    /// meter.
     pub time: Option<WaitSplit>,
-    /// Bytes written.
     pub written: Bytes,
-    /// Bytes read.
     pub read: Bytes,
     /// Operations that were not begun.
     pub left: u64,

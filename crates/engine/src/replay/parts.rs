@@ -10,9 +10,9 @@ use flashlag_units::{Bytes, Nanos};
 
 use super::{ReplayJob, ReplayPart};
 
-/// An operation that began more than this after its time has missed it: a frame of a display.
+/// An operation that began later than this after its time has missed it: one frame of a display.
 pub(super) const LATE: Nanos = Nanos(16_666_667);
-/// The longest wait for the schedule without a look at the stop flag.
+/// A wait for the schedule checks the stop flag at least this often.
 pub(super) const LOOK_UP: Nanos = Nanos::from_millis(100);
 
 /// Records the operations of a replay by kind.
@@ -92,7 +92,7 @@ impl Parts {
         }
     }
 
-    /// The parts that had an operation, all of which last to `now`.
+    /// The kinds that had an operation; all of them last to `now`.
     pub(super) fn finish(self, now: Nanos) -> (Vec<ReplayPart>, Nanos) {
         let parts = self.recorders.into_iter().map(|(kind, recorder, traced)| {
             let recorded = recorder.finish(now);
@@ -103,7 +103,7 @@ impl Parts {
     }
 }
 
-/// The transaction of a thread that is under way.
+/// A transaction of the thread that has begun and not ended.
 #[derive(Clone, Copy, Debug)]
 struct UnderWay {
     save: ReplaySave,
@@ -117,7 +117,7 @@ struct UnderWay {
 /// Follows the transactions of one thread.
 #[derive(Debug, Default)]
 pub(super) struct Saves {
-    /// Those to come, the next one last.
+    /// The next transactions, the first one last.
     next: Vec<ReplaySave>,
     under_way: Option<UnderWay>,
 }
@@ -158,7 +158,7 @@ impl Saves {
         self.under_way = None;
         let times = OpTimes { intended, started, flush_from: None, ended: times.ended, bytes };
         let latency = times.ended.since(started);
-        // Between its operations the thread waited for nothing but the app itself.
+        // Between its operations, the thread waited only for the app itself.
         let waited = waited.map(|mut waited| {
             waited.add(Wait::Executing, latency.saturating_since(waited.total()));
             waited.scaled_to(latency)
@@ -186,14 +186,14 @@ impl<M: WaitMeter> Meter<M> {
         Meter { sampler, first, idle: Nanos::ZERO, outside: SchedulerTimes::default() }
     }
 
-    /// Before an operation: the latest reading, taken now where it is old.
+    /// Before an operation: the latest reading, renewed if it is old.
     pub(super) fn before<C: Clock>(&mut self, now: Nanos, clock: &C) -> Option<WaitReading> {
         self.sampler.read_if_due(now, clock);
         self.sampler.last()
     }
 
-    /// After an operation that began with a reading: the split of its wait, of each stall and of others
-    /// that were measured closely. The flag says which.
+    /// After an operation that began with a reading: the split of its wait, taken for each stall
+    /// and each sampled operation. The flag says which.
     pub(super) fn after<C: Clock>(
         &mut self,
         from: WaitReading,
@@ -210,7 +210,7 @@ impl<M: WaitMeter> Meter<M> {
         Some((window.split_of(latency), window.is_tight_around(latency)))
     }
 
-    /// Waits for the schedule, by `wait`, outside of what is metered.
+    /// Waits for the schedule by calling `wait`, whose time is not metered.
     pub(super) fn idle<C: Clock>(&mut self, clock: &C, wait: impl FnOnce()) {
         let (from, before) = (clock.now(), self.sampler.read(clock));
         wait();

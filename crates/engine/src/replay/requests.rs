@@ -14,7 +14,7 @@ use super::parts::{LOOK_UP, Meter, Parts};
 use super::{ReplayJob, ReplayOutcome, ReplayWatch};
 use crate::drive::EndReason;
 
-/// A request under way in a slot.
+/// A request in flight in a slot.
 #[derive(Clone, Copy, Debug)]
 struct UnderWay {
     index: usize,
@@ -39,7 +39,7 @@ struct Requests<'a, D, M> {
 }
 
 /// Replays block requests on a device of at least the stream's span, whose buffers hold the largest
-/// request. What does not fit the device's alignment is widened to it.
+/// request. Requests that don't fit the device's alignment are widened to it.
 pub fn drive_requests<D: Device, M: WaitMeter>(
     device: &mut D,
     job: &ReplayJob<'_>,
@@ -85,7 +85,7 @@ pub fn drive_requests<D: Device, M: WaitMeter>(
 enum Next {
     Now(Option<Nanos>),
     At(Nanos),
-    /// Once another one has ended.
+    /// Only after another request has completed.
     Later,
     Never,
 }
@@ -180,7 +180,7 @@ impl<D: Device, M: WaitMeter> Requests<'_, D, M> {
         submitted
     }
 
-    /// The request of an operation, aligned as the device wants it; `None` of a system call.
+    /// The request of an operation, aligned as the device needs it; `None` for a system call.
     fn request(&self, op: &ReplayOp, slot: u32) -> Option<Request> {
         let kind = match op.call {
             ReplayCall::BlockRead => Op::Read,
@@ -259,7 +259,7 @@ impl<D: Device, M: WaitMeter> Requests<'_, D, M> {
     }
 }
 
-/// The clock of a device that is lent out meanwhile.
+/// The clock of a device that is borrowed mutably in the meantime.
 struct DeviceClock<'a, 'b, D>(&'a std::cell::RefCell<&'b mut D>);
 
 impl<D: Device> Clock for DeviceClock<'_, '_, D> {

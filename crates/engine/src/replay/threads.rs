@@ -1,4 +1,4 @@
-//! A replay of system calls in as many threads as the trace has, on real files.
+//! Replays system calls in as many threads as the trace has, on real files.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -14,16 +14,14 @@ use super::files::{FileCalls, ReplayFiles};
 use super::{ReplayJob, ReplayOutcome, ReplayPart, ReplayWatch, drive_calls};
 use crate::drive::EndReason;
 
-/// The time between two looks at the stop flag.
+/// The stop flag is checked at this interval.
 const LOOK: Duration = Duration::from_millis(50);
-/// From the moment at which all threads are ready to the first operation's time.
+/// From the moment when all threads are ready to the time of the first operation.
 const BEFORE_START: Nanos = Nanos::from_millis(1);
 
-/// Replays the calls of a trace on files that are laid out, each thread of the trace in one of ours. A
-/// trace of one thread is replayed in the calling thread.
-///
-/// # Errors
-/// No thread: then no operation was done.
+/// Replays the calls of a trace on files that are laid out, each thread of the trace in its own
+/// thread. A trace of one thread is replayed in the calling thread. Fails if a thread can't be
+/// started: then no operation was done.
 pub fn drive_call_threads<M: WaitMeter, N: Fn() -> M + Sync>(
     files: &ReplayFiles,
     job: &ReplayJob<'_>,
@@ -45,7 +43,7 @@ pub fn drive_call_threads<M: WaitMeter, N: Fn() -> M + Sync>(
         let mut watch = ReplayWatch { stop: &halt, live, budget, meter: meter() };
         MonotonicClock.pass_until(start);
         let done = drive_calls(&mut device, job, thread..thread + 1, Some(start), &mut watch);
-        // An error of one thread, and the end of the budget, end all.
+        // If one thread fails or the budget is used up, all threads end.
         if done.ended.error().is_some() || done.out_of_budget {
             halt.store(true, Ordering::Relaxed);
         }
@@ -57,7 +55,7 @@ pub fn drive_call_threads<M: WaitMeter, N: Fn() -> M + Sync>(
         for thread in 0..threads {
             let (worker, (gate, passes)) = (&worker, channel::<Nanos>());
             let ends = ends.clone();
-            // Without a start, where not all threads could be had, a thread ends.
+            // If not all threads could be started, no start time comes and this thread ends.
             let begun =
                 Builder::new().name(format!("replay-{thread}")).spawn_scoped(scope, move || {
                     let _ends = ends;
@@ -68,11 +66,11 @@ pub fn drive_call_threads<M: WaitMeter, N: Fn() -> M + Sync>(
         }
         let start = MonotonicClock.now().plus(BEFORE_START);
         for gate in gates {
-            // A thread that is gone is missed below.
+            // The code below notices a thread that has ended.
             let _ = gate.send(start);
         }
         drop(ends);
-        // Nothing is sent: the last thread to end closes the channel.
+        // Nothing is ever sent: the channel closes when the last thread ends.
         while ended.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
             if watch.stop.load(Ordering::Relaxed) {
                 halt.store(true, Ordering::Relaxed);
@@ -92,7 +90,7 @@ pub fn drive_call_threads<M: WaitMeter, N: Fn() -> M + Sync>(
     Ok(merged(outcomes, job.interval, watch.stop.load(Ordering::Relaxed)))
 }
 
-/// What all threads did, as one.
+/// Merges the outcomes of all threads.
 fn merged(outcomes: Vec<ReplayOutcome>, width: Nanos, stopped: bool) -> ReplayOutcome {
     let elapsed = outcomes.iter().map(|one| one.elapsed).max().unwrap_or_default();
     let parts = ReplayKind::ALL.into_iter().filter_map(|kind| {

@@ -1,10 +1,9 @@
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
 
-/// The buffers of all slots: one zeroed allocation, handed to the kernel by address and to the
-/// caller by slices of one slot each.
-///
-/// It is kept as a bare pointer, so that giving out one slot's slice says nothing about the others,
+/// The buffers of all slots: one zeroed allocation, whose addresses go to the kernel; the caller
+/// gets one slot's slice at a time.
+///  It is kept as a raw pointer, so that a slice of one slot asserts nothing about the others,
 /// which the kernel may be reading or writing.
 #[derive(Debug)]
 pub(super) struct SlotMemory {
@@ -17,7 +16,7 @@ pub(super) struct SlotMemory {
 
 impl SlotMemory {
     /// `slots` buffers of `each` bytes, each at a multiple of `alignment` (rounded up to a power of
-    /// two). `None` where that is more than memory can be asked for.
+    /// two). `None` if that is more than can be allocated.
     pub(super) fn new(slots: usize, each: usize, alignment: usize) -> Option<SlotMemory> {
         let alignment = alignment.max(1).checked_next_power_of_two()?;
         let stride = each.max(1).checked_next_multiple_of(alignment)?;
@@ -28,7 +27,7 @@ impl SlotMemory {
         Some(SlotMemory { base, layout, each, stride, slots })
     }
 
-    /// Where a slot's buffer begins. The slot must be below the number of slots.
+    /// The address of a slot's buffer. The slot must be below the number of slots.
     #[inline]
     pub(super) fn address(&self, slot: usize) -> *mut u8 {
         assert!(slot < self.slots, "slot {slot} of {}", self.slots);
@@ -36,7 +35,7 @@ impl SlotMemory {
         unsafe { self.base.as_ptr().add(slot * self.stride) }
     }
 
-    /// Every slot's buffer, in the form that the kernel registers.
+    /// Every slot's buffer, as `io_uring_register` takes them.
     pub(super) fn vectors(&self) -> Vec<libc::iovec> {
         let vector = |slot| libc::iovec { iov_base: self.address(slot).cast(), iov_len: self.each };
         (0..self.slots).map(vector).collect()
@@ -44,14 +43,14 @@ impl SlotMemory {
 
     /// A slot's buffer.
     ///
-    /// # Safety
-    /// The kernel has no request on this slot under way.
+    /// # Safety The kernel has no request in flight on this slot.
     #[inline]
     pub(super) unsafe fn slice(&mut self, slot: usize) -> &mut [u8] {
         let start = self.address(slot);
-        // SAFETY: `each` bytes from there are ours, initialized (zeroed at first, then written by
-        // us or by the kernel), and nobody else's: `&mut self` excludes our own other slices, and
-        // the caller says that the kernel has no request on them.
+        // SAFETY: `each` bytes from there belong to this allocation, are initialized (zeroed at
+        // first, then written by this process or the kernel), and are not aliased: `&mut self`
+        // excludes other slices of this process, and the caller guarantees that the kernel has no
+        // request on them.
         unsafe { std::slice::from_raw_parts_mut(start, self.each) }
     }
 }

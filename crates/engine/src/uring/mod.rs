@@ -1,9 +1,8 @@
-//! io_uring: many requests in flight, handed over in batches, completions taken without a system
-//! call where they are there already.
-//!
-//! A durable write that is not durable itself is two steps: the write, and once that has completed,
-//! a sync of its own, so that the flush's part of the latency is known. (Linked entries would save
-//! a wake-up, but hide when the write ended and break on a short write.)
+//! io_uring: many requests in flight, submitted in batches; completions that are already in the
+//! ring are reaped without a system call.
+//!  A write that a sync makes durable takes two steps: the write and, once that has completed, a
+//! separate sync, so that the flush's part of the latency is known. (Linked entries would save a
+//! wake-up, but would hide when the write ended, and would break on a short write.)
 
 mod memory;
 mod ring;
@@ -31,14 +30,14 @@ pub(crate) const MAX_DEPTH: u32 = 4096;
 /// 0.9 at 1.0.
 const BATCH: usize = 1;
 
-/// The last of a wait is spun through, since a sleep ends late.
+/// The last part of a wait is spun, since a sleep ends late.
 const SPIN_FROM: Nanos = Nanos::from_micros(60);
 
 #[derive(Clone, Copy, Debug)]
 struct Flight {
     request: Request,
     state: State,
-    /// Bytes moved so far: a kernel may move fewer than it was asked to.
+    /// Bytes moved so far: the kernel may move fewer than requested.
     moved: u64,
     started: Nanos,
     flush_from: Option<Nanos>,
@@ -51,29 +50,30 @@ enum State {
     Flushing,
 }
 
-/// Files behind an io_uring. Belongs to the thread that made it: it can't be sent.
+/// Files behind an io_uring. It belongs to the thread that made it and is not `Send`.
 #[derive(Debug)]
 pub struct UringDevice {
     clock: MonotonicClock,
     geometry: Geometry,
     table: FileTable,
     durable: DurableWrite,
-    /// Before the memory, so that the ring goes first.
+    /// Declared before the memory, so that the ring is dropped first.
     ring: Ring,
     memory: ManuallyDrop<SlotMemory>,
     flights: Vec<Flight>,
     in_flight: u32,
-    /// Slots whose entry is queued but not yet with the kernel; their time starts when it is.
+    /// Slots whose entry is queued but not yet submitted to the kernel; their time starts when it
+    /// is.
     fresh: Vec<u32>,
-    /// Completions of what is done synchronously.
+    /// Completions of requests that were done synchronously.
     ready: Vec<Completion>,
     taken: Vec<(usize, i32)>,
 }
 
 impl UringDevice {
-    /// A device over the files of a table; the table back, and why, where there can't be one.
-    ///
-    /// Android is never asked: it kills an app for trying.
+    /// A device over the files of a table; returns the table and the reason if io_uring is not
+    /// possible.
+    ///  Not tried on Android, which kills an app for the attempt.
     pub(crate) fn new(
         table: FileTable,
         geometry: Geometry,
@@ -87,7 +87,8 @@ impl UringDevice {
             ));
         }
         let (slots, each) = (geometry.slots as usize, geometry.buffer.0 as usize);
-        // A request that crosses a file's end would need two entries: only powers of two never do.
+        // A request that crosses the end of a file would need two entries; one whose size is a
+        // power of two never does.
         if table.crosses(geometry.buffer) {
             return Err((
                 table,
@@ -137,7 +138,7 @@ impl UringDevice {
         let (file, within) = self.table.locate(at);
         let length = u32::try_from(request.length.0 - moved).unwrap_or_else(|_| {
             never!("a buffer of 4 GiB or more");
-            // What is left then is moved in several steps.
+            // The rest is moved in further steps.
             1 << 30
         });
         let part = Transfer { slot, file, at: within, skip: moved as usize, length };
@@ -154,7 +155,7 @@ impl UringDevice {
         self.ring.push_sync(slot, file, self.table.sync)
     }
 
-    /// Hands everything queued to the kernel; the requests begin now.
+    /// Submits everything queued to the kernel; the requests begin now.
     fn enter(&mut self, want: usize) -> Result<(), DeviceError> {
         self.begin_fresh();
         let entered = self.ring.enter(want);
@@ -171,7 +172,7 @@ impl UringDevice {
         }
     }
 
-    /// Takes what has completed, and pushes what has a step to go.
+    /// Reaps the completions, and queues the next step of each request that has one.
     fn collect(&mut self, completed: &mut Vec<Completion>) {
         completed.append(&mut self.ready);
         self.ring.take(&mut self.taken);
@@ -188,7 +189,7 @@ impl UringDevice {
         self.taken = taken;
     }
 
-    /// What follows from the result of a slot's present step: its completion, or its next step.
+    /// What follows from the result of a slot's current step: its completion, or its next step.
     fn step(&mut self, slot: usize, result: i32, now: Nanos) -> Option<Completion> {
         let flight = self.flights[slot];
         let Request { op, offset, length, durability, .. } = flight.request;
@@ -251,7 +252,7 @@ impl UringDevice {
         Completion { slot: slot as u32, started, flush_from, ended, result }
     }
 
-    /// What no ring is needed for, done here and now.
+    /// Does a request that needs no ring, synchronously.
     fn perform(&mut self, request: &Request) {
         let started = self.clock.now();
         let result = match request.op {
@@ -276,10 +277,10 @@ impl Device for UringDevice {
         self.geometry
     }
 
-    /// The buffer of a free slot; of a busy one, which is the kernel's, nothing.
+    /// The buffer of a free slot; an empty slice for a busy one, whose buffer the kernel uses.
     fn buffer(&mut self, slot: u32) -> &mut [u8] {
         match self.flights.get(slot as usize) {
-            // SAFETY: a free slot has no request under way.
+            // SAFETY: a free slot has no request in flight.
             Some(flight) if flight.state == State::Free => unsafe {
                 self.memory.slice(slot as usize)
             },
@@ -344,7 +345,7 @@ impl Device for UringDevice {
             if self.in_flight == 0 {
                 return self.clock.pass_until(time);
             }
-            // An error shows again, and is reported, when completions are reaped.
+            // A persistent error shows again, and is reported, when completions are reaped.
             let sleep = left.saturating_since(SPIN_FROM);
             let waited = self.ring.enter_for(sleep.0.max(1));
             if !matches!(waited, Ok(true)) {
@@ -356,17 +357,17 @@ impl Device for UringDevice {
 }
 
 impl Drop for UringDevice {
-    /// Waits for what is in flight: the kernel writes into the buffers until then.
+    /// Waits for the requests in flight: the kernel writes into the buffers until then.
     fn drop(&mut self) {
         let mut completed = Vec::with_capacity(self.flights.len());
         while self.in_flight > 0 {
             if self.reap(1, &mut completed).is_err() {
-                // The kernel may still write there: better lost than reused.
+                // The kernel may still write there: leak the memory rather than reuse it.
                 return;
             }
             completed.clear();
         }
-        // SAFETY: dropped only here, and never used afterwards; no request is under way.
+        // SAFETY: dropped only here, and never used afterwards; no request is in flight.
         unsafe { ManuallyDrop::drop(&mut self.memory) }
     }
 }

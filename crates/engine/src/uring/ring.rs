@@ -18,7 +18,7 @@ pub(super) struct Ring {
     fixed: bool,
 }
 
-/// Part of a file and part of a slot's buffer.
+/// A part of a file and the part of a slot's buffer that it is moved to or from.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Transfer {
     pub slot: usize,
@@ -31,22 +31,19 @@ pub(super) struct Transfer {
 
 impl Ring {
     /// A ring of `depth` entries.
-    ///
-    /// # Errors
-    /// Why there is none, in words.
     pub(super) fn new(depth: u32, files: &[RawFd], memory: &SlotMemory) -> Result<Ring, String> {
         let ring = build(depth).map_err(|error| refusal(&error))?;
         ring.submitter()
             .register_files(files)
             .map_err(|error| format!("io_uring can't register the files: {error}"))?;
         let buffers = memory.vectors();
-        // SAFETY: the addresses are `memory`'s, which the device frees only after the last request
-        // on them has completed (see `UringDevice::drop`) and never moves.
+        // SAFETY: the addresses are `memory`'s, which never moves and which the device frees only
+        // after the last request on them has completed (see `UringDevice::drop`).
         let fixed = unsafe { ring.submitter().register_buffers(&buffers) }.is_ok();
         Ok(Ring { ring, fixed })
     }
 
-    /// Queues a read into a slot's buffer. `false` where the queue is full.
+    /// Queues a read into a slot's buffer. `false` if the queue is full.
     pub(super) fn push_read(&mut self, memory: &SlotMemory, part: Transfer) -> bool {
         let Transfer { slot, file, at, skip, length } = part;
         let (file, to) = (Fixed(file as u32), memory.address(slot).wrapping_add(skip));
@@ -58,7 +55,7 @@ impl Ring {
         self.push(&entry.user_data(slot as u64))
     }
 
-    /// Queues a write from a slot's buffer. `false` where the queue is full.
+    /// Queues a write from a slot's buffer. `false` if the queue is full.
     pub(super) fn push_write(&mut self, memory: &SlotMemory, part: Transfer, dsync: bool) -> bool {
         let Transfer { slot, file, at, skip, length } = part;
         let (file, from) = (Fixed(file as u32), memory.address(slot).wrapping_add(skip));
@@ -72,7 +69,7 @@ impl Ring {
         self.push(&entry.user_data(slot as u64))
     }
 
-    /// Queues a sync of a file. `false` where the queue is full.
+    /// Queues a sync of a file. `false` if the queue is full.
     pub(super) fn push_sync(&mut self, slot: usize, file: usize, sync: SyncCall) -> bool {
         let flags = match sync {
             SyncCall::Data => FsyncFlags::DATASYNC,
@@ -83,20 +80,19 @@ impl Ring {
     }
 
     fn push(&mut self, entry: &Entry) -> bool {
-        // SAFETY: the entry's addresses lie in the slot's buffer, which lives and stays where it is
-        // until the request's completion has been seen; the slot is given to nobody before that.
+        // SAFETY: the entry's addresses lie in the slot's buffer, which is neither freed nor moved
+        // until the request's completion has been reaped; the slot is not reused before that.
         unsafe { self.ring.submission().push(entry) }.is_ok()
     }
 
-    /// Hands everything queued to the kernel and waits for `want` completions.
-    ///
-    /// # Errors
-    /// What the kernel says; a signal is no error and ends the wait.
+    /// Submits everything queued to the kernel and waits for `want` completions. A signal (EINTR)
+    /// is no error and ends the wait.
     pub(super) fn enter(&mut self, want: usize) -> Result<(), Errno> {
         quiet(self.ring.submit_and_wait(want))
     }
 
-    /// The same for one completion or until a time is up; `false` where this kernel can't.
+    /// Does the same, but waits for one completion or until a timeout; `false` if this kernel
+    /// can't.
     pub(super) fn enter_for(&mut self, nanos: u64) -> Result<bool, Errno> {
         if !self.ring.params().is_feature_ext_arg() {
             return Ok(false);
@@ -110,13 +106,13 @@ impl Ring {
         }
     }
 
-    /// Whether a completion can be had without a system call.
+    /// Whether a completion is in the ring, so that no system call is needed.
     #[inline]
     pub(super) fn has_completed(&mut self) -> bool {
         !self.ring.completion().is_empty()
     }
 
-    /// Takes what has completed: slot and result.
+    /// Reaps the completions: slot and result.
     #[inline]
     pub(super) fn take(&mut self, into: &mut Vec<(usize, i32)>) {
         let all = self.ring.completion();
@@ -130,8 +126,8 @@ impl std::fmt::Debug for Ring {
     }
 }
 
-/// The cheapest ring that this kernel has: completions are worked off when we ask for them, by this
-/// thread alone (since 6.1); else without interrupting it (5.19); else plain.
+/// The cheapest ring that this kernel has: completions are processed only when this thread asks for
+/// them (since 6.1); else without interrupting it (5.19); else a plain one.
 fn build(depth: u32) -> std::io::Result<IoUring> {
     let deferred = IoUring::builder()
         .setup_single_issuer()
@@ -158,7 +154,8 @@ fn quiet(result: std::io::Result<usize>) -> Result<(), Errno> {
     match result {
         Ok(_) => Ok(()),
         Err(error) => match error.raw_os_error().map(Errno::from_raw_os_error) {
-            // Interrupted; or completions first want to be taken, which the caller does next.
+            // Interrupted; or the completion queue must be reaped first, which the caller does
+            // next.
             Some(Errno::INTR | Errno::BUSY | Errno::AGAIN) => Ok(()),
             Some(errno) => Err(errno),
             None => Err(Errno::IO),

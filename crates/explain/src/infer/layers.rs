@@ -6,9 +6,9 @@ use flashlag_units::Nanos;
 
 use crate::histograms::restored;
 
-/// What the operations of each interval of a phase waited for: as a model says, else its stalls by their
-/// causes, and of all shorter waits how the sampled ones of the same length divide. The parts of an
-/// interval add up to the sum of its latencies. Empty where neither is known.
+/// What the operations of each interval of a phase waited for. If a model reports it, that; else
+/// the causes of its stalls, and for all shorter waits the shares of the sampled ones of the same
+/// length. The parts of an interval add up to the sum of its latencies. Empty if neither is known.
 pub fn layers(phase: &Phase) -> Vec<Vec<WaitPart>> {
     let mut begins = Nanos::ZERO;
     let mut all = Vec::with_capacity(phase.intervals.len());
@@ -37,7 +37,7 @@ fn parts(phase: &Phase, interval: &IntervalRecord, begins: Nanos) -> Vec<WaitPar
         sums.add(stall.cause, ns);
         left = left.saturating_since(ns);
     }
-    // The shorter waits, by their latency classes; what rounding leaves over is unknown.
+    // The shorter waits, by their latency classes; a rounding remainder counts as unknown.
     let short = histogram.occupied().filter_map(|(index, count)| {
         let middle = Histogram::middle_of(index as usize);
         (middle <= phase.stall_over_ns)
@@ -70,8 +70,8 @@ impl Sums {
         }
     }
 
-    /// Divides the time of waits of that length as the sampled ones of their class. Returns how much of
-    /// it is divided.
+    /// Divides the time of waits of that length by the shares of the sampled ones in their class.
+    /// Returns how much of it is divided.
     fn divide(&mut self, waits: &[WaitRecord], length: Nanos, time: Nanos) -> Nanos {
         let of_class = |wait: &&WaitRecord| wait.from_ns <= length && length < wait.below_ns;
         let Some(class) = waits.iter().find(of_class) else { return Nanos::ZERO };

@@ -1,8 +1,8 @@
-//! Causes of stalls on real storage, inferred from what counters showed around them.
+//! Causes of stalls on real storage, inferred from the counters around them.
 //!
-//! The scheduler's account of the thread says whether a stall was spent on a CPU, waiting for one,
-//! stopped or blocked on storage. Why storage took so long is inferred, by rules that each need positive
-//! evidence; without any the cause stays "storage".
+//! The scheduler's figures for the thread show whether a stall was spent on a CPU, waiting for one,
+//! stopped or blocked on storage. Why the storage took so long is inferred by rules, each of which
+//! needs positive evidence; without any the cause stays "storage".
 
 mod layers;
 mod rules;
@@ -18,13 +18,14 @@ pub use layers::layers;
 /// Version of the rules; raise it with every change of what is inferred.
 pub const RULES: u32 = 2;
 
-/// The inferred cause of each stall of a phase, in order; `None` where the scheduler's account stands.
+/// The inferred cause of each stall of a phase, in order; `None` if no rule names one and the
+/// scheduler's figures decide.
 pub fn causes(phase: &Phase, run: &Run) -> Vec<Option<StallCause>> {
     let Some(watched) = &phase.watched else { return vec![None; phase.stalls.len()] };
     rules::causes(phase, watched, run)
 }
 
-/// Gives each stall of a phase its inferred cause, where one is found. Causes that a model or a device
+/// Gives each stall of a phase its inferred cause, if there is one. Causes that a model or a device
 /// has reported stay.
 pub fn name_causes(phase: &mut Phase, run: &Run) {
     let inferred = causes(phase, run);
@@ -35,7 +36,8 @@ pub fn name_causes(phase: &mut Phase, run: &Run) {
     }
 }
 
-/// Inferred causes that do not follow from the evidence in the run, where it was made by these rules.
+/// Inferred causes that do not follow from the evidence in the run, if the run was made by these
+/// rules.
 pub fn verify(run: &Run) -> Vec<Discrepancy> {
     let mut found = Vec::new();
     for (index, phase) in run.phases.iter().enumerate() {

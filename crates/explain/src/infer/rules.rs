@@ -1,4 +1,4 @@
-//! The rules, in the order in which they are asked. The first that has its evidence names the cause.
+//! The rules, in order. The first one with evidence names the cause.
 
 use flashlag_schema::{ChangeKind, Phase, Run, StallCause, StallRecord, Surroundings, Watched};
 use flashlag_spec::Operation;
@@ -7,28 +7,28 @@ use flashlag_units::{Bytes, Nanos};
 
 use super::speed::{Speed, best, writes};
 
-/// From this share of the bytes at the disk on, others move almost all of them.
+/// From this share of the disk's bytes on, others move almost all of them.
 const ALMOST_ALL: f64 = 0.8;
-/// A filesystem's work explains a stall where the disk's best speed takes this many times as long for
-/// its bytes.
+/// A filesystem's work explains a stall if its bytes at the disk's best speed take this many times
+/// as long.
 const EXPLAINED: f64 = 1.1;
-/// Others' bytes explain a stall from this part of it on, at the disk's best speed: a disk that waits for
-/// its own cache or collects meanwhile does so for them.
+/// Others' bytes explain a stall if at the disk's best speed they take at least this part of it: if
+/// the disk waits for its own cache or collects in the meantime, it does so for them.
 const MOST: f64 = 0.6;
-/// A stall is not explained by bytes where the disk's best speed takes less than this part of it.
+/// Bytes do not explain a stall if at the disk's best speed they take less than this part of it.
 const UNEXPLAINED: f64 = 0.3;
-/// The disk moved few bytes where its best speed takes less than this part of the stall for them.
+/// The disk moved few bytes if at its best speed they take less than this part of the stall.
 const FEW: f64 = 0.5;
-/// Others are quiet while they move less than this part of what the disk could.
+/// Others are quiet if they move less than this part of what the disk could.
 const QUIET: f64 = 0.05;
-/// A window that is more than this many times as long as its stall, and half a second, shows too much
-/// of what was before and after.
+/// A window longer than this many times its stall, plus half a second, shows too much of the time
+/// before and after.
 const LOOSE: u64 = 3;
-/// A device sleeps after a rest of this length at the earliest.
+/// A device does not go to sleep before it has rested this long.
 const REST: Nanos = Nanos::from_secs(1);
-/// Stalls of a phase that must agree before a rule that rests on their likeness may speak.
+/// Fewest similar stalls of a phase for a rule that depends on their similarity.
 const ALIKE: usize = 3;
-/// What a filesystem writes of its own for each durable write, at most: blocks of a journal and a commit.
+/// Most bytes that a filesystem writes for itself per durable write: journal blocks and a commit.
 const OVERHEAD: u64 = 12 << 10;
 
 /// The inferred cause of each stall.
@@ -43,7 +43,7 @@ pub(super) fn causes(phase: &Phase, watched: &Watched, run: &Run) -> Vec<Option<
     phase.stalls.iter().map(|stall| scene.cause(stall)).collect()
 }
 
-/// All that does not change from stall to stall.
+/// Everything that is the same for all stalls.
 struct Scene<'a> {
     phase: &'a Phase,
     watched: &'a Watched,
@@ -72,15 +72,15 @@ impl Scene<'_> {
             .or_else(|| self.collecting(stall, around, blocked))
     }
 
-    /// The disk worked on discards for more than half of the time, and moved few bytes meanwhile: behind
-    /// others' bytes discards only wait themselves.
+    /// The disk worked on discards for more than half of the time, and moved few bytes. (Behind
+    /// others' bytes, discards only wait themselves.)
     fn discarding(&self, around: &Surroundings, blocked: Nanos) -> Option<StallCause> {
         let busy = around.discard_ns.filter(|_| around.discards > Some(0))?;
         let few = self.expected(around, blocked)? < FEW;
         (few && busy.0 > blocked.0 / 2).then_some(StallCause::Discard)
     }
 
-    /// Throughput had fallen while the storage was hot, and the storage is as hot as then.
+    /// Throughput had fallen while the storage was hot, and the storage is still as hot.
     fn throttled(&self, stall: &StallRecord, around: &Surroundings) -> Option<StallCause> {
         let hot = around.hottest_millicelsius?;
         let mut changes = self.phase.changes.iter().filter(|change| change.t_ns <= stall.t_ns);
@@ -89,8 +89,8 @@ impl Scene<'_> {
         (fell && hottest).then_some(StallCause::Throttling)
     }
 
-    /// The filesystem checkpointed or cleaned within this and most other stalls, hardly ever outside,
-    /// and moved the bytes that take that long.
+    /// The filesystem checkpointed or cleaned during this and most other stalls, hardly ever
+    /// outside of them, and moved bytes that take that long.
     fn by_filesystem(&self, around: &Surroundings, blocked: Nanos) -> Option<StallCause> {
         if self.expected(around, blocked)? < EXPLAINED {
             return None;
@@ -103,7 +103,7 @@ impl Scene<'_> {
         self.coincides(around, checkpointed).then_some(StallCause::Checkpoint)
     }
 
-    /// Whether something that is counted happens in stalls and hardly ever else.
+    /// Whether a counted event happens in stalls and hardly ever otherwise.
     fn coincides(&self, around: &Surroundings, count: fn(&Surroundings) -> Option<u64>) -> bool {
         if count(around).is_none_or(|count| count == 0) {
             return false;
@@ -117,9 +117,9 @@ impl Scene<'_> {
         hits >= ALIKE && hits * 10 >= seen.len() * 9 && by_chance < 0.05
     }
 
-    /// Others moved almost all bytes, and even at its best speed the disk takes most of the stall for
-    /// them; and neither a commit nor a flush has a claim, nor does the filesystem clean, whose own bytes
-    /// are no other process's.
+    /// Others moved almost all bytes, which even at the disk's best speed take most of the stall.
+    /// Neither a commit nor a flush is a candidate, nor does the filesystem clean, whose own bytes
+    /// belong to no process.
     fn by_others(&self, around: &Surroundings, blocked: Nanos) -> Option<StallCause> {
         let (others, all) = (around.others_bytes()?, around.disk_bytes?);
         let almost_all = others.0 as f64 >= ALMOST_ALL * all.0 as f64;
@@ -130,18 +130,19 @@ impl Scene<'_> {
         (almost_all && unsynced && explained && !cleans).then_some(StallCause::OtherIo)
     }
 
-    /// Whether the measured operations ask for commits themselves: these hold others' bytes too.
+    /// Whether the measured operations cause commits themselves: these write others' bytes, too.
     fn commits(&self) -> bool {
         self.phase.durable == Durability::Fsync || self.phase.operation == Operation::Save
     }
 
-    /// Every stall of the phase follows a rest of the device, and all are about as long.
+    /// Every stall of the phase follows a rest of the device, and all are about equally long.
     fn waking_up(&self) -> Option<StallCause> {
         self.wakes.then_some(StallCause::WakeUp)
     }
 
-    /// A flash that is written to moved hardly any bytes while it was waited for, for nobody: others
-    /// are quiet and no writer of the scenario runs beside, nothing was discarded, no cache had been used up, and it did not sleep.
+    /// Flash that was being written to moved hardly any bytes during the wait, for any process:
+    /// others are quiet and no background writer of the scenario runs, nothing was discarded, no
+    /// cache had been used up, and the device did not sleep.
     fn collecting(
         &self,
         stall: &StallRecord,
@@ -163,17 +164,17 @@ impl Scene<'_> {
         (here && alone && unexplained).then_some(StallCause::GarbageCollection)
     }
 
-    /// How long the disk's best speed takes for all bytes of the window, in parts of the stall.
+    /// How long all bytes of the window take at the disk's best speed, in parts of the stall.
     fn expected(&self, around: &Surroundings, blocked: Nanos) -> Option<f64> {
         Some(self.time_of(around.disk_bytes?)? / blocked.0.max(1) as f64)
     }
 
-    /// How long the disk's best speed takes, in nanoseconds.
+    /// How long bytes take at the disk's best speed, in nanoseconds.
     fn time_of(&self, bytes: Bytes) -> Option<f64> {
         Some(bytes.0 as f64 / self.speed?.bytes_per_ns)
     }
 
-    /// Whether others move next to nothing: beyond the filesystem's own for these operations.
+    /// Whether others move almost nothing beyond what the filesystem writes for these operations.
     fn is_quiet(&self, seen: &Surroundings) -> Option<bool> {
         let own = seen.own_bytes?.0;
         let operations = own / self.phase.block_bytes.0.max(1) + 1;
@@ -194,7 +195,7 @@ fn wakes(phase: &Phase) -> bool {
     phase.stalls.len() >= ALIKE && alike && phase.stalls.iter().all(rested)
 }
 
-/// Whether the device is known to be flash: by its kind, and not by a virtual machine's word.
+/// Whether the device is known to be flash: by its kind, and not by what a virtual machine reports.
 fn is_flash(run: &Run) -> bool {
     let device = &run.environment.device;
     let kind = device.kind.value().map(String::as_str);

@@ -4,7 +4,7 @@ use flashlag_schema::{Phase, Surroundings};
 use flashlag_spec::Operation;
 use flashlag_units::Nanos;
 
-/// The shortest time whose bytes make a speed: in less, a burst into a cache looks like one.
+/// The shortest time over which a speed is computed: in less, a burst into a cache looks fast.
 const LEAST: Nanos = Nanos::from_millis(100);
 
 /// A speed.
@@ -13,8 +13,9 @@ pub(super) struct Speed {
     pub bytes_per_ns: f64,
 }
 
-/// The best speed of writing that a phase and those before it have shown: their own, that of the disk
-/// apart from stalls, and that around each stall. `None` where no phase has written or none was watched.
+/// The best write speed that a phase and those before it have shown: their own, that of the disk
+/// outside of stalls, and that around each stall. `None` if no phase has written or none was
+/// watched.
 pub(super) fn best(phase: &Phase, all: &[Phase]) -> Option<Speed> {
     let before = all.iter().take_while(|other| other.began_ns < phase.began_ns);
     let phases = before.chain([phase]).filter(|phase| writes(phase));

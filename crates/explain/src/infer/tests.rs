@@ -1,4 +1,4 @@
-//! Rules by planted cases: where each must speak, and where it must not.
+//! Tests the rules on planted cases: those they must recognise, and those they must not.
 
 use flashlag_schema::*;
 use flashlag_spec::scenario::Durability;
@@ -27,13 +27,13 @@ fn calm() -> Surroundings {
     }
 }
 
-/// 200 ms, in which hardly a byte moved.
+/// 200 ms in which hardly a byte moved.
 fn still() -> Surroundings {
     let (own_bytes, disk_bytes) = (Some(Bytes(4096)), Some(Bytes(4096)));
     Surroundings { window_ns: MS(220), own_bytes, disk_bytes, ..calm() }
 }
 
-/// A run of durable writes on eMMC whose stalls of 200 ms lie in these surroundings.
+/// A run of durable writes on eMMC with stalls of 200 ms in these surroundings.
 fn stalled(all: &[Surroundings]) -> Run {
     let mut phase = writes("rand_write_4k", State::New, &[1; 50]);
     phase.durable = Durability::Fdatasync;
@@ -72,7 +72,7 @@ fn flash_that_moves_next_to_nothing_for_nobody_else_collects_garbage() {
         change(&mut run);
         named(&run)[0]
     };
-    // A virtual disk may be anything; reads collect nothing.
+    // A virtual disk may be anything; reads do not cause collection.
     let virtio = |run: &mut Run| run.environment.device.kind = Reading::Value("virtio".to_owned());
     assert_eq!(on(&virtio), None);
     assert_eq!(on(&|run| run.phases[0].operation = Operation::RandomRead), None);
@@ -182,7 +182,7 @@ fn a_stored_cause_that_its_evidence_does_not_give_is_found() {
     let found = verify(&run);
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].path, "phases[0].stalls[1].cause");
-    // By other rules nobody can tell.
+    // Causes inferred by other rules can't be checked.
     run.phases[0].watched.as_mut().unwrap().rules = RULES + 1;
     assert_eq!(verify(&run), []);
 }

@@ -1,5 +1,5 @@
-//! What changed within a phase: a cache that was used up, heat, stalls at a regular distance, the last
-//! free space.
+//! What changed within a phase: a write cache was used up, heat, periodic stalls, or space ran
+//! short.
 
 use flashlag_schema::finding::{
     Counted, Effect, EffectBasis, Estimate, Finding, FindingId, Severity,
@@ -15,9 +15,9 @@ use crate::histograms::restored;
 use crate::pairs::counted;
 use crate::remedy::finding;
 
-/// Past this share of what a fill wrote, free space is short.
+/// Beyond this share of what a fill writes, free space is short.
 const LATE: f64 = 0.9;
-/// Mean write past it over the mean before it, from which on the spare area is small.
+/// If the mean write beyond it is this many times as long as before, the spare area is small.
 const CLIFF: f64 = 3.0;
 /// Minimum writes on either side.
 const WRITES: u64 = 20;
@@ -71,17 +71,18 @@ fn changed(
     Some(finding(id, felt(context, Some(phase)), source, evidence, effect.into()))
 }
 
-/// The mean wait of one operation before and after a moment, from the intervals' own histograms: the bytes
-/// of a save are not those that its storage is asked for, and several may be in flight.
+/// The mean wait of an operation before and after a time, from the intervals' own histograms. Bytes
+/// are no measure: those of a save are not those that reach storage, and several operations may be
+/// in flight.
 fn slower(phase: &Phase, at: Nanos) -> Option<Effect> {
     let split = phase.intervals.partition_point(|interval| interval.t_ns <= at);
     let (before, after) = phase.intervals.split_at_checked(split)?;
     let (fixed, now) = (Waits::of(before).mean()?, Waits::of(after).mean()?);
-    (fixed > 0.0 && now > fixed).then(|| course(phase, counted(phase), (fixed, now)))
+    (fixed > 0.0 && now > fixed).then(|| course(phase, counted(phase), fixed, now))
 }
 
-/// The effect of a mean wait that went from one number of seconds to another.
-fn course(phase: &Phase, per: Counted, (fixed, now): (f64, f64)) -> Effect {
+/// The effect of a mean wait that changed from one number of seconds to another.
+fn course(phase: &Phase, per: Counted, fixed: f64, now: f64) -> Effect {
     Effect {
         basis: EffectBasis::Course { phase: phase.label() },
         per,
@@ -113,13 +114,14 @@ impl Waits {
     }
 }
 
-/// Minimum intervals on either side of the moment at which a write cache was used up.
+/// Fewest intervals on either side of the time at which a write cache was used up.
 const INTERVALS: usize = 3;
-/// The rate after that over the rate before it, up to which it is a fall.
+/// The rate after that divided by the rate before, up to which it is a fall.
 const FELL: f64 = 0.7;
 
-/// Writes without flushes that outran a write cache, where a model says what they waited for: from one
-/// interval on most of the time was for room in the cache, and the rate fell.
+/// Writes without flushes that filled up a write cache, if a model reports what they waited for:
+/// from some interval on most of the time was spent waiting for room in the cache, and the rate
+/// fell.
 fn used_up(context: &Context<'_>, index: usize, phase: &Phase) -> Option<Finding> {
     let reads = matches!(phase.operation, Operation::RandomRead | Operation::SequentialRead);
     let known = phase.changes.iter().any(|change| change.kind == ChangeKind::CacheExhausted);
@@ -133,7 +135,7 @@ fn used_up(context: &Context<'_>, index: usize, phase: &Phase) -> Option<Finding
         return None;
     }
     let (split, end) = (before.last()?.t_ns, after.last()?.t_ns);
-    // Of saves the number is what is seen, of writes the bytes.
+    // For saves the user sees their number, for writes the bytes.
     let saves = counted(phase) == Counted::Saves;
     let amount = |interval: &IntervalRecord| {
         if saves { interval.ops as f64 } else { interval.bytes.0 as f64 }
@@ -176,7 +178,7 @@ fn waits_for_room(interval: &IntervalRecord) -> bool {
     all > Nanos::ZERO && room.0 >= all.0 / 2
 }
 
-/// The listed stalls of a phase, shared out over its operations.
+/// The listed stalls of a phase, divided by the number of its operations.
 fn stalled(phase: &Phase) -> Option<Effect> {
     let total = phase.stalls.iter().fold(Nanos::ZERO, |sum, stall| sum.plus(stall.ns));
     let mean = phase.latency_ns.mean?;
@@ -194,7 +196,7 @@ fn seconds(seconds: f64) -> Nanos {
     Nanos((seconds * 1e9).min(u64::MAX as f64) as u64)
 }
 
-/// The mean write on the last free space of a fill beside that before it.
+/// The mean write on the last free space of a fill, compared with the mean before.
 fn cliff(index: usize, phase: &Phase) -> Option<Finding> {
     let filled = |interval: &IntervalRecord| interval.filled_bytes.map(|bytes| bytes.0 as f64);
     let end = phase.intervals.iter().filter_map(filled).fold(0.0, f64::max);
@@ -212,7 +214,7 @@ fn cliff(index: usize, phase: &Phase) -> Option<Finding> {
     if fixed <= 0.0 || now < CLIFF * fixed {
         return None;
     }
-    let effect = course(phase, Counted::Writes, (fixed, now));
+    let effect = course(phase, Counted::Writes, fixed, now);
     let value = format!("{} on the last tenth, {} before", seconds(now), seconds(fixed));
     Some(finding(
         FindingId::SmallSpare,

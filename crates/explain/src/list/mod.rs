@@ -1,5 +1,5 @@
-//! One list of what makes a run lag: what its phases show by comparison, what single phases, checks and
-//! promises show, and what the set-up shows.
+//! One list of what makes a run lag: what a comparison of its phases shows, what single phases,
+//! checks and promises show, and what the set-up shows.
 
 mod course;
 mod of_cause;
@@ -32,7 +32,7 @@ pub fn list(context: &Context<'_>, causes: &[Cause]) -> Vec<Finding> {
     let limit = seen::limit_of(context);
     found.extend(set_up(&run.environment).into_iter().filter(|one| matters(run, limit, one.id)));
     if limit == Some(FindingId::CpuQuota) {
-        // The quota is why no CPU was free.
+        // The quota is the reason why no CPU was free.
         for one in found.iter_mut().filter(|one| one.id == FindingId::CpuWait) {
             let renamed =
                 finding(FindingId::CpuQuota, one.severity, "", Vec::new(), one.effect.clone());
@@ -42,8 +42,8 @@ pub fn list(context: &Context<'_>, causes: &[Cause]) -> Vec<Finding> {
     order::ordered(order::merged(found))
 }
 
-/// Whether a finding of the set-up matters to a run: a limit of a control group does where it held the run
-/// back, or where that is not known. One that is far above what was measured changes nothing.
+/// Whether a finding of the set-up matters to a run: a control group's limit matters if it held the
+/// run back, or if that is not known. A limit far above what was measured changes nothing.
 fn matters(run: &Run, held_back: Option<FindingId>, id: FindingId) -> bool {
     if !matches!(id, FindingId::IoLimit | FindingId::CpuQuota | FindingId::MemoryLimit) {
         return true;
@@ -56,8 +56,8 @@ fn matters(run: &Run, held_back: Option<FindingId>, id: FindingId) -> bool {
     }
 }
 
-/// How much the waits of a phase matter; without one, those of the phase that explains the run. Nothing
-/// that makes a save or a write late is minor.
+/// How much the waits of a phase matter; without one, those of the phase that explains the run.
+/// Whatever makes a save or a write late is not minor.
 fn felt(context: &Context<'_>, phase: Option<&Phase>) -> Severity {
     let judged = phase.or(context.subjects.main).and_then(|phase| verdict(context.run, phase));
     match judged {
@@ -66,8 +66,8 @@ fn felt(context: &Context<'_>, phase: Option<&Phase>) -> Severity {
     }
 }
 
-/// The phases whose waits an app feels: saves and durable writes that can be believed, with their
-/// places in the run.
+/// The phases whose waits an app feels: trusted saves and durable writes, with their indices in the
+/// run.
 fn felt_phases<'a>(context: &Context<'a>) -> impl Iterator<Item = (usize, &'a Phase)> {
     let (run, subjects) = (context.run, context.subjects);
     run.phases.iter().enumerate().filter(move |(_, phase)| {
@@ -83,7 +83,7 @@ fn of_phase(index: usize, field: &str, value: impl Into<String>) -> Fact {
     Fact { field: format!("phases[{index}].{field}"), value: value.into() }
 }
 
-/// Seconds for 1,000 operations of a time that all of them waited together.
+/// Seconds per 1,000 operations, from the total time that all of them waited.
 fn per_thousand(total: Nanos, ops: u64) -> f64 {
     total.as_secs_f64() * 1e3 / ops.max(1) as f64
 }

@@ -11,7 +11,7 @@ use flashlag_spec::Reading;
 use super::{felt, of_phase};
 use crate::candidate::Context;
 
-/// The finding of a cause; `None` where a phase of it is not in the run.
+/// The finding of a cause; `None` if one of its phases is not in the run.
 pub(super) fn finding_of(context: &Context<'_>, cause: &Cause) -> Option<Finding> {
     let mut evidence = facts(context, &cause.sides.now, cause)?;
     if let Some(fixed) = &cause.sides.fixed {

@@ -2,8 +2,8 @@
 
 use flashlag_schema::finding::{Finding, FindingId, Severity};
 
-/// What the first of each pair measured makes the second, which is of the set-up, a part of the same
-/// finding.
+/// If the first of a pair was measured, the second, which comes from the set-up, becomes a part of
+/// the same finding.
 const SAME: [(FindingId, FindingId); 6] = [
     (FindingId::FullStorage, FindingId::NearlyFull),
     (FindingId::FullNotTrimmed, FindingId::NearlyFull),
@@ -13,7 +13,8 @@ const SAME: [(FindingId, FindingId); 6] = [
     (FindingId::NoBarrier, FindingId::SyncIsNoOp),
 ];
 
-/// Joins findings of one thing: the one with the largest known effect stays, with the evidence of all.
+/// Joins findings about one thing: the one with the largest known effect stays, with the evidence
+/// of all.
 pub(super) fn merged(found: Vec<Finding>) -> Vec<Finding> {
     let mut kept: Vec<Finding> = Vec::new();
     for finding in found {
@@ -51,8 +52,9 @@ fn new_facts(one: &Finding, other: &Finding) -> Vec<flashlag_schema::finding::Fa
     other.evidence.iter().filter(|fact| !one.evidence.contains(fact)).cloned().collect()
 }
 
-/// Data in danger first, then what is felt, then what may help a little, then what to know; each by cost,
-/// and last what has no figure. The heading of a list counts them in that order.
+/// Sorts: first data in danger, then what is felt, then what may help a little, then what is good
+/// to know; each by cost, and those without a figure last. The heading of a list counts them in
+/// that order.
 pub fn ordered(mut found: Vec<Finding>) -> Vec<Finding> {
     found.sort_by(|a, b| {
         let cost = |one: &Finding| one.cost().unwrap_or_default();

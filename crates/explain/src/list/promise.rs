@@ -1,12 +1,13 @@
-//! What a device's class or a system's rules promise, against what was measured.
+//! What a device's class or a system's rules promise, compared with what was measured.
 //!
-//! SD Physical Layer 5.1 and 6.0, application performance classes: A1 1,500 random reads and 500 random
-//! writes of 4 KiB a second, A2 4,000 and 2,000, both 10 MB/s in sequence; A2's hold with its command
-//! queue, without which A1's do. Android's Compatibility Definition, 8.2: handheld and television devices
-//! write 5 MB/s in sequence and 0.5 MB/s at random, and read 15 and 3.5 MB/s, in 256 MB on `/data`.
+//! SD Physical Layer 5.1 and 6.0, application performance classes: A1 promises 1,500 random reads
+//! and 500 random writes of 4 KiB per second, A2 4,000 and 2,000, both 10 MB/s sequential; A2's
+//! apply with its command queue, without which A1's do. Android's Compatibility Definition, 8.2:
+//! handheld and television devices write 5 MB/s sequentially and 0.5 MB/s at random, and read 15
+//! and 3.5 MB/s, in 256 MB on `/data`.
 //!
-//! Neither asks for durable writes: these count only where the device has no volatile cache, so that
-//! a flush adds nothing.
+//! Neither requires durable writes: these count only if the device has no volatile cache, so that a
+//! flush adds nothing.
 
 use flashlag_schema::Phase;
 use flashlag_schema::finding::{
@@ -22,10 +23,10 @@ use crate::candidate::Context;
 use crate::doubt::is_trusted;
 use crate::remedy::finding;
 
-/// From this many requests in flight on, a card's command queue is in use.
+/// With this many requests in flight or more, a card's command queue is in use.
 const QUEUED: u32 = 16;
 
-/// Bytes a second in sequence for writes and reads, then at random in 4 KiB.
+/// Bytes per second, sequential for writes and reads, then at random in 4 KiB.
 struct Promise {
     by: &'static str,
     source: &'static str,
@@ -64,7 +65,7 @@ const ANDROID: Promise = Promise {
     random_read: 3.5e6,
 };
 
-/// The worst of what a promise is not kept in.
+/// The figure that misses its promise by most.
 pub(super) fn all(context: &Context<'_>) -> Option<Finding> {
     let run = context.run;
     let phases = run.phases.iter().enumerate().filter(|(_, phase)| {
@@ -126,7 +127,7 @@ fn promised(context: &Context<'_>, promise: &Promise, phase: &Phase) -> Option<f
     let cache = context.run.environment.device.queue.write_cache.value();
     let through = cache.is_some_and(|cache| cache.starts_with("write through"));
     let plain = phase.durable == Durability::None || through;
-    // Blocks as large as the rules' at least: what is done in smaller ones is not what they promise.
+    // Blocks at least as large as the rules': smaller ones are not covered by the promise.
     let in_sequence = phase.block_bytes >= Bytes::from_kib(256);
     let at_random = ratio(phase.block_bytes.0, 4096) == Some(1.0);
     match phase.operation {

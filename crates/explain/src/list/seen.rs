@@ -1,4 +1,5 @@
-//! What a run shows without a side to compare it by: the kind of its saves, and its failed checks.
+//! What a run shows on its own, without a side to compare it with: the kind of its saves, and its
+//! failed checks.
 
 use flashlag_schema::finding::{Effect, EffectBasis, Estimate, Fact, Finding, FindingId, Severity};
 use flashlag_schema::{Check, CheckCause, CheckId, CheckStatus, LayerKind};
@@ -34,7 +35,7 @@ fn place(context: &Context<'_>) -> Option<usize> {
     context.run.phases.iter().position(|phase| std::ptr::eq(phase, main))
 }
 
-/// Saves by a rollback journal that no saves with a log are compared with.
+/// Saves with a rollback journal, if there are no saves with a log to compare them with.
 fn journal(context: &Context<'_>) -> Option<Finding> {
     let (main, index) = (context.subjects.main?, place(context)?);
     let kind = context.plan.save(main)?;
@@ -57,7 +58,7 @@ fn journal(context: &Context<'_>) -> Option<Finding> {
     ))
 }
 
-/// From this share of a trace's transactions on, a rollback journal is what they wait for.
+/// From this share of a trace's transactions on, the rollback journal is what they wait for.
 const REPLAYED: f64 = 0.05;
 
 /// Transactions of a replayed trace that go through a rollback journal.
@@ -98,7 +99,7 @@ fn fast_commit(context: &Context<'_>) -> Option<Finding> {
     ))
 }
 
-/// Saves over several databases that no saves in one are compared with.
+/// Saves over several databases, if there are no saves in one to compare them with.
 fn databases(context: &Context<'_>) -> Option<Finding> {
     let (main, index) = (context.subjects.main?, place(context)?);
     let kind = context.plan.save(main).filter(|kind| kind.databases > 1)?;
@@ -123,7 +124,7 @@ fn failed(context: &Context<'_>, id: CheckId) -> Option<Fact> {
     Some(Fact { field: format!("trust.checks[{index}]"), value: check.detail.clone() })
 }
 
-/// A sync that stores nothing, on storage that could.
+/// A sync that does not reach storage, although the storage supports it.
 fn no_op_sync(context: &Context<'_>) -> Option<Finding> {
     let layers = &context.run.environment.layers;
     if layers.iter().any(|layer| matches!(layer.kind, LayerKind::Memory | LayerKind::Remote)) {
@@ -138,7 +139,7 @@ fn no_op_sync(context: &Context<'_>) -> Option<Finding> {
     ))
 }
 
-/// Requests of others while this run measured.
+/// Requests of other processes while this run measured.
 fn other_io(context: &Context<'_>) -> Option<Finding> {
     Some(finding(
         FindingId::OtherWriter,
@@ -159,7 +160,7 @@ fn hot(context: &Context<'_>) -> Option<Finding> {
     ))
 }
 
-/// Waits for a CPU where a check says that they spoil the run: storage would be blamed for them.
+/// Waits for a CPU, if a check says that they spoil the run: storage would be blamed for them.
 fn busy_cpu(context: &Context<'_>) -> Option<Finding> {
     let fact = failed(context, CheckId::CpuContention)?;
     let mut evidence = vec![fact];
@@ -195,7 +196,7 @@ pub(super) fn limit_of(context: &Context<'_>) -> Option<FindingId> {
     })
 }
 
-/// A limit of a control group where a check says that it spoils the run.
+/// A limit of a control group, if a check says that it spoils the run.
 fn limited(context: &Context<'_>) -> Option<Finding> {
     let evidence = vec![failed(context, CheckId::MachineLimits)?];
     let effect = Reading::unavailable("this run did not measure without the limit");
@@ -203,7 +204,7 @@ fn limited(context: &Context<'_>) -> Option<Finding> {
     Some(finding(limit_of(context)?, Severity::Costly, source, evidence, effect))
 }
 
-/// What a simulated run has above its filesystem: a simulation has no other layers to see.
+/// Layers above the filesystem of a simulated run, which has no others to inspect.
 fn modelled(context: &Context<'_>) -> Vec<Finding> {
     let Some(profile) = &context.run.target.profile else { return Vec::new() };
     if !context.run.environment.layers.is_empty() {

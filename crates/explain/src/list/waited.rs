@@ -1,4 +1,4 @@
-//! What the waits of a phase were for, where a model knows or it was inferred.
+//! What the waits of a phase were for, if a model reports it or it was inferred.
 
 use flashlag_schema::finding::{Effect, EffectBasis, Estimate, Finding, FindingId};
 use flashlag_schema::{Phase, StallCause};
@@ -11,10 +11,10 @@ use crate::candidate::Context;
 use crate::pairs::counted;
 use crate::remedy::finding;
 
-/// Share of a phase's waits from which on what they were for is a finding.
+/// Share of a phase's waits from which their cause is a finding.
 const SHARE: f64 = 0.05;
 
-/// The findings by what was waited for, each of the phase where it costs most.
+/// The findings by cause of the wait, each for the phase in which it costs most.
 pub(super) fn all(context: &Context<'_>) -> Vec<Finding> {
     let kinds = [
         FindingId::WriteCacheExhausted,
@@ -84,8 +84,8 @@ impl Part<'_> {
     }
 }
 
-/// The part of a phase's waits for one thing; `None` where it is small. Where not every wait is split, the
-/// listed stalls are: the part is then at least this large.
+/// The part of a phase's waits with one cause; `None` if it is small. If not every wait is split,
+/// only the listed stalls are counted: the part is then at least this large.
 fn part(index: usize, phase: &Phase, id: FindingId) -> Option<Part<'_>> {
     let mean = phase.latency_ns.mean?;
     let whole = Nanos(mean.0.checked_mul(phase.ops)?);

@@ -1,4 +1,4 @@
-//! What a device and the memory say.
+//! Findings from what the device and the memory report.
 
 use flashlag_schema::finding::{Finding, FindingId, Severity};
 use flashlag_schema::internals::DeviceInternals;
@@ -6,13 +6,14 @@ use flashlag_units::Bytes;
 
 use super::{Seen, fact, found};
 
-/// Share of the rated life from which a device may slow down and fail, in percent.
+/// Share of the rated life, in percent, from which a device may slow down and fail.
 const WORN_PERCENT: u8 = 80;
-/// Memory written to disks above which an app's return reads from the flash.
+/// Memory swapped out to disks above which returning to an app reads from the flash.
 const SWAPPED: Bytes = Bytes(64 << 20);
-/// Limit of the processors' frequency below which saves feel it, in percent.
+/// CPU frequency limit, in percent, below which saves slow down noticeably.
 const HELD_PERCENT: u8 = 80;
-/// Share of time in which some task waits for memory that is felt, in hundredths of a percent.
+/// Share of time in which some task waits for memory, in hundredths of a percent, that is
+/// noticeable.
 const PRESSED: u64 = 100;
 
 pub(super) fn worn(seen: &Seen<'_>) -> Option<Finding> {
@@ -77,7 +78,7 @@ pub(super) fn no_app_class(seen: &Seen<'_>) -> Option<Finding> {
     })
 }
 
-/// A disk with many queues needs no order of requests; eMMC and SD cards have one queue.
+/// A disk with many queues needs no I/O scheduler; eMMC and SD cards have one queue.
 pub(super) fn scheduler(seen: &Seen<'_>) -> Option<Finding> {
     let scheduler = seen.0.device.queue.scheduler.value()?;
     (seen.disk() == Some("nvme") && matches!(scheduler.as_str(), "bfq" | "cfq")).then(|| {
@@ -106,7 +107,7 @@ pub(super) fn swapping(seen: &Seen<'_>) -> Option<Finding> {
     ))
 }
 
-/// Heat, or a weak power supply, that holds the machine back now.
+/// Heat, or a weak power supply, that throttles the machine now.
 pub(super) fn held_back(seen: &Seen<'_>) -> Option<Finding> {
     let thermal = seen.internals()?.thermal.value()?;
     let limit = thermal.frequency_limit_percent.filter(|limit| *limit < HELD_PERCENT);

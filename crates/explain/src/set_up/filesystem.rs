@@ -1,4 +1,4 @@
-//! What a filesystem's options and state say.
+//! Findings from a filesystem's options and state.
 
 use flashlag_schema::finding::{Fact, Finding, FindingId, Severity};
 use flashlag_schema::internals::{Ext4Journal, FilesystemInternals};
@@ -7,19 +7,19 @@ use flashlag_units::Bytes;
 
 use super::{Seen, fact, found};
 
-/// Share of a filesystem that is in use above which flash and filesystem run short of room, in percent.
+/// Share of a filesystem in use, in percent, above which flash and filesystem run short of room.
 const FULL_PERCENT: u64 = 80;
-/// Share of a quota that is used, from which on a fill or a growing database soon fails, in percent.
+/// Share of a quota in use, in percent, from which a fill or a growing database soon fails.
 const QUOTA_PERCENT: u64 = 90;
-/// Free segments for each segment that F2FS keeps for cleaning, below which a write may wait for one.
+/// Free segments per reserved segment of F2FS, below which a write may wait for cleaning.
 const FREE_FOR_EACH_SPARE: u64 = 2;
-/// Pieces of a database, and the mean size of one up to which it reads page by page.
+/// Extents of a database, and the mean size of one up to which it is read page by page.
 const PIECES: u64 = 32;
 const PIECE: u64 = 64 << 10;
-/// Days without a trim after which most of what was deleted is still data to the flash.
+/// Days without a trim after which most deleted data is still data to the flash.
 const DAYS: u64 = 30;
 
-/// The ground of the finding on fast commits.
+/// The reason for the finding on fast commits.
 pub const FAST_COMMIT: &str =
     "docs/model.md: with fast_commit the fsync of a directory commits the whole transaction";
 
@@ -34,7 +34,7 @@ pub(super) fn no_barrier(seen: &Seen<'_>) -> Option<Finding> {
         }
         _ => return None,
     };
-    // What 100 power cuts took in the lab, behind a volatile cache of 1 MiB.
+    // Measured in the lab with 100 power cuts, behind a volatile cache of 1 MiB.
     let source = match (seen.kind(), by_option) {
         (Some("f2fs"), Some("fsync_mode=nobarrier")) => {
             "docs/lab.md, WAL without a cache: 23 of 500 power cuts lost a save; with barriers none"
@@ -91,7 +91,7 @@ pub(super) fn data_journal(seen: &Seen<'_>) -> Option<Finding> {
     })
 }
 
-/// Fast commits, by the superblock's features or because some were made.
+/// Fast commits, recognised by the superblock's features or because there were some.
 pub(super) fn fast_commit(seen: &Seen<'_>) -> Option<Finding> {
     let FilesystemInternals::Ext4 { fast_commits, features, .. } = seen.filesystem()? else {
         return None;
@@ -131,8 +131,8 @@ pub(super) fn nearly_full(seen: &Seen<'_>) -> Option<Finding> {
     })
 }
 
-/// A quota that is known, or one of a mount option whose use can't be read. Android counts by such options and
-/// sets no limits.
+/// A quota with its usage, or one of a mount option whose usage can't be read. The latter is no
+/// finding on Android, which uses such options only for counting.
 pub(super) fn storage_quota(seen: &Seen<'_>) -> Option<Finding> {
     let quotas = &seen.0.filesystem.quotas;
     let share = |quota: &Quota| {
@@ -212,7 +212,7 @@ pub(super) fn never_trimmed(seen: &Seen<'_>) -> Option<Finding> {
     let queue = &seen.0.device.queue;
     let supported = queue.discard_max_bytes.value()?.0 > 0;
     let discards = seen.option(|option| option.starts_with("discard")).is_some();
-    // Android trims by itself, when it is idle and charged.
+    // Android trims on its own while it is idle and charged.
     if !supported || discards || seen.is_android() || !seen.is_flash() {
         return None;
     }
@@ -227,7 +227,8 @@ pub(super) fn never_trimmed(seen: &Seen<'_>) -> Option<Finding> {
         seen.0.filesystem.options.value().map(|_| fact("filesystem.options", "no discard"));
     let mut evidence: Vec<Fact> = options.into_iter().collect();
     evidence.push(fact("internals.trimmed_before_ns", last));
-    // What was never written twice holds little that was deleted: a fresh filesystem lacks no trim yet.
+    // If nothing was written twice, little was deleted: a fresh filesystem does not need a trim
+    // yet.
     let size = seen.0.filesystem.total_bytes.value();
     let written = seen.filesystem().and_then(written);
     let fresh = written.zip(size).is_some_and(|(written, size)| written < *size);
@@ -243,7 +244,7 @@ pub(super) fn never_trimmed(seen: &Seen<'_>) -> Option<Finding> {
     ))
 }
 
-/// What was written to the filesystem since it was made.
+/// What was written to the filesystem since it was created.
 fn written(filesystem: &FilesystemInternals) -> Option<Bytes> {
     match filesystem {
         FilesystemInternals::Ext4 { lifetime_written_bytes, .. }
@@ -264,7 +265,7 @@ pub(super) fn access_times(seen: &Seen<'_>) -> Option<Finding> {
     ))
 }
 
-/// A database in pieces of which each holds a few pages only.
+/// A database in extents of a few pages each.
 pub(super) fn fragmented(seen: &Seen<'_>) -> Option<Finding> {
     let worst = seen.internals()?.databases.value()?.worst.as_ref()?;
     let piece = worst.bytes.0.checked_div(worst.pieces)?;

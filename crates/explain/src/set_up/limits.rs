@@ -5,13 +5,13 @@ use flashlag_schema::{Limit, LimitKind};
 
 use super::{Seen, fact, found};
 
-/// Bytes a second below which the slowest card of a class is faster (SD class 10).
+/// Bytes per second below which even the slowest card of a class is faster (SD class 10).
 const SLOW_BYTES: u64 = 10_000_000;
-/// Requests a second below which a card for apps is faster (class A1: 500 writes).
+/// Requests per second below which a card for apps is faster (class A1: 500 writes).
 const SLOW_OPS: u64 = 500;
-/// Thousandths of a CPU below which one thread alone meets the quota.
+/// Thousandths of a CPU below which a single thread already reaches the quota.
 const ONE_CPU: u64 = 1000;
-/// Share of a limit of memory from which on it is near.
+/// Share of a memory limit from which usage is near it.
 const NEAR: f64 = 0.9;
 
 fn all<'a>(seen: &'a Seen<'_>) -> impl Iterator<Item = &'a Limit> {
@@ -32,7 +32,7 @@ pub(super) fn io(seen: &Seen<'_>) -> Option<Finding> {
     })
 }
 
-/// A quota of a CPU or more is met by several threads only: it is shown among the facts.
+/// Only several threads can reach a quota of one CPU or more: it is listed among the facts.
 pub(super) fn cpu(seen: &Seen<'_>) -> Option<Finding> {
     let all = all(seen).filter(|limit| limit.kind == LimitKind::Cpu && limit.value < ONE_CPU);
     let all: Vec<&Limit> = all.collect();

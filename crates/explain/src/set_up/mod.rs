@@ -1,5 +1,5 @@
-//! Finding from the set-up of a machine alone, without a measurement: a rule each, over the environment
-//! of a run or of a path.
+//! Findings from the set-up of a machine alone, without a measurement: one rule each, over the
+//! environment of a run or of a path.
 
 mod device;
 mod filesystem;
@@ -17,7 +17,8 @@ use crate::remedy::finding;
 
 pub use filesystem::FAST_COMMIT;
 
-/// A rule: the finding, where its condition is seen to hold. What could not be read triggers nothing.
+/// A rule: returns its finding if its condition is visible. What could not be read triggers
+/// nothing.
 type Rule = fn(&Seen<'_>) -> Option<Finding>;
 
 const RULES: [Rule; 30] = [
@@ -53,17 +54,17 @@ const RULES: [Rule; 30] = [
     path::overlay,
 ];
 
-/// What the set-up shows: data in danger first, then by how much it matters. Nothing is measured here,
-/// so no finding has an effect.
+/// What the set-up shows: data in danger first, then by importance. Nothing is measured here, so no
+/// finding has an effect.
 pub fn set_up(environment: &Environment) -> Vec<Finding> {
     let seen = Seen(environment);
     let mut found: Vec<Finding> = RULES.iter().filter_map(|rule| rule(&seen)).collect();
-    // Equal ones stay in the order of the rules.
+    // Equally severe ones stay in the order of the rules.
     found.sort_by_key(|finding| finding.severity);
     found
 }
 
-/// An environment, with the questions that several rules ask.
+/// An environment, with the queries that several rules share.
 struct Seen<'a>(&'a Environment);
 
 impl Seen<'_> {
@@ -75,7 +76,7 @@ impl Seen<'_> {
         self.0.device.kind.value().map(String::as_str)
     }
 
-    /// Whether the disk is flash that is seen as such: not another machine's software, not memory.
+    /// Whether the disk is visibly flash: not software on another machine, not memory.
     fn is_flash(&self) -> bool {
         matches!(self.disk(), Some("emmc" | "sd" | "ufs" | "nvme"))
             || (matches!(self.disk(), Some("sata" | "usb"))

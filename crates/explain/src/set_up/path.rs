@@ -19,7 +19,7 @@ pub(super) fn fuse(seen: &Seen<'_>) -> Option<Finding> {
     ))
 }
 
-/// Nothing can be written: a mount option, or a device below that takes no writes.
+/// Nothing can be written: because of a mount option, or a device below that accepts no writes.
 pub(super) fn read_only(seen: &Seen<'_>) -> Option<Finding> {
     let why = seen.0.filesystem.read_only.as_ref()?;
     Some(found(
@@ -30,10 +30,10 @@ pub(super) fn read_only(seen: &Seen<'_>) -> Option<Finding> {
     ))
 }
 
-/// Encryption of a block device, or of files, by a processor that has no instructions for AES.
+/// Encryption of a block device, or of files, on a CPU without instructions for AES.
 pub(super) fn software_encryption(seen: &Seen<'_>) -> Option<Finding> {
     let layer = seen.layer(LayerKind::BlockEncryption).or(seen.layer(LayerKind::FileEncryption))?;
-    // Inline encryption, by the storage controller, takes no time of the processor.
+    // Inline encryption in the storage controller takes no CPU time.
     if seen.option(|option| option == "inlinecrypt").is_some() {
         return None;
     }

@@ -1,4 +1,4 @@
-//! Each rule has a planted case in which it must speak, and healthy machines on which none may.
+//! Each rule has a planted case in which it must fire, and healthy machines on which none may.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use flashlag_schema::counters::Throttle;
@@ -219,7 +219,7 @@ fn kind(of: &str) -> Environment {
     with(laptop(), |seen| seen.filesystem.kind = known(of.to_owned()))
 }
 
-/// A laptop whose control group limits something, of which a part is used.
+/// A laptop with a limit on its control group, partly used.
 fn limited(kind: LimitKind, value: u64, used: Option<u64>) -> Environment {
     with(laptop(), |seen| {
         let device = kind.is_of_io().then(|| "nvme0n1".to_owned());
@@ -237,7 +237,7 @@ fn pieces(kib: u64, pieces: u64) -> Environment {
     })
 }
 
-/// A quota of 1 MB of which so much is used, or one of which nothing is known.
+/// A quota of 1 MB of which this much is used, or one of which nothing is known.
 fn quota(machine: Environment, used: Option<u64>) -> Environment {
     with(machine, |seen| {
         let bytes = |kb: Option<u64>| match kb {
@@ -288,8 +288,8 @@ fn with_little_room() -> Vec<(FindingId, Environment, Environment)> {
     ]
 }
 
-/// Each kind of finding: a machine on which it alone must be made, and one close to it on which nothing
-/// may be said.
+/// For each kind of finding, a machine on which only that one must be found, and a similar one on
+/// which none may be.
 pub(crate) fn planted() -> Vec<(FindingId, Environment, Environment)> {
     use FindingId::*;
     let encrypted = |has| aes(above(laptop(), LayerKind::BlockEncryption, "dm-crypt"), has);

@@ -9,7 +9,8 @@ fn side(mean: f64, error: f64) -> Side {
     Side { mean: Mean { mean, error, n: 10_000, freedom: 1e12 }, figures: Figures::default() }
 }
 
-/// Fieller's limits are the ratios r at which a − r·b is just 1.96 of its own standard errors from 0.
+/// Fieller's limits are the ratios r at which a − r·b is exactly 1.96 of its own standard errors
+/// from 0.
 #[test]
 fn both_ends_of_a_ratio_s_interval_satisfy_fieller_s_equation() {
     for (a, b) in [((2e7, 3e5), (1e7, 2e5)), ((1e6, 5e4), (3e6, 9e5)), ((1e9, 0.0), (7e8, 1e8))] {
@@ -38,7 +39,7 @@ fn a_ratio_to_what_is_not_shown_to_differ_from_nothing_has_no_interval() {
 
 #[test]
 fn the_margin_of_a_cost_is_that_of_the_difference() {
-    // Errors of 3 and 4 ms make one of 5 ms; half of all operations are concerned.
+    // Errors of 3 and 4 ms combine to 5 ms; half of all operations are affected.
     let found = effect(Counted::Saves, &side(9e7, 3e6), &side(5e7, 4e6), 0.5).unwrap();
     let Estimate { value, interval } = found.cost_s_per_1000;
     let (low, high) = interval.unwrap();
@@ -80,7 +81,7 @@ fn a_median_falls_by_two_hundredths_and_the_slowest_remain_above_four_fifths() {
     assert!(!lowers_median(&few) && slowest_remain(&few).is_none());
 }
 
-/// Saves, `n` of 10 to 18 ms, one in ten of them 3 ms longer.
+/// `n` saves of 10 to 18 ms, one in ten of them 3 ms longer.
 fn drawn(n: u64, random: &mut impl FnMut() -> f64) -> Histogram {
     let mut histogram = Histogram::new();
     for _ in 0..n {
@@ -91,7 +92,7 @@ fn drawn(n: u64, random: &mut impl FnMut() -> f64) -> Histogram {
     histogram
 }
 
-/// How often, in a hundred, the interval of a cost holds the true one, which is 0.
+/// In how many of a hundred cases the interval of a cost contains the true one, which is 0.
 fn held(n: (u64, u64), random: &mut impl FnMut() -> f64) -> f64 {
     let rounds = 2000;
     let of = |histogram: &Histogram| Side {

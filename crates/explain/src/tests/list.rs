@@ -1,4 +1,4 @@
-//! The one list: each kind of finding of a run on a planted case, and none on one close to it.
+//! The one list: each kind of finding of a run in a planted case, and none in a similar one.
 
 use flashlag_schema::finding::{Counted, EffectBasis, Finding, FindingId, Severity};
 use flashlag_schema::internals::{DeviceInternals, Internals};
@@ -20,7 +20,7 @@ fn cost(run: &Run, id: FindingId) -> f64 {
 
 const MS: u64 = 1_000_000;
 
-/// Saves of 20 ms each, of which each waited so long for something.
+/// Saves of 20 ms each, each of which waited this long for one cause.
 pub(super) fn waited(cause: StallCause, ms: u64) -> Run {
     let mut phase = saves("save_wal", State::New, &all(20 * MS, 500));
     let part = |cause, ns| WaitPart { cause, ns };
@@ -56,7 +56,7 @@ fn what_saves_waited_for_is_found_from_a_twentieth_of_the_waits_on() {
         (StallCause::Cleaning, FindingId::FewFreeSegments),
     ] {
         let planted = waited(cause, 5);
-        // 5 ms each, a thousand times.
+        // 5 ms each, times 1,000.
         assert!((cost(&planted, id) - 5.0).abs() < 1e-9, "{cause:?}");
         let effect = found(&planted, id).unwrap().effect;
         assert_eq!(effect.value().unwrap().fixed_ns, Some(Nanos(15 * MS)), "{cause:?}");
@@ -87,8 +87,8 @@ fn a_stall_of_an_inferred_cause_is_a_part_of_all_waits() {
     assert_eq!(found(&stalled(StallCause::Unknown), FindingId::IdleWakeUp), None);
 }
 
-/// Writes in sequence of which each takes the first number of milliseconds in the first second, and the
-/// second one after it.
+/// Sequential writes that take the first number of milliseconds during the first second, and the
+/// second number afterwards.
 fn changed(kind: ChangeKind, ms: [u64; 2]) -> Run {
     let mut phase =
         phase("seq_write_1m", State::New, Operation::SequentialWrite, &all(6 * MS, 500));
@@ -138,7 +138,7 @@ fn a_fall_in_the_rate_costs_the_difference_of_what_an_operation_takes() {
     assert!(no_slower.effect.reason().is_some(), "a wait no longer than before costs nothing");
 }
 
-/// Writes in sequence by second, each with its MB and the share of its waits that was for room.
+/// Sequential writes by second: how many MB, and the share of the waits that was for room.
 fn by_second(seconds: &[(u64, u64)]) -> Run {
     let mut phase = phase("soak", State::New, Operation::SequentialWrite, &all(MS, 1000));
     phase.block_bytes = Bytes::from_mib(1);
@@ -198,7 +198,7 @@ fn a_cache_that_writes_in_sequence_outran_is_found_where_the_rate_fell_with_it()
     assert_eq!(found(&other, id), None, "slower for something else");
 }
 
-/// A fill in ten equal steps whose writes take so long each.
+/// A fill in ten equal steps, with the duration of each step's writes.
 pub(super) fn fill(ms: [u64; 10]) -> Run {
     let mut phase = phase("fill_random", State::Filled, Operation::RandomWrite, &all(MS, 1000));
     let step = |(index, ms): (usize, &u64)| IntervalRecord {
@@ -235,7 +235,7 @@ fn a_failed_flush_check_is_a_sync_that_stores_nothing_unless_the_files_are_in_me
     let no_op = found(&run, FindingId::SyncIsNoOp).unwrap();
     assert_eq!((no_op.severity, no_op.evidence.len()), (Severity::Danger, 1));
     assert_eq!(findings(&run).list[0].id, FindingId::SyncIsNoOp, "data in danger comes first");
-    // The option that says so is the better finding.
+    // The finding about the mount option is the better one.
     run.environment.filesystem.options = Reading::Value(vec!["nobarrier".to_owned()]);
     let list = findings(&run).list;
     assert_eq!(list.iter().filter(|one| one.severity == Severity::Danger).count(), 1, "{list:?}");
@@ -291,7 +291,7 @@ fn a_rollback_journal_without_a_log_to_compare_is_found_without_a_figure() {
     assert!((cost(&both, FindingId::RollbackJournal) - 10.0).abs() < 1e-9);
 }
 
-/// A run of the tests of a scenario.
+/// A run of a scenario's tests.
 pub(super) fn scenario(tests: &str, phases: Vec<Phase>) -> Run {
     let mut run = run(phases);
     run.scenario.text = format!("name = \"two\"\nabout = \"Two tests.\"\n{tests}");
@@ -337,7 +337,7 @@ fn small_transactions_are_compared_by_change() {
             saves("several", State::New, &all(many * MS, 500)),
         ]
     };
-    // Ten changes in 20 ms are 2 ms each, against 10.
+    // Ten changes in 20 ms are 2 ms each, compared with 10.
     let planted = scenario(&two("statements = 10"), phases(20));
     assert!((cost(&planted, FindingId::SmallTransactions) - 8.0).abs() < 1e-9);
     let as_slow = scenario(&two("statements = 10"), phases(100));

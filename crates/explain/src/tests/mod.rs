@@ -1,4 +1,4 @@
-//! Each kind of finding on a constructed run, with its thresholds one step to each side.
+//! Each kind of finding on a constructed run, with values one step to each side of its thresholds.
 #![allow(clippy::unwrap_used)]
 
 mod effects;

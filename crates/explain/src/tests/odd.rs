@@ -6,7 +6,7 @@ use super::is_silent;
 use crate::testing::{around, of_ms, run, saves, split, writes};
 use crate::{RULES, attach, findings, findings_of, verify};
 
-/// A run with a cause of each kind that costs something, and stalls.
+/// A run with a cause of each kind that has a cost, and stalls.
 fn explained() -> Run {
     let states =
         [(State::New, 10), (State::Filled, 40), (State::Deleted, 38), (State::Trimmed, 12)];

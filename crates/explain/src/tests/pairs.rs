@@ -25,7 +25,7 @@ fn a_rollback_journal_that_waits_twice_as_long_costs_the_difference_of_the_means
     assert_eq!(effect.per, Counted::Saves);
     assert_eq!(effect.now.mean_ns, Nanos(20_000_000));
     assert_eq!(effect.fixed.unwrap().ops, 1000);
-    // 10 ms each, a thousand times.
+    // 10 ms each, times 1,000.
     assert!((effect.cost_s_per_1000.value - 10.0).abs() < 1e-9, "{effect:?}");
     assert!((effect.mean_ratio.unwrap().value - 2.0).abs() < 1e-9, "{effect:?}");
     // A p99.9 takes ten thousand values.
@@ -56,7 +56,7 @@ fn what_costs_less_than_a_twentieth_of_a_second_is_left_out() {
 
 #[test]
 fn a_difference_within_chance_is_ruled_out() {
-    // Of 20 waits one is long: it makes a mean of twice the others', and says nothing.
+    // One of 20 waits is long: it doubles the mean, and proves nothing.
     let mut waits = all(10_000_000, 19);
     waits.record(Nanos(210_000_000));
     let run = run(vec![
@@ -131,7 +131,7 @@ fn another_writer_is_a_cause_where_both_grew_files_about_as_often() {
     assert_eq!(found.sides.now.phase, "new: save_busy_delete");
     assert_eq!(found.action, FindingAction::DeferBulkWrites);
     assert!((found.effect.cost_s_per_1000.value - 20.0).abs() < 1e-6);
-    // 20 % against 31 %: the growth may be what differs.
+    // 20 % against 31 %: the growth may explain the difference.
     assert!(is_silent(&with(100, 155), CauseId::OtherWriter));
     assert!(is_silent(&with(155, 100), CauseId::OtherWriter));
 }

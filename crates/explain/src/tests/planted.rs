@@ -1,5 +1,5 @@
-//! The list of all kinds of findings, walked: each has a run in which it must appear, and one close to it
-//! in which it must not.
+//! Goes through all kinds of findings: each has a run in which it must appear, and a similar one in
+//! which it must not.
 
 use flashlag_schema::finding::FindingId;
 use flashlag_schema::{CheckCause, CheckStatus, Run, StallCause};
@@ -12,7 +12,7 @@ use crate::findings;
 use crate::set_up::tests as set_up;
 use crate::testing::{all, around, failing, run, saves};
 
-/// The runs of a kind: sick, and close to it healthy.
+/// The runs for a kind: a sick one, and a similar healthy one.
 fn planted(id: FindingId) -> Option<(Run, Run)> {
     use FindingId::*;
     Some(match id {
@@ -41,7 +41,7 @@ fn planted(id: FindingId) -> Option<(Run, Run)> {
         IdleWakeUp => of_waits(StallCause::WakeUp),
         CollectionPeriod => of_waits(StallCause::GarbageCollection),
         BelowClass => (reads(1499.0, card(1)), reads(1500.0, card(1))),
-        // A forecast alone shows it: crates/predict/tests/it/effect.rs has its cases.
+        // Only a forecast shows it: crates/predict/tests/it/effect.rs has its cases.
         OtherFilesystem => return None,
         FragmentedDatabase | Swapping | Throttled | FuseOnPath | SoftwareEncryption | Overlay
         | LoopDevice | ReadOnly | VirtualDisk | NotOnFlash | NoBarrier | NoJournal
@@ -70,7 +70,7 @@ fn sync(fails: bool) -> Run {
     run
 }
 
-/// A run in a control group with a limit: one that held it back, and one that is far above.
+/// A run in a control group with a limit: one that held it back, and one far above.
 fn limited(id: FindingId) -> (Run, Run) {
     let (with_limit, _) = of_set_up(id);
     let judged = |status| {
@@ -89,7 +89,7 @@ fn limited(id: FindingId) -> (Run, Run) {
     (judged(CheckStatus::Fail), judged(CheckStatus::Pass))
 }
 
-/// Saves of 10 ms when new, then in a state, then of 12 ms once trimmed.
+/// Saves of 10 ms when new, then of `ms` in a state, then of 12 ms once trimmed.
 fn trimmed(state: State, ms: u64) -> Run {
     stages(&[(State::New, 10), (state, ms), (State::Trimmed, 12)])
 }

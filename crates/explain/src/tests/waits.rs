@@ -6,7 +6,7 @@ use flashlag_units::Nanos;
 use crate::findings;
 use crate::testing::{around, failing, run, saves, writes};
 
-/// A class of latencies whose time was split in parts of 1,000.
+/// A class of latencies whose time is split in parts of 1,000.
 fn class(power: u32, on_cpu: u64, runnable: u64) -> WaitRecord {
     let part = |parts: u64| Nanos(parts * 1_000_000);
     WaitRecord {

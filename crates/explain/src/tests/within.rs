@@ -7,7 +7,7 @@ use super::{cause, is_ruled_out, is_silent};
 use crate::cpu_cause;
 use crate::testing::{all, around, failing, run, saves, split, writes};
 
-/// Saves of 10 ms, a quarter of which grow a file and take so long.
+/// Saves of 10 ms, a quarter of which grow a file and take `grew`.
 pub(super) fn with_growth(name: &str, grew: u64) -> Run {
     let mut phase = saves(name, State::New, &around(10, 1000));
     let (grew, in_place) = (around(grew, 250), around(10, 750));
@@ -39,7 +39,7 @@ pub(super) fn with_cpu(runnable: u64) -> Run {
 #[test]
 fn waiting_for_a_cpu_is_a_cause_from_a_twentieth_on_and_none_below_a_hundredth() {
     let found = cause(&with_cpu(51), CauseId::CpuWait).unwrap();
-    // 5.1 % of 10 ms, a thousand times.
+    // 5.1 % of 10 ms, times 1,000.
     assert!((found.effect.cost_s_per_1000.value - 0.51).abs() < 1e-3, "{found:?}");
     assert_eq!(found.effect.cost_s_per_1000.interval, None);
     let (now, free) = (found.effect.now.mean_ns, found.effect.fixed.unwrap().mean_ns);
@@ -116,7 +116,7 @@ fn what_passes_between_saves_is_part_of_no_save() {
         stopped_ns: Nanos::ZERO,
     });
     let mean = phase.latency_ns.mean.unwrap();
-    // The thread's 12 ms a save are 2 more than a save takes: of these, a tenth is not 1 in 12.
+    // The thread's 12 ms per save are 2 more than a save takes; a tenth of these is not 1 in 12.
     let found = cause(&run(vec![phase.clone()]), CauseId::CpuWait).unwrap();
     assert_eq!(found.effect.now.mean_ns, mean);
     let FindingEvidence::SchedulerCount { runnable_ns, share } = found.evidence else { panic!() };

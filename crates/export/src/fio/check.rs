@@ -1,4 +1,4 @@
-//! Whether fio's own figures follow from its bins.
+//! Checks fio's own figures against its bins.
 
 use flashlag_schema::verify::Discrepancy;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! What flashlag adds to each job when it writes fio's shape.
+//! The fields that flashlag adds to each job when it writes fio's format.
 
 use flashlag_schema::{Phase, Think};
 use flashlag_spec::scenario::{Durability, EngineKind};

@@ -1,4 +1,4 @@
-//! Why a job has no distribution that can be read.
+//! Why a job has no readable distribution.
 
 use serde_json::Value;
 

@@ -27,7 +27,7 @@ pub fn job_file(scenario: &Scenario) -> String {
             Test::Save(save) => {
                 comment(
                     &mut text,
-                    &format!("{}: saves through SQLite, which fio has not", save.name),
+                    &format!("{}: saves through SQLite, which fio does not have", save.name),
                 );
             }
             Test::Replay(replay) => {
@@ -198,7 +198,7 @@ fn remarks(text: &mut String, io: &Io) {
         comment(text, &format!("{asked} in flashlag; here {instead}."));
     }
     if let Some(ops) = io.min_ops {
-        comment(text, &format!("flashlag goes on, up to 4 times as long, for {ops} operations."));
+        comment(text, &format!("flashlag continues, up to 4 times as long, for {ops} operations."));
     }
     if io.until == Until::Steady {
         comment(text, "flashlag ends at steady state; fio's rule is another one: only the limits.");
@@ -207,16 +207,16 @@ fn remarks(text: &mut String, io: &Io) {
         comment(text, "flashlag counts from the intended start, fio from the actual one.");
     }
     if io.think.is_some() && io.queue_depth > 1 {
-        comment(text, "flashlag rests after each operation in its place, fio before any other.");
+        comment(text, "flashlag applies think time per queue slot; fio pauses the whole job.");
     }
     if let Some(background) = &io.background {
         comment(text, &format!("flashlag runs `{background}` beside it."));
     }
     if io.fresh {
-        comment(text, "flashlag writes the file anew before it.");
+        comment(text, "flashlag writes the file again before it.");
     }
     if io.grown {
-        comment(text, "flashlag's file has grown 4 KiB at a time by turns with a second one.");
+        comment(text, "flashlag's file has grown 4 KiB at a time, alternating with a second file.");
     }
 }
 

@@ -1,12 +1,12 @@
 //! fio's files: `json+` output read as a run and written from one, and job files.
 //!
 //! fio keeps latencies in the same buckets ([`flashlag_stats::GROUPING_POWER`]) and names each
-//! bucket by its middle, so bins pass in both directions without loss. Two things do not pass:
+//! bucket by its midpoint, so bins convert in both directions without loss. Two things are lost:
 //! values above 17.2 s, which fio keeps in its last bucket (the largest is exact), and the order of
 //! operations in time, which is not in `json+`.
 //!
 //! [`histogram_of`] reads one `clat_ns`, `lat_ns` or `sync.lat_ns` object; [`import`] and
-//! [`export`] do whole files. [`job_file`] writes a scenario's tests as a job file.
+//! [`export`] convert whole files. [`job_file`] writes a scenario's tests as a job file.
 
 mod bins;
 mod check;

@@ -1,5 +1,5 @@
-//! Results of fio 2.x, in fields of 3.x: its latencies are whole microseconds, its bins are numbered, and its
-//! `io_bytes` are KiB (fio's `stat.c`, `add_ddir_status_json`, of 2.14 to 2.21).
+//! Results of fio 2.x in fields of 3.x. In 2.x, latencies are whole microseconds, bins are
+//! numbered, and `io_bytes` are KiB (fio's `stat.c`, `add_ddir_status_json`, of 2.14 to 2.21).
 
 use serde_json::{Map, Value, json};
 

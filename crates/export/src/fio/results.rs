@@ -1,4 +1,5 @@
-//! The results in a file of fio's: one, several written one after another, an array, text around them.
+//! Finds the results in fio's output: one, several written one after another, an array, or with
+//! text around them.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The text of a results file, whatever it was packed and encoded with.
+//! Decodes the text of a results file, whatever its compression and encoding.
 
 use std::io::Read;
 

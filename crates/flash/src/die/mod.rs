@@ -1,4 +1,4 @@
-//! What is asked of the dies, and what their times are made of: the bottom of the device.
+//! The work of dies, and what its duration consists of: the bottom of the device.
 
 mod line;
 mod rate;
@@ -64,8 +64,5 @@ pub(crate) trait Dies {
     fn power_cut(&mut self, at: Nanos);
 
     /// Whether the dies can still be written to.
-    ///
-    /// # Errors
-    /// If they are worn out.
     fn check_wear(&self) -> Result<(), FlashError>;
 }

@@ -109,9 +109,6 @@ impl Front {
     }
 
     /// Computes the times of a command whose range is valid; `at` never goes back.
-    ///
-    /// # Errors
-    /// If the store is worn out or can reclaim no block.
     #[inline]
     pub(crate) fn submit<S: Store>(
         &mut self,

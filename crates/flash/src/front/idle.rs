@@ -8,9 +8,6 @@ impl Front {
     /// Idle work between the end of the last command and the next one at `until`: empties the
     /// buffer after `drain_after`, folds the write cache after `fold_after`, a step at a time, and
     /// leaves the rest of the time to the store.
-    ///
-    /// # Errors
-    /// As the store's writes.
     #[cold]
     pub(crate) fn idle<S: Store>(&mut self, store: &mut S, until: Nanos) -> Result<(), FlashError> {
         let before = store.trace().map(|trace| trace.aside(true));

@@ -1,4 +1,4 @@
-//! The journal of a map in RAM: after many changes, the pages of the map that changed are written.
+//! The journal of a map in RAM: after many changes, the changed pages of the map are written.
 
 use flashlag_spec::profile::Model;
 use flashlag_stats::Wait;

@@ -1,15 +1,15 @@
 //! The front of the device, before the map: host link, write buffer, write cache, discards.
 //!
-//! A command starts when the queue has room for it ([`host::Host`]). Then
-//! - a **read** looks for each unit in the write buffer, the write cache and the map, in this
-//!   order; each piece (at most a page of all planes) goes over the link as soon as it is read;
-//! - a **write** without a buffer programs each program unit as soon as the link has brought it,
+//! A command starts when the queue has room for it ([`host::Host`]). Then:
+//! - a **read** looks up each unit in the write buffer, the write cache and the map, in this order;
+//!   each piece (at most one page of all planes) goes over the link as soon as it is read;
+//! - a **write** without a buffer programs each program unit as soon as the link has delivered it,
 //!   and ends with the last program. With a buffer it ends when all of it is in the buffer, which
 //!   may have to wait for room ([`buffer::WriteBuffer`]);
-//! - a **flush** ends no earlier than every write before it and all queued discards; it empties a
-//!   volatile buffer, and then ends no earlier than every program;
+//! - a **flush** ends no earlier than all previous writes and all queued discards; it empties a
+//!   volatile buffer, and then ends no earlier than all programs;
 //! - a **write with force unit access** ends with the programs of its own units;
-//! - the cost of a **discard** is that of [`trim::Trims`].
+//! - a **discard** costs what [`trim::Trims`] says.
 //!
 //! So sequential writes with a deep queue or a buffer run at `min(link, dies · program unit /
 //! (program time + transfer))`.

@@ -27,9 +27,6 @@ pub(crate) trait Store {
     }
 
     /// Programs units together, at most one program unit.
-    ///
-    /// # Errors
-    /// If the flash is worn out, or no block can be reclaimed.
     fn write(&mut self, at: Nanos, units: &[UnitWrite]) -> Result<Nanos, FlashError>;
 
     /// The page of a word line that the last write programmed, where that matters.
@@ -45,9 +42,6 @@ pub(crate) trait Store {
     fn mapped_units(&self) -> u64;
 
     /// Does idle work from `from` on; nothing begins at `until` or later.
-    ///
-    /// # Errors
-    /// As a write.
     fn background(&mut self, from: Nanos, until: Nanos) -> Result<(), FlashError>;
 
     /// Ends everything under way and returns the time to find the map again, from the return of the

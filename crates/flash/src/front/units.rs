@@ -24,7 +24,6 @@ impl Part {
 /// The division of a device into mapping units.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Units {
-    /// Bytes of a unit.
     bytes: u64,
     /// Bytes of a bit of a part.
     grain: u64,

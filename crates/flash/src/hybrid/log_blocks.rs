@@ -79,9 +79,6 @@ pub(crate) struct LogBlocks {
 
 impl LogBlocks {
     /// The log-block map of a model.
-    ///
-    /// # Errors
-    /// As [`Layout::new`].
     pub(crate) fn new(model: &Model) -> Result<LogBlocks, FlashError> {
         let layout = Layout::new(model)?;
         let logs = Logs {

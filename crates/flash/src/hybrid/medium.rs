@@ -64,7 +64,6 @@ pub(crate) fn waits_for_merges<M: Medium>(medium: &mut M, from: Nanos, to: Nanos
 pub(crate) struct Shape {
     /// Blocks of the host's address space.
     pub(crate) logical_blocks: u32,
-    /// Blocks in all.
     pub(crate) blocks: u32,
     /// Units per block.
     pub(crate) units: u32,

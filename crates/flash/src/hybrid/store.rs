@@ -20,9 +20,6 @@ pub(crate) struct LogBlockStore<D> {
 impl<D: Dies> LogBlockStore<D> {
     /// A model's map over its dies, each of which needs [`super::layout::Layout::blocks_per_die`]
     /// blocks.
-    ///
-    /// # Errors
-    /// As [`LogBlocks::new`].
     pub(crate) fn new(model: &Model, dies: D) -> Result<LogBlockStore<D>, FlashError> {
         Ok(LogBlockStore { map: LogBlocks::new(model)?, dies })
     }

@@ -1,12 +1,12 @@
 //! NAND: dies on channels, each doing one thing at a time.
 //!
 //! Dies and channels are reserved until a time. A **read** takes tR on its die and then the channel
-//! until its bytes are out; a **program** takes the channel first, then tPROG; an **erase** takes
-//! tBERS. So one die programs `unit / (unit / bus + tPROG)` bytes a second, and n dies on a channel
-//! n times that until the bus is the bottleneck. With suspension, a read waits only for earlier
-//! reads, and the program or erase that it suspends ends later by the read's time and
+//! until its bytes are transferred; a **program** takes the channel first, then tPROG; an **erase**
+//! takes tBERS. So one die programs `unit / (unit / bus + tPROG)` bytes per second, and n dies on a
+//! channel n times that until the bus is the bottleneck. With suspension, a read waits only for
+//! earlier reads, and the program or erase that it suspends ends later by the read's time and
 //! `nand.suspend`, as often as [`suspend`] allows. Times of pages and blocks differ by
-//! [`variation`], where a profile has a spread.
+//! [`variation`], if the profile has a spread.
 
 mod bus;
 mod relocation;

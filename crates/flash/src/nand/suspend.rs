@@ -1,4 +1,4 @@
-//! Limits of suspension: a program or erase gets on whatever is read meanwhile.
+//! Limits of suspension: a program or erase makes progress however much is read.
 
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -32,7 +32,6 @@ const MOST_UNDER_WAY: usize = 1 << 12;
 /// What keeps a die busy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Busy {
-    /// A number of programs.
     Programs(u32),
     Erase,
 }

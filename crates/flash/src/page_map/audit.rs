@@ -31,9 +31,6 @@ impl PageMap {
 
     /// Counts everything anew: each mapped unit is valid in exactly one slot, whose owner it is,
     /// and nothing else is valid.
-    ///
-    /// # Errors
-    /// The first inconsistency.
     #[cfg(test)]
     pub(crate) fn audit(&self) -> Result<(), String> {
         self.check_conservation();

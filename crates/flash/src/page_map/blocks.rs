@@ -18,7 +18,6 @@ pub(crate) struct Blocks {
     /// Valid slots as bits, `words` words per block.
     bits: Vec<u64>,
     words: u32,
-    /// When each block was closed, as a number of closings.
     closed_at: Vec<u32>,
     closings: u32,
     /// Erased blocks, the one that has been free longest in front.

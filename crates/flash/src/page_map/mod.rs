@@ -95,9 +95,6 @@ pub(crate) struct PageMap {
 
 impl PageMap {
     /// The page map of a model.
-    ///
-    /// # Errors
-    /// As [`Shape::new`].
     pub(crate) fn new(model: &Model, seed: u64) -> Result<PageMap, FlashError> {
         let shape = Shape::new(model)?;
         let physical = shape.blocks as usize * shape.units as usize;

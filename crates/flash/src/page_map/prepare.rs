@@ -1,4 +1,4 @@
-//! Pasts: states that would take long to reach by simulating writes.
+//! Pasts: states that it would take long to reach by simulating writes.
 
 use rand::{Rng, RngExt};
 
@@ -13,9 +13,6 @@ use crate::past::Order;
 impl PageMap {
     /// Maps the first `count` units as if they had been written in that order. The slots that this
     /// takes in open blocks count as `prepared`, not as programmed.
-    ///
-    /// # Errors
-    /// If the map is not new, or has too few blocks.
     pub(crate) fn prepare(&mut self, count: u32, order: Order) -> Result<(), FlashError> {
         if self.mapped > 0 || self.counts != super::MapCounts::default() {
             return Err(FlashError::NotNew);

@@ -1,23 +1,25 @@
 //! Valid units per block in the steady state of uniform random overwrites.
 //!
 //! Let C closed blocks of n units hold U valid ones, f_j be the share of blocks with j valid ones,
-//! and F_j that of those with j or more. Each overwrite hits every valid unit alike, so while one
-//! block is closed and one reclaimed, blocks go from j to j - 1 valid units at the rate
-//! `C · f_j · j · h / U`, h being what is won by a victim. That flow is the block that was closed,
-//! less the victims with j or more. So with G_j the chance that a victim has j or more
+//! and F_j that of those with j or more. Each overwrite is equally likely to hit every valid unit,
+//! so while one block is closed and one reclaimed, blocks go from j to j - 1 valid units at the
+//! rate `C · f_j · j · h / U`, where h is the gain from a victim. That flow is the block that was
+//! closed, less the victims with j or more. So with G_j the probability that a victim has j or more
 //!
 //! `f_j = k / j · (1 - G_j)`, `k = U / (C · h)`,
 //!
-//! where G_j is 0 above the fewest of all for *greedy*, `F_j^d` for the best of d that are drawn, and
-//! `(F_j^d - F_n^d) / (1 - F_n^d)` where they are drawn again if nothing can be won. From n downwards
-//! each f_j follows from those above it; k is searched for, so that the mean is U / C.
+//! where G_j is 0 above the fewest of all for *greedy*, `F_j^d` for the best of d random
+//! candidates, and `(F_j^d - F_n^d) / (1 - F_n^d)` if candidates are drawn again when nothing can
+//! be gained. From n downwards each f_j follows from those above it; k is found by search, so that
+//! the mean is U / C.
 //!
-//! *Fifo* is simpler: the block that was closed i blocks ago has `n · r^i`, r being such that they
-//! sum up to U.
+//! *Fifo* is simpler: the block that was closed i blocks ago has `n · r^i`, with r chosen so that
+//! they sum to U.
 //!
-//! *Cost-benefit* is taken to leave what *greedy* leaves, which uniform traffic makes nearly true.
+//! *Cost-benefit* is assumed to leave what *greedy* leaves, which is nearly true for uniform
+//! traffic.
 //!
-//! Only sums, products and quotients are used, which are the same on every machine.
+//! It uses only sums, products and quotients, which are the same on every machine.
 
 use flashlag_spec::profile::{GcModel, GcPolicy};
 

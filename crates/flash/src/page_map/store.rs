@@ -13,9 +13,6 @@ use crate::trace::Trace;
 
 impl PageMap {
     /// Programs units together; a program unit that they do not fill is padded.
-    ///
-    /// # Errors
-    /// If the flash is worn out, or no block can be reclaimed.
     #[inline]
     pub(crate) fn write(
         &mut self,
@@ -92,9 +89,6 @@ pub(crate) struct PageStore {
 
 impl PageStore {
     /// The page map and the dies of a model.
-    ///
-    /// # Errors
-    /// As [`PageMap::new`].
     pub(crate) fn new(model: &Model, seed: u64) -> Result<PageStore, FlashError> {
         let map = PageMap::new(model, seed)?;
         let nand = Nand::new(model, map.shape().blocks, map.factory_bad(), seed);

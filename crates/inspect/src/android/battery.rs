@@ -3,7 +3,7 @@ use flashlag_schema::Power;
 use super::service::program;
 use crate::root::Root;
 
-/// The line of a battery service whose values were set by hand (`dumpsys battery set`).
+/// The line of a battery service whose values were set manually (`dumpsys battery set`).
 const FROZEN: &str = "UPDATES STOPPED";
 
 /// The battery, as Android's battery service prints it.
@@ -32,7 +32,7 @@ impl Battery {
         let percent = percent.and_then(|percent| u8::try_from(percent).ok());
         percent
             .filter(|percent| *percent <= 100)
-            .ok_or_else(|| format!("dumpsys battery: level {level} of {scale} is no charge"))
+            .ok_or_else(|| format!("dumpsys battery: level {level} of {scale} is impossible"))
     }
 
     /// The temperature, in thousandths of a degree: the service prints tenths.
@@ -40,11 +40,11 @@ impl Battery {
         let tenths = self.number("temperature")?;
         match tenths {
             -500..=2000 if tenths != 0 => Ok(tenths * 100),
-            _ => Err(format!("dumpsys battery: temperature {tenths} is none")),
+            _ => Err(format!("dumpsys battery: temperature {tenths} is impossible")),
         }
     }
 
-    /// What the phone is powered by.
+    /// What powers the phone.
     pub fn power(&self) -> Result<Power, String> {
         let kinds = [
             ("AC powered", Power::Charger),
@@ -111,10 +111,10 @@ mod tests {
             assert!(read.percent().is_err(), "{odd}");
             assert!(read.millicelsius().is_err() && read.power().is_err(), "{odd}");
         }
-        // A sensor that is not there.
+        // A sensor that does not exist.
         assert!(battery("temperature: 0").millicelsius().is_err());
         assert!(battery("temperature: 99999999999").millicelsius().is_err());
-        // Another language: the words of a maker who translated them.
+        // Another language: a vendor has translated the words.
         assert!(battery("Akkustand: 97\nTemperatur: 287").percent().is_err());
     }
 }

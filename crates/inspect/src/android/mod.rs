@@ -1,4 +1,4 @@
-//! What only Android says: its services, by `dumpsys`.
+//! What only Android's services know, by `dumpsys`.
 
 mod battery;
 mod screen;

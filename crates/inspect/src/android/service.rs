@@ -9,13 +9,13 @@ use crate::software::property;
 
 /// Where Android's own programs are.
 const PROGRAMS: &str = "/system/bin";
-/// The time that a program of Android may take.
+/// How long a program of Android may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The longest output that is read.
 const LONGEST: u64 = 4 << 20;
 
-/// Whether this is Android. A captured tree, which may lack Android's own files, says so by its version
-/// property.
+/// Whether this is Android. A captured tree may lack Android's own files; then its version property
+/// decides.
 pub fn is_android(root: &Root) -> bool {
     if root.is_live() {
         flashlag_device::is_android()
@@ -24,17 +24,14 @@ pub fn is_android(root: &Root) -> bool {
     }
 }
 
-/// The output of a program of Android, such as `dumpsys battery`. A captured tree keeps that of
-/// `dumpsys battery` as `/dumpsys/battery.txt`.
-///
-/// # Errors
-/// There is no such program, the program fails or takes too long, in words.
+/// The output of a program of Android, such as `dumpsys battery`. A captured tree has the latter as
+/// `/dumpsys/battery.txt`.
 pub fn program(root: &Root, name: &str, arguments: &[&str]) -> Result<String, String> {
     let said = || format!("{name} {}", arguments.join(" "));
     if !root.is_live() {
         return root.line(format!("/{name}/{}.txt", arguments.join("-")));
     }
-    crate::starting::can_start().map_err(|reason| format!("{}: {reason}", said()))?;
+    crate::software::can_start().map_err(|reason| format!("{}: {reason}", said()))?;
     let path = format!("{PROGRAMS}/{name}");
     if !root.has(&path) {
         return Err(format!("there is no {path}"));
@@ -45,7 +42,7 @@ pub fn program(root: &Root, name: &str, arguments: &[&str]) -> Result<String, St
     let output = child.stdout.take();
     let reader = std::thread::spawn(move || {
         let mut bytes = Vec::new();
-        // What can't be read is as if it had not been printed.
+        // Output that can't be read is treated as absent.
         let _ = output.map(|output| output.take(LONGEST).read_to_end(&mut bytes));
         bytes
     });

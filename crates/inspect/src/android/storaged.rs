@@ -8,25 +8,25 @@ use flashlag_units::Bytes;
 use super::service::{is_android, program};
 use crate::root::Root;
 
-/// Asks for what was counted until this moment: by itself the daemon collects once an hour.
+/// Requests the counts up to this moment: on its own the daemon collects them once an hour.
 const ARGUMENTS: [&str; 4] = ["storaged", "--force", "--hours", "24"];
-/// Numbers behind a name: read and written in the foreground and in the background, first on the battery and
-/// then on a charger.
+/// Numbers after a name: bytes read and written in the foreground and in the background, first on
+/// battery and then on a charger.
 const NUMBERS: usize = 8;
 
-/// What other apps and services read and wrote, as Android's storage daemon counts it by user: each app is a
-/// user of its own. The daemon needs Android 8 and a kernel with `/proc/uid_io`.
+/// What other apps and services read and wrote, as Android's storage daemon counts it by user: each
+/// app is a user of its own. The daemon needs Android 8 and a kernel with `/proc/uid_io`.
 ///
-/// Source of the format: `StoragedService::dump` and `uid_monitor` of the Android Open Source Project,
-/// and the test of its compatibility suite (`StoragedDumpsysTest`).
+/// Source of the format: `StoragedService::dump` and `uid_monitor` of the Android Open Source
+/// Project, and the test of its compatibility suite (`StoragedDumpsysTest`).
 #[derive(Debug, Default)]
 pub struct OtherApps {
-    /// Where counting began, in seconds since 1970 by the phone's clock.
+    /// When counting began, in seconds since 1970 by the phone's clock.
     since: Cell<Option<u64>>,
 }
 
 impl OtherApps {
-    /// What was read and written since the last call. The first call begins to count.
+    /// What was read and written since the last call. The first call starts counting.
     pub fn read(&self, root: &Root) -> Reading<OtherIo> {
         self.read_on_android(root).into()
     }
@@ -39,7 +39,7 @@ impl OtherApps {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
         let since = self.since.take();
         let records = parsed(&program(root, "dumpsys", &ARGUMENTS)?)?;
-        // A time in which nothing happened has no record.
+        // A period in which nothing happened has no record.
         let until = records.iter().map(|record| record.end).max().unwrap_or(0).max(now);
         self.since.set(Some(until));
         let since = since.ok_or("counting began with this reading")?;
@@ -47,7 +47,7 @@ impl OtherApps {
     }
 }
 
-/// What one user did in one time.
+/// What one user did in one period.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Record {
     start: u64,
@@ -61,14 +61,14 @@ fn own_names(user: u32) -> Result<&'static [&'static str], String> {
     match user {
         0 => Ok(&["0", "root"]),
         2000 => Ok(&["2000", "shared:android.uid.shell", "com.android.shell"]),
-        other => Err(format!("by what name Android counts the user {other} is not known")),
+        other => Err(format!("the name under which Android counts the user {other} is not known")),
     }
 }
 
-/// The sum of the records that began at `since` or later, but for this program's own.
+/// The sum of the records that began at `since` or later, except this program's own.
 fn between(records: &[Record], since: u64, own: &[&str]) -> Result<OtherIo, String> {
     let records: Vec<_> = records.iter().filter(|record| record.start >= since).collect();
-    // A run always writes. Under a name that is not known its own bytes would pass for another's.
+    // A run always writes. If its own name is not found, its bytes would pass for another app's.
     if !records.iter().any(|record| own.contains(&record.name.as_str())) {
         return Err(
             "dumpsys storaged has nothing of this program since the last reading".to_owned()
@@ -78,11 +78,11 @@ fn between(records: &[Record], since: u64, own: &[&str]) -> Result<OtherIo, Stri
     Ok(others.fold(OtherIo::default(), |sum, record| sum.plus(record.io)))
 }
 
-/// Reads the daemon's text: for each time a line `START,END`, without START where that is the END before,
-/// then a line for each user.
+/// Parses the daemon's text: for each period a line `START,END` (START is omitted if it equals the
+/// previous END), then a line for each user.
 fn parsed(text: &str) -> Result<Vec<Record>, String> {
     let odd = || "dumpsys storaged is not in the format known".to_owned();
-    // A number that was cut short is another number.
+    // The text may have been cut within a number.
     if !text.is_empty() && !text.ends_with('\n') {
         return Err(odd());
     }

@@ -6,7 +6,7 @@ use crate::root::Root;
 /// Kinds of sensor: `TemperatureType` of Android's thermal HAL.
 const CPU: &str = "0";
 const SKIN: &str = "3";
-/// What precedes the values of the present in the service's text; those before were kept from
+/// The heading before the present values in the service's text; values above it are cached from
 /// earlier events.
 const PRESENT: &str = "Current temperatures from HAL";
 /// Plausible temperatures, in thousandths of a degree.
@@ -14,8 +14,8 @@ const PLAUSIBLE: std::ops::RangeInclusive<i64> = -50_000..=200_000;
 
 /// Temperatures and throttling, as Android's thermal service prints them (Android 10 and later).
 ///
-/// Source of the format: `ThermalManagerService.dump` and `Temperature.toString` of the Android Open
-/// Source Project.
+/// Source of the format: `ThermalManagerService.dump` and `Temperature.toString` of the Android
+/// Open Source Project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Heat(String);
 
@@ -35,12 +35,12 @@ impl Heat {
             .ok_or_else(|| "dumpsys thermalservice has no status".to_owned())
     }
 
-    /// The hottest processor, in thousandths of a degree.
+    /// Temperature of the hottest CPU sensor, in thousandths of a degree.
     pub fn cpu(&self) -> Result<i64, String> {
         self.hottest(CPU, "processor")
     }
 
-    /// The hottest place of the outside, in thousandths of a degree.
+    /// Temperature of the hottest skin sensor, in thousandths of a degree.
     pub fn skin(&self) -> Result<i64, String> {
         self.hottest(SKIN, "skin")
     }

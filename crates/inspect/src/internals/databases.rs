@@ -1,4 +1,4 @@
-//! The SQLite databases below a directory, and the pieces that they lie in.
+//! The SQLite databases below a directory, and the number of extents of each.
 //!
 //! The search is bounded in entries, depth, databases and time, stays on one filesystem, follows no
 //! link, and reads 16 bytes of each file whose name could be a database's.
@@ -14,7 +14,7 @@ use flashlag_units::Bytes;
 
 use super::extents::extents;
 
-/// Entries of directories that are looked at.
+/// Most directory entries to examine.
 const ENTRIES: u64 = 4_000;
 /// Directories below the first.
 const DEPTH: usize = 6;
@@ -24,11 +24,11 @@ const DATABASES: u64 = 64;
 const TIME: Duration = Duration::from_millis(500);
 /// sqlite.org/fileformat.html: the first bytes of every database.
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
-/// A smaller database has too few pages to lie in many pieces.
+/// A smaller database has too few pages to be badly fragmented.
 const SMALLEST: u64 = 256 << 10;
 
-/// The databases below a directory of this machine, with the name of the one in most pieces where it
-/// is asked for.
+/// The databases below a directory of this machine; if `named`, with the name of the most
+/// fragmented one.
 pub(super) fn databases(directory: &Path, named: bool) -> Result<Databases, String> {
     let metadata = directory.metadata().map_err(|error| format!("the directory: {error}"))?;
     let (device, until) = (metadata.dev(), Instant::now() + TIME);
@@ -80,9 +80,9 @@ fn add(found: &mut Databases, one: DatabasePieces) {
     }
 }
 
-/// `None` for a file that is no database, a small one, and one on another filesystem.
+/// `None` for a file that is no database, is small, or is on another filesystem.
 fn pieces(path: &PathBuf, device: u64, named: bool) -> Result<Option<DatabasePieces>, String> {
-    // Neither a link nor a pipe is waited for.
+    // Don't follow a link, and don't block on a pipe.
     let flags = (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits();
     let opened = OpenOptions::new().read(true).custom_flags(flags.cast_signed()).open(path);
     let Ok(mut file) = opened else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! Devices' own accounts.
+//! Devices' own reports.
 //!
 //! eMMC: JESD84-B51, EXT_CSD, which the kernel shows to root in debugfs. UFS:
 //! Documentation/ABI/testing/sysfs-driver-ufs. NVMe: the parameter of the kernel's module.
@@ -12,8 +12,8 @@ use flashlag_units::{Bytes, Nanos};
 use super::{flag, sd};
 use crate::block::name;
 use crate::disk::kind;
+use crate::life::ufs_host;
 use crate::root::Root;
-use crate::ufs::ufs_host;
 
 /// The account of a disk.
 pub(super) fn internals(root: &Root, disk: &Path) -> Result<DeviceInternals, String> {
@@ -22,7 +22,7 @@ pub(super) fn internals(root: &Root, disk: &Path) -> Result<DeviceInternals, Str
         "sd" => root.line(disk.join("device/ssr")).and_then(|text| sd::of_register(&text)),
         "ufs" => ufs(root, disk),
         "nvme" => Ok(nvme(root)),
-        other => Err(format!("a {other} disk says nothing more about itself")),
+        other => Err(format!("a {other} disk reports nothing more")),
     }
 }
 
@@ -32,7 +32,7 @@ fn emmc(root: &Root, disk: &Path) -> DeviceInternals {
     let kib = || -> Result<Bytes, String> {
         let all = (249..253).map(byte).collect::<Result<Vec<u8>, String>>()?;
         let size = all.iter().rev().fold(0u64, |size, byte| size << 8 | u64::from(*byte));
-        // The kernel takes CACHE_SIZE as KiB (include/linux/mmc/card.h).
+        // The kernel interprets CACHE_SIZE as KiB (include/linux/mmc/card.h).
         Ok(Bytes::from_kib(size))
     };
     DeviceInternals::Emmc {
@@ -87,14 +87,15 @@ fn version(root: &Root, file: &Path) -> Result<String, String> {
     Ok(format!("{}.{}", code >> 8, code >> 4 & 0xF))
 }
 
-/// `0x0A` is 100 %, `0x00` nothing.
+/// `0x0A` is 100 %, `0x00` is 0 %.
 fn tenths(text: &str) -> Result<u8, String> {
     let digits = text.strip_prefix("0x").unwrap_or(text);
     let tenth = u8::from_str_radix(digits, 16).ok().filter(|tenth| *tenth <= 10);
     tenth.map(|tenth| tenth * 10).ok_or_else(|| format!("{text:.40} is no tenth"))
 }
 
-/// The kernel lets a disk sleep so deep that its wake-up stays below this parameter, in microseconds.
+/// The kernel lets a disk enter only those sleep states whose wake-up takes less than this
+/// parameter, in microseconds.
 fn nvme(root: &Root) -> DeviceInternals {
     let file = "/sys/module/nvme_core/parameters/default_ps_max_latency_us";
     DeviceInternals::Nvme { wakes_within_ns: root.number(file).map(Nanos::from_micros).into() }

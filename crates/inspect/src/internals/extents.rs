@@ -1,12 +1,12 @@
-//! The pieces of a file, by FIEMAP (Documentation/filesystems/fiemap.rst).
-// The one system call here has no safe wrapper.
+//! The number of a file's extents, by FIEMAP (Documentation/filesystems/fiemap.rst).
+// The single system call here has no safe wrapper.
 #![allow(unsafe_code)]
 
 use std::fs::File;
 
 use rustix::ioctl::{Opcode, Updater, ioctl, opcode};
 
-/// `struct fiemap` of `linux/fiemap.h` without room for extents: the kernel then counts them only.
+/// `struct fiemap` of `linux/fiemap.h` without room for extents: the kernel then only counts them.
 #[repr(C)]
 #[derive(Default)]
 struct Fiemap {
@@ -21,10 +21,7 @@ struct Fiemap {
 /// `FS_IOC_FIEMAP`: `_IOWR('f', 11, struct fiemap)`.
 const FIEMAP: Opcode = opcode::read_write::<Fiemap>(b'f', 11);
 
-/// The number of pieces that a file lies in.
-///
-/// # Errors
-/// The filesystem has no FIEMAP.
+/// The number of extents of a file.
 pub(super) fn extents(file: &File) -> Result<u32, String> {
     let mut asked = Fiemap { length: u64::MAX, ..Fiemap::default() };
     // SAFETY: FS_IOC_FIEMAP reads and writes one `struct fiemap`, two 64-bit and four 32-bit words,

@@ -1,4 +1,4 @@
-//! Filesystems' own accounts.
+//! Filesystems' own reports.
 //!
 //! ext4: Documentation/ABI/testing/sysfs-fs-ext4, `/proc/fs/ext4/DEVICE/options`. F2FS:
 //! Documentation/ABI/testing/sysfs-fs-f2fs.
@@ -13,7 +13,7 @@ use super::superblock::features;
 use crate::mount::Mount;
 use crate::root::Root;
 
-/// The account of a mounted filesystem on the device `top`.
+/// The report of a mounted filesystem on the device `top`.
 pub(super) fn internals(
     root: &Root,
     mount: &Mount,
@@ -23,7 +23,7 @@ pub(super) fn internals(
         "ext4" => Ok(ext4(root, &top?)),
         "f2fs" => Ok(f2fs(root, mount, &top?)),
         "btrfs" => Ok(btrfs(mount)),
-        kind => Err(format!("{kind} has no account that is read here")),
+        kind => Err(format!("flashlag reads no statistics of {kind}")),
     }
 }
 
@@ -51,7 +51,7 @@ fn ext4(root: &Root, device: &str) -> FilesystemInternals {
     }
 }
 
-/// The list has `data=` where there is a journal.
+/// The options contain `data=` if there is a journal.
 fn journal(options: &str) -> Result<Ext4Journal, String> {
     let mode = options.lines().find_map(|line| line.trim().strip_prefix("data="));
     Ok(match mode {

@@ -1,4 +1,4 @@
-//! Memory, its pressure, and what was swapped out.
+//! Memory, memory pressure, and swap.
 
 use flashlag_schema::internals::MemoryState;
 use flashlag_units::Bytes;

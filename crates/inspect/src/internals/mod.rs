@@ -1,4 +1,4 @@
-//! What filesystem, device and memory say about themselves.
+//! What filesystem, device and memory report about themselves.
 
 mod databases;
 mod device;
@@ -19,7 +19,7 @@ use crate::filesystem::FilesystemStack;
 use crate::root::Root;
 use crate::thermal::throttle;
 
-/// The state below a directory. What can't be read is absent with its reason.
+/// The state below a directory. What can't be read is absent, with the reason.
 pub(crate) fn internals(
     root: &Root,
     directory: &Path,
@@ -41,7 +41,7 @@ pub(crate) fn internals(
     }
 }
 
-/// The databases below a directory; those of a captured tree are not in it.
+/// The databases below a directory; a captured tree does not contain them.
 pub(crate) fn searched(root: &Root, directory: &Path, named: bool) -> Result<Databases, String> {
     if !root.is_live() {
         return Err("a captured tree has no files of apps".to_owned());
@@ -49,7 +49,7 @@ pub(crate) fn searched(root: &Root, directory: &Path, named: bool) -> Result<Dat
     databases::databases(directory, named)
 }
 
-/// systemd's timer leaves an empty file whose time is that of its last run.
+/// systemd's timer leaves an empty file, whose modification time is that of its last run.
 fn trimmed(root: &Root) -> Result<Nanos, String> {
     const STAMP: &str = "/var/lib/systemd/timers/stamp-fstrim.timer";
     let enabled = ["/etc/systemd/system/timers.target.wants/fstrim.timer"];

@@ -3,7 +3,7 @@
 use flashlag_schema::internals::DeviceInternals;
 use flashlag_units::Bytes;
 
-/// The register from sysfs: 128 hexadecimal digits, the highest bit first.
+/// Parses the register from sysfs: 128 hexadecimal digits, most significant bit first.
 pub(super) fn of_register(text: &str) -> Result<DeviceInternals, String> {
     let digits: String = text.split_whitespace().collect();
     let plain = digits.len() == 128 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
@@ -30,7 +30,7 @@ pub(super) fn of_register(text: &str) -> Result<DeviceInternals, String> {
     })
 }
 
-/// The code of AU_SIZE: 16 KiB doubled at each step up to 4 MiB, then the sizes of SDXC.
+/// The code AU_SIZE: 16 KiB, doubled at each step up to 4 MiB, then the sizes of SDXC.
 fn allocation_unit(code: u8) -> Result<Bytes, String> {
     const MIB: [u64; 6] = [8, 12, 16, 24, 32, 64];
     match code {
@@ -47,7 +47,7 @@ mod tests {
 
     use super::*;
 
-    /// A register of a card of class 10, U3, V30, A2, with units of 4 MiB.
+    /// The register of a card of class 10, U3, V30, A2, with allocation units of 4 MiB.
     fn register() -> String {
         let mut bytes = [0u8; 64];
         (bytes[8], bytes[10], bytes[14], bytes[15], bytes[21]) = (4, 0x90, 0x30, 30, 2);

@@ -1,16 +1,17 @@
-//! The features in ext4's superblock, which only root can read: Documentation/filesystems/ext4/super.rst.
+//! The features in ext4's superblock, which only root can read:
+//! Documentation/filesystems/ext4/super.rst.
 
 use std::path::Path;
 
 use crate::root::Root;
 
-/// The superblock's place on the device, and its size.
+/// The superblock's offset on the device, and its size.
 const PLACE: u64 = 1024;
 const SIZE: u64 = 1024;
 const MAGIC: [u8; 2] = [0x53, 0xef];
 
-/// Features by their word (compatible at 0x5C, incompatible at 0x60, read-only compatible at 0x64), as
-/// e2fsprogs names them: those that change what a write costs, or what a crash leaves.
+/// Features by their word (compatible at 0x5C, incompatible at 0x60, read-only compatible at 0x64),
+/// as e2fsprogs names them; only those that change what a write costs, or what a crash leaves.
 const FEATURES: [(usize, u32, &str); 11] = [
     (0x5c, 0x0004, "has_journal"),
     (0x5c, 0x0400, "fast_commit"),

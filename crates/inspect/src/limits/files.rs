@@ -8,19 +8,20 @@ use flashlag_spec::Reading;
 use super::Seen;
 use crate::root::Root;
 
-/// Limits of one line, with the device's `major:minor`; `None` where the line is not understood.
+/// Limits in one line, with the device's `major:minor`; `None` if the line is not understood.
 pub(super) type Parse = fn(&Path, &str) -> Option<Vec<(String, LimitKind, u64)>>;
 
-/// A file with a line for each device.
+/// A file with one line per device.
 pub(super) struct OfDevices {
     pub file: &'static str,
     pub parse: Parse,
 }
 
-/// Above this a limit of memory in version 1 is none: it is a number near the largest.
+/// In version 1, a memory limit above this means no limit: the kernel then shows a number near the
+/// largest.
 const NO_MEMORY_LIMIT: u64 = 1 << 62;
 
-/// Rates in version 1, a file each.
+/// Rate limits in version 1, one file each.
 pub(super) const FIRST_RATES: &[OfDevices] = &[
     OfDevices { file: "blkio.throttle.read_bps_device", parse: first_rate },
     OfDevices { file: "blkio.throttle.write_bps_device", parse: first_rate },
@@ -31,7 +32,7 @@ pub(super) const FIRST_RATES: &[OfDevices] = &[
 /// Rates in version 2.
 pub(super) const SECOND_RATES: &[OfDevices] = &[OfDevices { file: "io.max", parse: second_rates }];
 
-/// A target of latency: a group whose own target is higher than a neighbour's is held back for that one.
+/// A latency target: a group is throttled in favour of a neighbour whose target is lower.
 pub(super) const LATENCY: &[OfDevices] = &[OfDevices { file: "io.latency", parse: latency }];
 
 /// `7:0 400000`; 0 is none.
@@ -89,14 +90,15 @@ pub(super) fn cost(_: &Path, line: &str) -> Option<Vec<(String, LimitKind, u64)>
     Some(Vec::from_iter(on.then(|| (numbers.to_owned(), LimitKind::Cost, most))))
 }
 
-/// `8:16 a=1 b=2` as its first word and its pairs.
+/// Splits `8:16 a=1 b=2` into its first word and its pairs.
 fn keyed(line: &str) -> Option<(&str, impl Iterator<Item = (&str, &str)>)> {
     let mut words = line.split_whitespace();
     let numbers = words.next().filter(|numbers| numbers.contains(':'))?;
     Some((numbers, words.filter_map(|word| word.split_once('='))))
 }
 
-/// What the group has moved from or to that device, in bytes or in operations, since it was made.
+/// What the group has read from or written to that device since it was created, in bytes or in
+/// operations.
 pub(super) fn amount(
     root: &Root,
     group: &Path,
@@ -108,7 +110,7 @@ pub(super) fn amount(
         LimitKind::WriteBytes => ("wbytes", "blkio.throttle.io_service_bytes", "Write"),
         LimitKind::ReadOps => ("rios", "blkio.throttle.io_serviced", "Read"),
         LimitKind::WriteOps => ("wios", "blkio.throttle.io_serviced", "Write"),
-        _ => return Err("what such a limit holds back is not counted".to_owned()),
+        _ => return Err("the kernel does not count what such a limit throttles".to_owned()),
     };
     if let Some(text) = root.text_if_there(group.join("io.stat"))? {
         return Ok(of_device(&text, numbers, second).unwrap_or(0));
@@ -120,7 +122,7 @@ pub(super) fn amount(
     line.map_or(Ok(0), |words| words[2].parse().map_err(|_| format!("{first} is odd")))
 }
 
-/// The time for which io.cost held the group's requests back, where the kernel counts it.
+/// How long io.cost has throttled the group's requests, if the kernel counts it.
 pub(super) fn cost_wait(root: &Root, group: &Path, numbers: &str) -> Result<u64, String> {
     let text = root.text(group.join("io.stat"))?;
     let micros = of_device(&text, numbers, "cost.wait").ok_or(
@@ -129,14 +131,14 @@ pub(super) fn cost_wait(root: &Root, group: &Path, numbers: &str) -> Result<u64,
     Ok(micros.saturating_mul(1000))
 }
 
-/// A value of the line of a device in `io.stat`.
+/// A value in a device's line of `io.stat`.
 fn of_device(text: &str, numbers: &str, wanted: &str) -> Option<u64> {
     let mut lines = text.lines().filter_map(keyed);
     let (_, mut pairs) = lines.find(|(its, _)| *its == numbers)?;
     pairs.find(|(key, _)| *key == wanted)?.1.parse().ok()
 }
 
-/// `20000 100000`: microseconds of CPU time in each period; `max` is none.
+/// `20000 100000`: microseconds of CPU time per period; `max` means no limit.
 pub(super) fn second_cpu(root: &Root, group: &Path, seen: &mut Seen) {
     let file = group.join("cpu.max");
     let Some(text) = seen.text(root, &file) else { return };
@@ -145,24 +147,24 @@ pub(super) fn second_cpu(root: &Root, group: &Path, seen: &mut Seen) {
     let period = words.next().unwrap_or("100000");
     match quota.map(|quota| (quota.parse(), period.parse())) {
         None => {}
-        Some((Ok(quota), Ok(period))) => cpu(root, group, &file, (quota, period), seen),
+        Some((Ok(quota), Ok(period))) => cpu(root, group, &file, quota, period, seen),
         Some(_) => seen.odd(&file),
     }
 }
 
-/// `cpu.cfs_quota_us` and its period; -1 is none.
+/// `cpu.cfs_quota_us` and its period; -1 means no limit.
 pub(super) fn first_cpu(root: &Root, group: &Path, seen: &mut Seen) {
     let file = group.join("cpu.cfs_quota_us");
     let Some(text) = seen.text(root, &file) else { return };
     let period = root.number(group.join("cpu.cfs_period_us")).unwrap_or(100_000);
     match text.parse::<i64>() {
         Ok(quota) if quota <= 0 => {}
-        Ok(quota) => cpu(root, group, &file, (quota.unsigned_abs(), period), seen),
+        Ok(quota) => cpu(root, group, &file, quota.unsigned_abs(), period, seen),
         Err(_) => seen.odd(&file),
     }
 }
 
-fn cpu(root: &Root, group: &Path, file: &Path, (quota, period): (u64, u64), seen: &mut Seen) {
+fn cpu(root: &Root, group: &Path, file: &Path, quota: u64, period: u64, seen: &mut Seen) {
     let value = quota.saturating_mul(1000) / period.max(1);
     let stat = root.line(group.join("cpu.stat"));
     let field = |name: &str| {

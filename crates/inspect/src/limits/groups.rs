@@ -1,48 +1,45 @@
-//! The control groups of this process, each up to the root, as far as they can be seen.
-//! Formats: cgroups(7), Documentation/admin-guide/cgroup-v2.rst, proc(5) for mountinfo.
+//! The control groups of this process, up to the root as far as they are visible. Formats:
+//! cgroups(7), Documentation/admin-guide/cgroup-v2.rst, proc(5) for mountinfo.
 
 use std::path::{Component, Path, PathBuf};
 
 use crate::mount::{Mount, mounts};
 use crate::root::Root;
 
-/// The number that the first namespace of control groups has on every kernel (`PROC_CGROUP_INIT_INO`).
+/// The inode number of the initial cgroup namespace on every kernel (`PROC_CGROUP_INIT_INO`).
 const FIRST_NAMESPACE: &str = "cgroup:[4026531835]";
 
-/// The controllers that can hold storage back, by their names in version 1.
+/// The controllers that can throttle storage, by their names in version 1.
 const CONTROLLERS: [&str; 3] = ["blkio", "cpu", "memory"];
 
 /// The groups of one hierarchy that hold this process.
 #[derive(Clone, Debug)]
 pub(super) struct Hierarchy {
-    /// The controllers of a hierarchy of version 1; `None` of version 2, which has them all in one.
+    /// The controllers of a version 1 hierarchy; `None` for version 2, which has all in one.
     pub controllers: Option<Vec<String>>,
     /// The directories of the groups, the process's own first.
     pub groups: Vec<PathBuf>,
-    /// Why not every group up to the root is among them; `None` where every one is.
+    /// Why some groups below the root are not in the list; `None` if all are.
     pub unseen: Option<String>,
 }
 
 impl Hierarchy {
-    /// Whether it has this controller of version 1.
+    /// Whether the hierarchy has this version 1 controller.
     pub fn has(&self, controller: &str) -> bool {
         self.controllers.as_ref().is_some_and(|all| all.iter().any(|one| one == controller))
     }
 
-    /// The directory of the group above all, where that one can be seen.
+    /// The directory of the root group, if it is visible.
     pub fn root(&self) -> Option<&Path> {
         self.groups.last().filter(|_| self.unseen.is_none()).map(PathBuf::as_path)
     }
 }
 
-/// The hierarchies with controllers of I/O, CPUs or memory.
-///
-/// # Errors
-/// The process's groups can't be read: why, in words.
+/// The hierarchies with controllers of I/O, CPU or memory.
 pub(super) fn hierarchies(root: &Root) -> Result<Vec<Hierarchy>, String> {
     let text = root.text("/proc/self/cgroup")?;
     let mounts = mounts(root)?;
-    // `4:memory:/a/b`, and `0::/a/b` of version 2.
+    // `4:memory:/a/b`, or in version 2 `0::/a/b`.
     let lines = text.lines().filter_map(|line| {
         let mut parts = line.splitn(3, ':').skip(1);
         Some((parts.next()?, Path::new(parts.next()?)))
@@ -51,7 +48,7 @@ pub(super) fn hierarchies(root: &Root) -> Result<Vec<Hierarchy>, String> {
     let in_first = |controller: &&str| {
         lines.iter().any(|(all, _)| all.split(',').any(|one| one == *controller))
     };
-    // Version 2 has the controllers that version 1 has not taken.
+    // Version 2 has those controllers that are not in version 1.
     let second_has_any = !CONTROLLERS.iter().all(in_first);
     let mut found = Vec::new();
     for (controllers, path) in &lines {
@@ -86,7 +83,7 @@ fn hierarchy(
         .filter_map(|mount| Some((mount, below(&mount.root, path)?)))
         .filter(|(mount, below)| root.has(mount.mount_point.join(below)))
         .collect();
-    // Of several, the one that shows most.
+    // If there are several, take the one that shows most.
     candidates.sort_by_key(|(_, below)| std::cmp::Reverse(below.components().count()));
     let what = controllers.as_ref().map_or("version 2".to_owned(), |all| all.join(","));
     let Some((mount, below)) = candidates.first() else {
@@ -110,7 +107,7 @@ fn hierarchy(
     Hierarchy { controllers, groups, unseen }
 }
 
-/// The path of a group below what a mount shows; `None` where the mount does not show it.
+/// The path of a group below what a mount shows; `None` if the mount does not show it.
 fn below(shown: &Path, path: &Path) -> Option<PathBuf> {
     let below = path.strip_prefix(shown).ok()?;
     // A group outside of the process's namespace has a path like `/../other`.
@@ -118,7 +115,8 @@ fn below(shown: &Path, path: &Path) -> Option<PathBuf> {
     plain.then(|| below.to_owned())
 }
 
-/// Whether a directory is the group above all: files that all others have are not in it, or the other way.
+/// Whether a directory is the root group: some files exist in all groups but the root, others only
+/// in the root.
 fn is_root(root: &Root, group: &Path, is_second: bool) -> bool {
     let has = |name: &str| root.has(group.join(name));
     if is_second {

@@ -1,8 +1,9 @@
-//! What the control groups of this process limit, and what was counted against it.
+//! What the control groups of this process limit, and how much of each limit was used.
 //!
-//! A limit of any group up to the root holds. One exception: in version 1 the limits of I/O are flat, a
-//! parent's hold back only what runs in the parent itself (Documentation/admin-guide/cgroup-v1/
-//! blkio-controller.rst, "Hierarchical Cgroups"), so only the process's own group is looked at.
+//! The limits of all groups up to the root apply. There is one exception: in version 1, a parent's
+//! I/O limits throttle only what runs in the parent itself
+//! (Documentation/admin-guide/cgroup-v1/blkio-controller.rst, "Hierarchical Cgroups"), so only the
+//! process's own group is read.
 
 mod files;
 mod groups;
@@ -17,7 +18,7 @@ use crate::block::{Stack, name};
 use crate::root::Root;
 use groups::{Hierarchy, hierarchies};
 
-/// The control groups of this process with the devices that matter, found once and read often.
+/// The control groups of this process and the relevant devices, found once and read often.
 #[derive(Clone, Debug)]
 pub(crate) struct LimitFiles {
     hierarchies: Vec<Hierarchy>,
@@ -31,13 +32,13 @@ pub(crate) struct LimitFiles {
 enum Devices {
     /// None: memory, another machine.
     None,
-    /// Which are below is not known: all that a group limits.
+    /// The devices below are not known: take every limit of a group.
     Any,
-    /// Those, by `major:minor` and the kernel's name.
+    /// These devices, by `major:minor` and the kernel's name.
     Those(Vec<(String, String)>),
 }
 
-/// Limits and what was counted in their groups, at one moment.
+/// Limits and the counters of their groups, at one time.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Seen {
     pub counts: Vec<LimitCount>,
@@ -58,14 +59,14 @@ impl LimitFiles {
         }
     }
 
-    /// The limits as they are now.
+    /// The present limits.
     pub fn limits(&self, root: &Root) -> Limits {
         let seen = self.look(root);
         let set = seen.counts.into_iter().map(|count| count.limit).collect();
         Limits { set, unseen: seen.unseen }
     }
 
-    /// The limits as they are now, with what was counted.
+    /// The present limits, with the counters.
     pub fn look(&self, root: &Root) -> Seen {
         let mut seen = Seen::default();
         seen.unseen.extend(self.failed.clone());
@@ -100,7 +101,7 @@ impl LimitFiles {
         }
     }
 
-    /// Groups of version 2. The one above all has no limits but the costs of the devices.
+    /// Groups of version 2. The root has no limits except the devices' costs.
     fn second(&self, root: &Root, hierarchy: &Hierarchy, seen: &mut Seen) {
         seen.unseen.extend(hierarchy.unseen.clone());
         for group in &hierarchy.groups {
@@ -114,7 +115,7 @@ impl LimitFiles {
         }
     }
 
-    /// The limits of a group that hold for devices, a line each.
+    /// A group's limits for devices, one line each.
     fn rates(&self, root: &Root, group: &Path, of: &[files::OfDevices], seen: &mut Seen) {
         if matches!(self.devices, Devices::None) {
             return;
@@ -129,7 +130,7 @@ impl LimitFiles {
         }
     }
 
-    /// The weights and the highest rate by which the group above all gives devices out.
+    /// The weights and the highest rate by which the root group distributes devices.
     fn costs(&self, root: &Root, top: &Path, own: &Path, seen: &mut Seen) {
         if matches!(self.devices, Devices::None) || own == top {
             return;
@@ -142,7 +143,7 @@ impl LimitFiles {
         }
     }
 
-    /// The name of a device that matters.
+    /// The name of a device, if it is relevant.
     fn device(&self, root: &Root, numbers: &str) -> Option<String> {
         match &self.devices {
             Devices::None => None,
@@ -168,11 +169,11 @@ impl Seen {
     ) {
         let file = file.to_string_lossy().into_owned();
         let limit = Limit { kind, file, device, value, used: None };
-        let times = Reading::unavailable("requests that were held back are not counted");
+        let times = Reading::unavailable("the kernel does not count throttled requests");
         self.counts.push(LimitCount { limit, amount: amount.into(), times });
     }
 
-    /// The lines of a file that may not be there, by its parser.
+    /// Parses the lines of a file that may not exist.
     fn lines(
         &mut self,
         root: &Root,
@@ -190,7 +191,7 @@ impl Seen {
         found
     }
 
-    /// The text of a file; without one nothing is limited by it, and one that can't be read is noted.
+    /// The text of a file. A missing file limits nothing; a file that can't be read is recorded.
     fn text(&mut self, root: &Root, file: &Path) -> Option<String> {
         match root.text_if_there(file) {
             Ok(text) => text,
@@ -209,7 +210,7 @@ impl Seen {
     }
 }
 
-/// The whole disks of a stack, which alone can have limits, from the top.
+/// The whole disks of a stack, from the top: only these can have limits.
 fn devices(root: &Root, stack: &Stack) -> Vec<(String, String)> {
     let mut nodes: Vec<PathBuf> = vec![whole(root, &stack.top)];
     nodes.extend(stack.mapped.iter().chain(&stack.disks).cloned());

@@ -4,24 +4,15 @@ use thiserror::Error;
 /// Why a device can't have a filesystem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub(crate) enum LayoutError {
-    /// A device smaller than the filesystem's metadata needs.
+    /// The device is smaller than the filesystem's metadata.
     #[error(
         "{filesystem} needs a device of {} MiB at least; this one has {} MiB",
         .least.0 >> 20,
         .size.0 >> 20
     )]
-    TooSmall {
-        /// The filesystem's name.
-        filesystem: &'static str,
-        /// The smallest device.
-        least: Bytes,
-        /// The device's size.
-        size: Bytes,
-    },
-    /// A device with more segments than can be counted.
+    TooSmall { filesystem: &'static str, least: Bytes, size: Bytes },
     #[error("the device is too large")]
     TooLarge,
-    /// No free run of blocks for ext4's root directory or journal.
     #[error("ext4 finds no room for its journal")]
     NoJournal,
 }

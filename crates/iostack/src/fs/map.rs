@@ -1,11 +1,12 @@
-//! Block maps of files, one entry per page, as ext4 and F2FS use them.
+//! Block maps of files, one entry per page, for ext4 and F2FS.
 
 use flashlag_units::Nanos;
 
 use super::{BLOCK, blocks};
 use crate::plan::{Run, push_run};
 
-/// A block with a page of a file: a block of the device in ext4, of the main area in F2FS.
+/// A block that holds a page of a file. In ext4 it is counted from the start of the device, in F2FS
+/// from that of the main area.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Block(pub(super) u32);
 
@@ -20,7 +21,7 @@ impl Block {
         self.0 as u64
     }
 
-    /// The block that lies `count` blocks behind.
+    /// The block `count` blocks further on.
     pub(super) const fn plus(self, count: u64) -> Block {
         Block::at(self.number() + count)
     }
@@ -30,7 +31,6 @@ impl Block {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BlockRun {
     pub(super) first: Block,
-    /// The number of blocks.
     pub(super) count: u64,
 }
 
@@ -45,7 +45,7 @@ impl BlockRun {
         (self.first.number()..self.end().number()).map(Block::at)
     }
 
-    /// The bytes of a device whose first block is the filesystem's.
+    /// The bytes of the block, if the filesystem's first block is the device's.
     pub(super) const fn bytes(self) -> Run {
         Run { offset: self.first.number() * BLOCK, length: self.count * BLOCK }
     }
@@ -56,7 +56,7 @@ pub(super) const HOLE: Block = Block(u32::MAX);
 /// Resolution of modification times: 100 ticks a second on phones (`HZ`).
 const TICK: Nanos = Nanos::from_millis(10);
 
-/// Number of the tick of a moment.
+/// Number of the tick that a time falls into.
 pub(super) const fn tick(now: Nanos) -> u64 {
     now.0 / TICK.0
 }
@@ -71,22 +71,23 @@ pub(super) fn holes(map: &[Block], first: u64, end: u64) -> u64 {
     (end - first) - pages_of(map, first, end).filter(|block| **block != HOLE).count() as u64
 }
 
-/// Number of pages with a block from `first` on, up to the first hole or `end`.
+/// Number of mapped pages from `first` on, up to the first hole or `end`.
 pub(super) fn mapped_run(map: &[Block], first: u64, end: u64) -> u64 {
     pages_of(map, first, end).take_while(|block| **block != HOLE).count() as u64
 }
 
-/// The entries of pages; none of those behind the map's end.
+/// The map entries of pages; those beyond the map's end are left out.
 fn pages_of(map: &[Block], first: u64, end: u64) -> std::slice::Iter<'_, Block> {
     let length = map.len() as u64;
     map[first.min(length) as usize..end.min(length) as usize].iter()
 }
 
-/// Ranges of the device with a range of a file; holes are left out. `begins` gives the offset of a
-/// block.
+/// Ranges of the device that hold a range of a file; holes are skipped. `begins` gives the offset
+/// of a block.
 pub(super) fn locate(
     map: &[Block],
-    (offset, length): (u64, u64),
+    offset: u64,
+    length: u64,
     begins: impl Fn(Block) -> u64,
 ) -> Vec<Run> {
     let mut runs = Vec::new();

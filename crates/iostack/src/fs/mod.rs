@@ -1,7 +1,7 @@
 //! Filesystems: which blocks are written where, and when.
 //!
-//! A filesystem does its own bookkeeping of blocks and answers calls with plans; it never uses the
-//! device and never waits.
+//! A filesystem only keeps track of blocks. It answers calls with plans; it never uses the device
+//! and never waits.
 
 mod btrfs;
 mod error;
@@ -55,23 +55,23 @@ pub(crate) enum Reason {
     Writeback,
 }
 
-/// How long a filesystem has been at rest.
+/// Since when a filesystem has been idle.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Quiet {
     /// The time.
     pub(crate) now: Nanos,
-    /// End of the last request, discards aside.
+    /// End of the last request other than a discard.
     pub(crate) used: Nanos,
-    /// End of the last work at rest.
+    /// End of the last work of the idle threads.
     pub(crate) rested: Nanos,
 }
 
 /// The requests of an atomic write.
 #[derive(Debug)]
 pub(crate) struct AtomicWrite {
-    /// Those that the call waits for.
+    /// Requests that the call waits for.
     pub(crate) waited: Plan,
-    /// Those that follow and that the call doesn't wait for: the filesystem's next write does.
+    /// Requests that the filesystem's next write waits for, and not the call.
     pub(crate) after: Plan,
 }
 
@@ -83,28 +83,27 @@ pub(crate) trait Filesystem: Debug {
     fn free(&self) -> Bytes;
     /// Makes an empty file with this number.
     fn create(&mut self, now: Nanos, file: FileId) -> Result<(), NoSpace>;
-    /// Learns the name of a file that was just made.
+    /// Gives a file that was just created its name.
     fn name(&mut self, _file: FileId, _name: &str) {}
-    /// Learns that nobody writes a file any more.
+    /// Called when the last writer of a file has closed it.
     fn close(&mut self, _file: FileId) {}
-    /// Deletes a file; its blocks are free, at least in memory.
+    /// Deletes a file; in memory, its blocks are free from then on.
     fn delete(&mut self, now: Nanos, file: FileId);
     /// Sets the size of a file, in memory: truncates it, or extends it with a hole.
     fn resize(&mut self, now: Nanos, file: FileId, size: u64);
     /// Size of a file.
     fn size(&self, file: FileId) -> u64;
-    /// Ranges of the device with a range of a file; holes are left out.
+    /// Ranges of the device that hold a range of a file; holes are skipped.
     fn locate(&self, file: FileId, offset: u64, length: u64) -> Vec<Run>;
     /// Whether a page of a file has a block.
     fn is_mapped(&self, file: FileId, page: u64) -> bool;
-    /// Whether writing a page of a file takes a free block: on a copying filesystem also where the page
-    /// has one.
+    /// Whether writing a page of a file takes a free block. On a copy-on-write filesystem, pages
+    /// that have a block take one, too.
     fn takes_room(&self, file: FileId, page: u64) -> bool {
         !self.is_mapped(file, page)
     }
-    /// Allocates blocks for ranges (offset and length) that are about to be written, and returns
-    /// the plan of writing them. A direct write extends its file if necessary; files of cached
-    /// pages are large enough already.
+    /// Allocates blocks for ranges (offset and length), and returns the plan that writes them. A
+    /// direct write extends its file if necessary; a file of cached pages already has its size.
     fn write(
         &mut self,
         now: Nanos,
@@ -112,22 +111,22 @@ pub(crate) trait Filesystem: Debug {
         ranges: &[(u64, u64)],
         reason: Reason,
     ) -> Result<Plan, NoSpace>;
-    /// Whether the file's inline data must be written out before a buffered write makes the file
-    /// this large, since its inode can't hold the data any more. True at most once for a file.
+    /// Whether the file's inline data must be written out first because a buffered write makes the
+    /// file too large for its inode. True at most once for a file.
     fn outgrows(&mut self, _file: FileId, _size: u64) -> bool {
         false
     }
-    /// Whether a buffered write that makes a file larger first writes the page with its old end.
+    /// Whether a buffered write that extends a file first writes the page that holds the old end.
     fn writes_old_end(&self, _file: FileId) -> bool {
         false
     }
     /// Updates a file's modification time after a call that changed its data.
     fn touch(&mut self, now: Nanos, file: FileId);
-    /// Makes a file (or with `None` the directory) durable, after its data was written. `data_only`
-    /// is fdatasync.
+    /// Makes a file (with `None` the directory) durable, after its data was written. `data_only`
+    /// means fdatasync.
     fn sync(&mut self, now: Nanos, file: Option<FileId>, data_only: bool) -> Plan;
-    /// Writes pages of a file, which is large enough, as one atomic write: all of it or nothing is there
-    /// after a power cut.
+    /// Writes pages of a file, which is large enough, as one atomic write: after a power cut all of
+    /// it is there or nothing.
     fn write_atomically(
         &mut self,
         now: Nanos,
@@ -140,17 +139,17 @@ pub(crate) trait Filesystem: Debug {
         plan.then_plan(self.sync(now, Some(file), true));
         Ok(AtomicWrite { waited: plan, after: Plan::new() })
     }
-    /// When [`Filesystem::rest`] is due next if nothing happens until then.
+    /// When [`Filesystem::rest`] is due next if the device stays idle.
     fn next_rest(&self, _quiet: &Quiet) -> Nanos {
         Nanos::MAX
     }
-    /// Work of the kernel's threads that wait until nothing else happens, due now.
+    /// Work, due now, of the kernel threads that wait for an idle device.
     fn rest(&mut self, _quiet: &Quiet) -> Plan {
         Plan::new()
     }
     /// When [`Filesystem::tick`] is due next.
     fn next_tick(&self) -> Nanos;
-    /// Work of the kernel's threads that is due now.
+    /// Work, due now, of the other kernel threads.
     fn tick(&mut self, now: Nanos) -> Plan;
     /// Discards all free space (`fstrim`); returns the number of bytes discarded.
     fn trim(&mut self) -> (Plan, Bytes);
@@ -158,7 +157,7 @@ pub(crate) trait Filesystem: Debug {
     /// maps.
     #[cfg(test)]
     fn held(&self) -> Vec<Run>;
-    /// Bytes promised to files that have no place yet.
+    /// Bytes reserved for data that has no place yet.
     #[cfg(test)]
     fn promised(&self) -> u64 {
         0
@@ -175,12 +174,12 @@ pub(crate) fn make(spec: &StackSpec, capacity: Bytes) -> Result<Box<dyn Filesyst
     })
 }
 
-/// Room for files on an empty filesystem, with less memory than the filesystem takes: a device may be too
-/// large to be simulated, and its room is still known.
+/// Room for files on an empty filesystem, computed without its tables: a device may be too large to
+/// be simulated and still need an answer.
 pub(crate) fn room(spec: &StackSpec, capacity: Bytes) -> Result<Bytes, LayoutError> {
     match spec.kind {
         FilesystemKind::F2fs => f2fs::F2fs::room(capacity, spec),
-        // Of these it is a bit for each block.
+        // The other filesystems need only a bit per block.
         _ => Ok(make(spec, capacity)?.free()),
     }
 }

@@ -1,4 +1,4 @@
-//! No filesystem: each file is a set of ranges of the device, and a sync is a flush.
+//! No filesystem: a file is a set of ranges of the device, and a sync is a flush.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::{BLOCK, FileId, Filesystem, NoSpace, Reason, grown};
 use crate::plan::{BlockRequest, Plan, Run, push_run};
 use crate::spec::StackSpec;
 
-/// Files grow by at least this much if there is room, so that two that grow together stay in few
+/// Files grow by at least this much if there is room, so that two files that grow together have few
 /// pieces.
 const PIECE: u64 = 1 << 20;
 

@@ -1,4 +1,4 @@
-//! Free blocks: a bitmap that is searched from a goal on.
+//! Free blocks, as a bitmap that is searched from a goal on.
 
 use crate::fs::map::{Block, BlockRun};
 
@@ -17,9 +17,9 @@ pub(super) struct Space {
     blocks: u64,
     free: u64,
     free_in_group: Vec<u32>,
-    /// Blocks kept for files that grow: in use for all others.
+    /// Blocks preallocated for growing files: used, as far as other files are concerned.
     kept: u64,
-    /// Length of a run that was looked for and not found since a block was last given back.
+    /// Shortest run that was searched for in vain since a block was last freed.
     no_run_of: u64,
 }
 
@@ -43,17 +43,17 @@ impl Space {
         }
     }
 
-    /// Number of free blocks, with those that are kept.
+    /// Number of free blocks, preallocated ones included.
     pub(super) fn free(&self) -> u64 {
         self.free + self.kept
     }
 
-    /// Number of free blocks that are not kept.
+    /// Number of free blocks that are not preallocated.
     pub(super) fn unkept(&self) -> u64 {
         self.free
     }
 
-    /// Keeps a run of `wanted` free blocks from `goal` on; `None` if no run is that long.
+    /// Preallocates a run of `wanted` free blocks at or after `goal`; `None` if no run is that long.
     pub(super) fn keep(&mut self, goal: Block, wanted: u64) -> Option<BlockRun> {
         if wanted >= self.no_run_of {
             return None;
@@ -78,7 +78,7 @@ impl Space {
         self.kept -= run.count;
     }
 
-    /// Gives kept blocks back that were not used.
+    /// Frees preallocated blocks that were not used.
     pub(super) fn release(&mut self, run: BlockRun) {
         self.kept -= run.count;
         run.blocks().for_each(|block| self.give_back(block));
@@ -88,7 +88,7 @@ impl Space {
         self.free_in_group.len() as u64
     }
 
-    /// The word of the bitmap with a block, and the block's bit there.
+    /// Index of the bitmap's word that covers a block, and the block's bit in it.
     const fn bit(block: Block) -> (usize, u64) {
         ((block.number() / 64) as usize, 1 << (block.number() % 64))
     }
@@ -98,7 +98,7 @@ impl Space {
         self.used[word] & bit != 0
     }
 
-    /// Takes the free blocks of a range and returns their number.
+    /// Takes the blocks of a range that are free; returns how many.
     pub(super) fn take(&mut self, run: BlockRun) -> u64 {
         let mut taken = 0;
         for block in run.blocks().take_while(|block| block.number() < self.blocks) {
@@ -122,8 +122,8 @@ impl Space {
         self.no_run_of = u64::MAX;
     }
 
-    /// Allocates up to `wanted` blocks in one run: at `goal` if that is free, else the first later
-    /// run that is long enough, else the first free run at all.
+    /// Allocates up to `wanted` blocks in one run: at `goal` if that is free, else in the first
+    /// later run that is long enough, else in the first free run.
     pub(super) fn allocate(&mut self, goal: Block, wanted: u64) -> Option<BlockRun> {
         if self.free == 0 || wanted == 0 {
             return None;
@@ -155,8 +155,8 @@ impl Space {
         block.min(end) - first
     }
 
-    /// Start of the first run of `wanted` free blocks from `goal` on, then from the start of the
-    /// device.
+    /// Start of the first run of `wanted` free blocks at or after `goal`; then searches from the
+    /// start of the device.
     fn search(&self, goal: u64, wanted: u64) -> Option<BlockRun> {
         self.search_in(goal, self.blocks, wanted).or_else(|| self.search_in(0, goal, wanted))
     }

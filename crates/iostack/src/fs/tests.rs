@@ -1,4 +1,5 @@
-//! Claims about every filesystem, held against random sequences of calls. A failure names its seed.
+//! Properties of every filesystem, checked with random sequences of calls. A failure names its
+//! seed.
 
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
@@ -31,7 +32,7 @@ const SPECS: [&str; 20] = [
 ];
 const CAPACITY: Bytes = Bytes::from_mib(256);
 
-/// Bytes of the directory, which are there without a file.
+/// Bytes that the directory takes when it is empty.
 fn names(spec: &str) -> u64 {
     match (spec.starts_with("f2fs"), spec.contains("rootdir")) {
         (true, true) => 2 * BLOCK,
@@ -55,7 +56,7 @@ fn the_room_of_a_device_is_what_a_new_filesystem_on_it_has_free() {
     }
 }
 
-/// A filesystem under random calls, and what a test knows of it.
+/// A filesystem under random calls, and the state that the test expects.
 struct Trial {
     fs: Box<dyn Filesystem>,
     random: Pcg64Mcg,
@@ -138,7 +139,7 @@ impl Trial {
             }
             (6, _) => {
                 let (plan, discarded) = self.fs.trim();
-                // Btrfs trims its chunks of nodes as well.
+                // Btrfs trims its node chunks as well.
                 let all = if self.case.starts_with("btrfs") { CAPACITY } else { self.fs.total() };
                 assert!(discarded <= all, "{}", self.case);
                 self.sent(plan);
@@ -193,7 +194,7 @@ impl Trial {
         assert!(self.fs.next_tick() > self.now, "{}: its threads never rest", self.case);
     }
 
-    /// What a plan does to the device.
+    /// Applies a plan to the test's model of the device.
     fn sent(&mut self, plan: Plan) {
         let discards = plan.discards().next().is_some();
         let mut discarded = Ranges::default();
@@ -215,13 +216,13 @@ impl Trial {
                 discarded.add(run);
             }
         }
-        // Nothing that is held lies discarded by it, but what it wrote after that.
+        // No range in use is discarded, unless the plan writes it afterwards.
         for run in if discards { self.fs.held() } else { Vec::new() } {
             assert_eq!(discarded.take(run), [], "{}: discarded, and held", self.case);
         }
     }
 
-    /// No block is two files', and none is lost.
+    /// No two files share a block, and no block is lost.
     fn check(&self) {
         let case = &self.case;
         let mut held = self.fs.held();
@@ -261,7 +262,7 @@ fn every_block_comes_back_when_its_file_is_deleted() {
         trial.create();
         let plan = trial.fs.sync(trial.now, None, false);
         trial.sent(plan);
-        // The names stay: what they take is no file's.
+        // Names stay after a deletion: the room they take belongs to no file.
         let held = |fs: &dyn Filesystem| fs.held().iter().map(|run| run.length).sum::<u64>();
         for _ in 0..400 {
             trial.step();
@@ -290,7 +291,7 @@ fn what_is_full_says_so_and_takes_as_much_again_once_it_is_emptied() {
             at
         };
         let first = filled(1);
-        // All but maps of it and a last piece.
+        // Everything but the file's own map and a last piece.
         let total = made(spec).total().0;
         assert!(first <= total && first + total / 100 + (1 << 20) > total, "{spec}: {first}");
         for number in 2..5 {
@@ -313,7 +314,7 @@ fn a_trim_reports_what_is_free_once() {
         let sent: u64 = plan.discards().map(|run| run.length).sum();
         assert_eq!(sent, trimmed.0, "{spec}");
         assert!(trimmed.0 >= 60 << 20, "{spec}: {trimmed}");
-        // Btrfs does not note what it has trimmed.
+        // Btrfs does not keep track of what it has trimmed.
         let again = if spec == "btrfs" { trimmed } else { Bytes::ZERO };
         assert_eq!(fs.trim().1, again, "{spec}: nothing was freed since");
     }
@@ -348,14 +349,14 @@ fn a_file_in_many_pieces_changes_a_block_of_its_map_with_each_new_one() {
         fs.create(Nanos::ZERO, file).unwrap();
         fs.sync(Nanos::ZERO, Some(file), false);
     }
-    // What the commit of one more page writes: descriptor, inode, bitmap, group, commit block.
+    // What committing one more page writes: descriptor, inode, bitmap, group, commit block.
     let mut appended = |page: u64, file: FileId| {
         fs.write(Nanos::ZERO, file, &[(page * BLOCK, BLOCK)], Reason::Direct).unwrap();
         fs.sync(Nanos::ZERO, Some(file), true).written().0 / BLOCK
     };
     for page in 0..40 {
         let [first, second] = files.map(|file| appended(page, file));
-        // Each page of two files that grow together is an extent; four are in the inode.
+        // Each page of two files that grow together is an extent; the inode holds four.
         let expected = if page < 4 { 5 } else { 6 };
         assert_eq!((first, second), (expected, expected), "page {page}");
     }

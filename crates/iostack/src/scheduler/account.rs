@@ -1,16 +1,17 @@
 //! What processes wait for.
 //!
-//! A process is one group of requests after another, and the time of a group is that of the piece
-//! that is done last: encrypted, queued for a tag, issued, at the device, completed, decrypted. At
-//! the device and in the queue the device says what was waited for. A wait behind earlier commands
-//! is one for others' I/O as long as the oldest command under way is another process's, whatever that
-//! meets itself: collection, a full cache, a discard; but not a device that sleeps or throttles, which
-//! does so for everyone. Behind one's own commands, and behind those of the kernel's threads, which
-//! write what one has left to them, it counts what holds these up. What then remains is the work of
-//! the group's own step: a commit, a checkpoint, cleaning, a discard, or plain I/O.
+//! A process sends one group of requests after another. A group takes as long as its last piece,
+//! which is encrypted, queued for a tag, issued, at the device, completed and decrypted. For the
+//! time at the device and in its queue, the device reports the causes. Waiting behind earlier
+//! commands counts as others' I/O while the oldest command in flight belongs to another process,
+//! whatever delays that command (collection, a full cache, a discard); a device that sleeps or
+//! throttles delays everyone and is counted as such. While the oldest command is one's own, or one
+//! of the kernel's threads that write on one's behalf, the wait counts under what delays that
+//! command. The rest is the work of the group's own step: a commit, a checkpoint, cleaning, a
+//! discard, or plain I/O.
 //!
-//! A process that follows others begins when the last of them has ended, and has waited for what
-//! that one did meanwhile.
+//! A process that follows others begins when the last of them has ended, and inherits what that one
+//! waited for.
 
 use std::collections::VecDeque;
 
@@ -19,8 +20,8 @@ use flashlag_stats::{Wait, Waited};
 use flashlag_units::Nanos;
 
 use super::Scheduler;
+use crate::host_queue::Pid;
 use crate::host_queue::{Moment, Oldest, Piece};
-use crate::pid::Pid;
 
 /// Whose a process is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,36 +40,36 @@ pub(crate) enum Owner {
 pub(super) struct Account {
     /// All before this is divided.
     since: Nanos,
-    /// What the present group's own work counts as.
+    /// The cause that the present group's own work is counted under.
     step: Wait,
     waited: Waited,
-    /// Until when the piece of the group that was freed last took, and what it waited for.
+    /// The piece of the group that completed last: until when it took, and what it waited for.
     piece: Option<(Nanos, Waited)>,
-    /// The processes that it follows, with what they had waited for when it began.
+    /// The processes that it follows, and what they had waited for when it began.
     follows: Vec<(Pid, Waited)>,
     owner: Owner,
 }
 
-/// The way of the command that a slot carried last.
+/// The times of the last command in a slot.
 #[derive(Clone, Copy, Debug, Default)]
 struct Path {
     begun: Nanos,
     submitted: Nanos,
     completed: Nanos,
-    /// Whose the oldest command under way was by its completion.
+    /// Whose command was the oldest in flight, up to this one's completion.
     oldest: Oldest,
     waited: Option<Waited>,
-    /// What of that passed behind commands before it.
+    /// The part of that spent behind earlier commands.
     behind: Waited,
 }
 
-/// What is kept account of besides, for all processes.
+/// Accounts that concern all processes.
 #[derive(Debug)]
 pub(crate) struct Accounts {
     paths: Vec<Path>,
-    /// Slots of the commands under way, oldest first, and whose each is.
+    /// Slots of the commands in flight, oldest first, and the owner of each.
     under_way: VecDeque<(u32, Owner)>,
-    /// Whose the oldest was, up to a moment.
+    /// Whose command was the oldest in flight, up to a time.
     oldest: Oldest,
     oldest_until: Nanos,
     /// Whose processes are that begin.
@@ -78,7 +79,7 @@ pub(crate) struct Accounts {
 }
 
 impl Accounts {
-    /// Whose the oldest command under way was by now.
+    /// Whose command was the oldest in flight, up to now.
     fn oldest_by(&mut self, now: Nanos) -> Oldest {
         let passed = now.saturating_since(self.oldest_until);
         match self.under_way.front() {
@@ -90,7 +91,7 @@ impl Accounts {
         self.oldest
     }
 
-    /// The command in a slot is no longer under way.
+    /// Removes the command in a slot from those in flight.
     fn left(&mut self, slot: u32, now: Nanos) {
         self.oldest_by(now);
         if let Some(index) = self.under_way.iter().position(|(one, _)| *one == slot) {
@@ -99,12 +100,12 @@ impl Accounts {
     }
 }
 
-/// What a device does for everyone, whoever's command comes first.
+/// Causes that delay every command, whichever comes first.
 const FOR_EVERYONE: [Wait; 2] = [Wait::WakeUp, Wait::Throttling];
 
-/// What a piece waited for behind commands before it. As much of that as the oldest command was another
-/// process's is others' I/O; of the rest what the device did for others is that as long as the oldest was
-/// the kernel's.
+/// What a piece waited for behind earlier commands. For as long as another process's command was
+/// the oldest, that is others' I/O. Of the rest, what the device did for others is others' I/O only
+/// for as long as the oldest command was the kernel's; beyond that it is plain storage.
 fn behind_others(behind: Waited, oldest: Oldest) -> Waited {
     let mut shared = Waited::default();
     FOR_EVERYONE.iter().for_each(|cause| shared.add(*cause, behind.of(*cause)));
@@ -118,7 +119,7 @@ fn behind_others(behind: Waited, oldest: Oldest) -> Waited {
 }
 
 impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
-    /// Keeps account from now on of what processes wait for.
+    /// Accounts from now on for what processes wait for.
     pub(crate) fn keep_accounts(&mut self) {
         let paths = vec![Path::default(); self.carried.len()];
         self.accounts.get_or_insert_with(|| {
@@ -133,12 +134,12 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         });
     }
 
-    /// What the process waited for whose result was taken last; `None` if no account is kept.
+    /// What the process waited for whose result was taken last; `None` if waits are not accounted.
     pub(crate) fn taken(&self) -> Option<Waited> {
         self.accounts.as_ref().map(|accounts| accounts.taken)
     }
 
-    /// Whose processes are that begin from now on.
+    /// Sets the owner of the processes that begin from now on.
     pub(crate) fn begin_for(&mut self, owner: Owner) {
         if let Some(accounts) = &mut self.accounts {
             accounts.owner = owner;
@@ -164,7 +165,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         }
     }
 
-    /// The process that another one has waited for has ended, as the last of several.
+    /// Called when the last process has ended that another one waited for.
     pub(super) fn may_begin(&mut self, pid: Pid, after: Pid, waited: Option<Waited>) {
         let now = self.now();
         let (Some(account), Some(waited)) = (self.account(pid), waited) else { return };
@@ -210,7 +211,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         accounts.under_way.push_back((slot, owner));
     }
 
-    /// The device has refused the command in a slot.
+    /// The device refused the command in a slot.
     pub(super) fn was_refused(&mut self, slot: u32) {
         let now = self.now();
         if let Some(accounts) = &mut self.accounts {
@@ -239,7 +240,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         }
     }
 
-    /// The command in a slot is over, of which this is a piece.
+    /// Called for each piece of a command in a slot when the command is over.
     pub(super) fn piece_freed(&mut self, slot: u32, piece: &Piece) {
         let now = self.now();
         let Some(accounts) = &mut self.accounts else { return };
@@ -261,7 +262,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         let mut waited = alone.plus(&behind_others(behind, oldest));
         let Some(account) = self.account(piece.pid) else { return };
         waited = waited.moved(Wait::Storage, account.step, Nanos::MAX);
-        // What is left is the software's: encryption, driver, interrupt.
+        // The rest is the software's: encryption, driver, interrupt handler.
         let time = now.saturating_since(account.since);
         waited.add(Wait::Executing, time.saturating_since(waited.total()));
         account.piece = Some((now, waited));
@@ -315,7 +316,8 @@ mod tests {
         let half: Vec<_> = behind_others(behind, oldest).parts().collect();
         let expected = [(Wait::Storage, 10), (Wait::OtherIo, 40), (Wait::GarbageCollection, 30)];
         assert_eq!(half, expected.map(|(cause, part)| (cause, Nanos(part))));
-        // The kernel's threads: their plain work is others', what they meet is the flash's.
+        // Plain work of the kernel's threads counts as others' I/O; what delays them counts as the
+        // flash's.
         let oldest = Oldest { kernel: Nanos(40), ..Oldest::default() };
         let kernels: Vec<_> = behind_others(behind, oldest).parts().collect();
         let expected = [(Wait::OtherIo, 20), (Wait::GarbageCollection, 60)];

@@ -9,12 +9,12 @@ use rustix::io::Errno;
 use super::Inner;
 use crate::cache::{DIRTY_PAGES, pages};
 use crate::fs::{BLOCK, FileId, Reason, blocks};
-use crate::pid::Pid;
+use crate::host_queue::Pid;
 use crate::plan::{BlockRequest, Plan, Run, push_run};
 
-/// Pages mapped by one block of a map, if none are contiguous.
+/// Pages that one map block maps if no two are contiguous.
 const MAPPED_BY_BLOCK: u64 = 256;
-/// Blocks that are never promised, for maps of files and for names.
+/// Blocks that are never reserved for data: they are for maps and names.
 const SPARE_BLOCKS: u64 = 64;
 
 impl<D: Device<Clock = VirtualClock>> Inner<D> {
@@ -58,8 +58,8 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         Ok(())
     }
 
-    /// Gives a file another name; a file of that name is gone. The filesystem writes what a change of the
-    /// file's inode writes.
+    /// Renames a file; replaces a file that has the new name. The filesystem writes what any change
+    /// of the inode writes.
     pub(crate) fn rename(&mut self, from: &str, to: &str) -> Result<(), DeviceError> {
         let missing = || DeviceError::os("rename", from, None, Errno::NOENT);
         let file = self.names.get(from).copied().ok_or_else(missing)?;
@@ -137,14 +137,15 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         plan
     }
 
-    /// Plan of a direct read; dirty pages of the range are written before.
+    /// Plan of a direct read. Dirty pages of the range are written first.
     pub(crate) fn direct_read_plan(&mut self, file: FileId, offset: u64, length: u64) -> Plan {
         self.call_bytes = self.call_bytes.plus(Bytes(length));
         let mut plan = Plan::new();
         let (first, end) = blocks(offset, length);
         if self.cache.dirty_of(file) > 0 {
-            let written = self.write_back(file, (first, end), usize::MAX, Reason::Writeback);
-            // Pages that find no room stay dirty: the next sync tries again and reports it.
+            let written = self.write_back(file, first, end, usize::MAX, Reason::Writeback);
+            // Pages for which there is no room stay dirty: the next sync tries again and reports
+            // the error.
             plan = written.unwrap_or_default();
         }
         let runs = self.fs.locate(file, offset, length);
@@ -212,7 +213,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
     ) -> Result<Plan, DeviceError> {
         let (first, end) = blocks(offset, length);
         let mut plan = if self.cache.dirty_of(file) > 0 {
-            self.write_back(file, (first, end), usize::MAX, Reason::Writeback)?
+            self.write_back(file, first, end, usize::MAX, Reason::Writeback)?
         } else {
             Plan::new()
         };
@@ -247,7 +248,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         if self.fs.outgrows(file, offset + length) {
             let now = self.now();
             self.cache.write(now, file, 0, true);
-            plan.then_plan(self.write_back(file, (0, 1), 1, Reason::Writeback)?);
+            plan.then_plan(self.write_back(file, 0, 1, 1, Reason::Writeback)?);
         }
         plan.then_plan(self.write_old_end(file, offset + length)?);
         let now = self.now();
@@ -262,14 +263,14 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         if self.cache.dirty_pages() > DIRTY_PAGES
             && let Some(victim) = self.cache.any_dirty()
         {
-            // A writer that makes pages dirty writes at least as many back.
+            // A writer that dirties pages writes at least as many back.
             let pages = ((end - first) as usize).max(super::writeback::BATCH);
-            plan.then_plan(self.write_back(victim, (0, u64::MAX), pages, Reason::Writeback)?);
+            plan.then_plan(self.write_back(victim, 0, u64::MAX, pages, Reason::Writeback)?);
         }
         Ok(plan)
     }
 
-    /// Plan of writing the page with a file's end before a write makes it `larger`, where the
+    /// Plan that writes the page with the file's end before a write makes the file `larger`, if the
     /// filesystem does so.
     fn write_old_end(&mut self, file: FileId, larger: u64) -> Result<Plan, DeviceError> {
         let (size, now) = (self.fs.size(file), self.now());
@@ -280,18 +281,18 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         }
         let promised = self.fs.takes_room(file, page);
         self.cache.write(now, file, page, promised);
-        self.write_back(file, (page, page + 1), 1, Reason::Sync { pages: 1 })
+        self.write_back(file, page, page + 1, 1, Reason::Sync { pages: 1 })
     }
 
-    /// Whether `fresh` more pages, and their maps, can be promised blocks. A promise must be kept
-    /// at writeback, when no call is left that could report an error.
+    /// Whether blocks can be reserved for `fresh` more pages and their maps. A reservation must
+    /// hold until writeback, when no call is left to report an error.
     fn has_room(&self, fresh: u64) -> bool {
         let promised = fresh + self.cache.promised_pages();
         let with_maps = promised + promised / MAPPED_BY_BLOCK + SPARE_BLOCKS;
         fresh == 0 || with_maps * BLOCK <= self.fs.free().0
     }
 
-    /// Reads for pages that are written in part and are not cached.
+    /// Reads of pages that are written in part and not cached.
     fn read_parts(&mut self, file: FileId, offset: u64, length: u64) -> Plan {
         let (first, end) = blocks(offset, length);
         let head = (!offset.is_multiple_of(BLOCK)).then_some(first);
@@ -309,8 +310,8 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         plan
     }
 
-    /// Makes several writes of a file as one atomic write (`F2FS_IOC_COMMIT_ATOMIC_WRITE`). Without room for
-    /// all of it nothing is written.
+    /// Makes several writes of a file as one atomic write (`F2FS_IOC_COMMIT_ATOMIC_WRITE`). If
+    /// there is no room for all of it, writes nothing.
     pub(super) fn atomic_call(
         &mut self,
         file: FileId,
@@ -334,7 +335,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         let write = self.fs.write_atomically(now, file, &pages);
         let write = write.map_err(|_| self.no_room("write", file))?;
         let data = self.spawn_atomic_data(before, write.waited);
-        // The data is swapped into the file once the node of the write before has been written, too.
+        // The swap into the file must wait for the node of the previous atomic write.
         let earlier = self.unwaited.take();
         let both: Vec<Pid> = earlier.into_iter().chain([data]).collect();
         let swapped = self.scheduler.spawn(Plan::new(), &both);
@@ -370,7 +371,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
             let pages = self.cache.dirty_of(file) as u64;
             if pages > 0 {
                 let reason = Reason::Sync { pages };
-                before.then_plan(self.write_back(file, (0, u64::MAX), usize::MAX, reason)?);
+                before.then_plan(self.write_back(file, 0, u64::MAX, usize::MAX, reason)?);
             }
         }
         let now = self.now();

@@ -24,12 +24,12 @@ use crate::contents::Contents;
 use crate::cpu::Cpus;
 use crate::crypt::Encryption;
 use crate::fs::{self, FileId, Filesystem, LayoutError};
+use crate::host_queue::Pid;
 use crate::ledger::Ledger;
-use crate::pid::Pid;
 use crate::scheduler::Scheduler;
 use crate::spec::StackSpec;
 
-/// A filesystem mounted on a device. Clones are the same stack.
+/// A filesystem mounted on a device. Clones share one stack.
 pub struct Stack<D>(pub(crate) Rc<RefCell<Inner<D>>>, VirtualClock);
 
 impl<D> Clone for Stack<D> {
@@ -61,24 +61,24 @@ pub(crate) struct Inner<D> {
     call_bytes: Bytes,
     /// The last commit or checkpoint, which the next sync waits for.
     commit: Option<Pid>,
-    /// What the last atomic write left to be written, which the next sync waits for.
+    /// What the last atomic write left in flight; the next sync waits for it.
     unwaited: Option<Pid>,
-    /// Work of the filesystem's own thread that is under way.
+    /// Work of the filesystem's own thread in flight.
     thread: Option<Pid>,
-    /// End of the last work of the threads that wait until nothing else happens.
+    /// End of the last work of the idle threads.
     rested: Nanos,
     background: Option<RunningJob>,
     next_writeback: Nanos,
     /// An error of a background write, which the next sync reports.
     late_error: Option<DeviceError>,
-    /// What the caller has waited for in its calls, if anyone asks.
+    /// What the caller has waited for in its calls, if waits are accounted.
     pub(crate) waited: Option<Waited>,
-    /// Samples of the traffic, if anyone asks.
+    /// Samples of the traffic, if it is sampled.
     sampling: Option<Box<sampling::Sampling>>,
 }
 
 impl<D> Stack<D> {
-    /// Says that nobody writes a file any more.
+    /// Reports that the last writer of a file has closed it.
     pub(crate) fn close(&self, file: FileId) {
         if let Ok(mut inner) = self.0.try_borrow_mut() {
             inner.fs.close(file);
@@ -88,9 +88,6 @@ impl<D> Stack<D> {
 
 impl<D: Device<Clock = VirtualClock>> Stack<D> {
     /// Makes a filesystem on a device and mounts it.
-    ///
-    /// # Errors
-    /// If the device is too small.
     pub fn mount(device: D, spec: StackSpec, model: &StackModel) -> Result<Stack<D>, DeviceError> {
         let clock = device.clock().clone();
         let fs = made(&spec, device.geometry().size)?;
@@ -120,7 +117,7 @@ impl<D: Device<Clock = VirtualClock>> Stack<D> {
         Ok(Stack(Rc::new(RefCell::new(inner)), clock))
     }
 
-    /// The same stack, what chance does on its CPUs drawn from a seed (0 by default).
+    /// The same stack; the variation of its CPU times is drawn from a seed (default 0).
     #[must_use]
     pub fn seeded(self, seed: u64) -> Stack<D> {
         let inner = &mut *self.0.borrow_mut();
@@ -129,7 +126,7 @@ impl<D: Device<Clock = VirtualClock>> Stack<D> {
         self.clone()
     }
 
-    /// Keeps account from now on of what calls wait for.
+    /// Accounts from now on for what calls wait for.
     pub fn keep_waits(&self) {
         let inner = &mut *self.0.borrow_mut();
         inner.scheduler.keep_accounts();
@@ -137,13 +134,13 @@ impl<D: Device<Clock = VirtualClock>> Stack<D> {
     }
 
     /// What the caller's calls have waited for in all, its own work included, since
-    /// [`Stack::keep_waits`] was called; `None` if it was not. The difference around a call adds up
-    /// to the time of the call.
+    /// [`Stack::keep_waits`]; `None` if that was never called. The difference around a call adds up
+    /// to the call's time.
     pub fn waited(&self) -> Option<Waited> {
         self.0.borrow().waited
     }
 
-    /// Lets the caller do work on its CPU that takes this long at full speed.
+    /// Lets the caller work on its CPU, for `work` at full speed.
     pub fn compute(&self, work: Nanos) {
         self.0.borrow_mut().compute(work);
     }
@@ -167,9 +164,6 @@ impl<D: Device<Clock = VirtualClock>> Stack<D> {
     }
 
     /// Deletes a file.
-    ///
-    /// # Errors
-    /// If no file has this name.
     pub fn delete(&self, name: &str) -> Result<(), DeviceError> {
         self.0.borrow_mut().delete(name)
     }
@@ -180,26 +174,17 @@ impl<D: Device<Clock = VirtualClock>> Stack<D> {
     }
 
     /// Sets the size of a file: truncates it, or extends it with a hole.
-    ///
-    /// # Errors
-    /// At present never.
     pub fn truncate(&self, file: FileId, size: Bytes) -> Result<(), DeviceError> {
         self.0.borrow_mut().truncate(file, size.0)
     }
 
-    /// Reads into a buffer through the page cache; returns the number of bytes read, which is less
-    /// at the end of the file.
-    ///
-    /// # Errors
-    /// Errors of the device.
+    /// Reads into a buffer through the page cache; returns the number of bytes read, fewer at the
+    /// end of the file.
     pub fn read(&self, file: FileId, at: Bytes, into: &mut [u8]) -> Result<usize, DeviceError> {
         self.0.borrow_mut().read_data(file, at.0, into)
     }
 
     /// Writes through the page cache.
-    ///
-    /// # Errors
-    /// No space, and errors of the device.
     pub fn write(&self, file: FileId, at: Bytes, from: &[u8]) -> Result<(), DeviceError> {
         self.0.borrow_mut().write_data(file, at.0, from)
     }
@@ -209,16 +194,13 @@ impl<D: Device<Clock = VirtualClock>> Stack<D> {
         self.0.borrow().spec.atomic
     }
 
-    /// Whether the filesystem has atomic writes, asked for or not.
+    /// Whether the filesystem supports atomic writes, used or not.
     pub fn can_be_atomic(&self) -> bool {
         self.0.borrow().spec.kind == crate::spec::FilesystemKind::F2fs
     }
 
-    /// Writes ranges of a file, offset and content of each, as one atomic write that is durable
-    /// when it ends.
-    ///
-    /// # Errors
-    /// No space, and errors of the device.
+    /// Writes ranges of a file (offset and content) as one atomic write that is durable when the
+    /// call returns.
     pub fn write_atomically(
         &self,
         file: FileId,
@@ -228,9 +210,6 @@ impl<D: Device<Clock = VirtualClock>> Stack<D> {
     }
 
     /// Writes a range without content: only its place is modelled.
-    ///
-    /// # Errors
-    /// No space, and errors of the device.
     pub fn write_nothing(
         &self,
         file: FileId,
@@ -242,25 +221,16 @@ impl<D: Device<Clock = VirtualClock>> Stack<D> {
     }
 
     /// Makes a file durable; `data_only` is fdatasync.
-    ///
-    /// # Errors
-    /// Errors of the device, also of earlier writes in the background.
     pub fn sync(&self, file: FileId, data_only: bool) -> Result<(), DeviceError> {
         self.0.borrow_mut().sync_call(Some(file), data_only)
     }
 
     /// Makes the directory durable.
-    ///
-    /// # Errors
-    /// As [`Stack::sync`].
     pub fn sync_directory(&self) -> Result<(), DeviceError> {
         self.0.borrow_mut().sync_call(None, false)
     }
 
     /// Discards all free space, as fstrim does; returns the number of bytes.
-    ///
-    /// # Errors
-    /// Errors of the device.
     pub fn trim(&self) -> Result<Bytes, DeviceError> {
         self.0.borrow_mut().trim()
     }
@@ -275,24 +245,19 @@ impl<D: Device<Clock = VirtualClock>> Stack<D> {
         self.0.borrow().fs.total()
     }
 
-    /// Lets time pass, during which the kernel's threads and background jobs go on.
+    /// Advances time; the kernel's threads and background jobs keep running.
     pub fn pass_until(&self, time: Nanos) {
         self.0.borrow_mut().pass_until(time);
     }
 
     /// Starts a background job in place of the previous one.
-    ///
-    /// # Errors
-    /// No space, and errors of the device.
     pub fn start_background(&self, job: BackgroundJob) -> Result<(), DeviceError> {
         self.0.borrow_mut().start_background(job, None)
     }
 
-    /// Starts a background job whose requests begin at the times `due` (from now on), or as soon
-    /// after them as one of its `depth` slots is free. The job ends with the schedule.
-    ///
-    /// # Errors
-    /// No space, and errors of the device.
+    /// Starts a background job with a schedule: its requests begin at the times `due` (from now
+    /// on), or as soon after them as one of its `depth` slots is free. The job ends with the
+    /// schedule.
     pub fn start_background_paced(
         &self,
         job: BackgroundJob,
@@ -301,7 +266,7 @@ impl<D: Device<Clock = VirtualClock>> Stack<D> {
         self.0.borrow_mut().start_background(job, Some(DueTimes(Box::new(due))))
     }
 
-    /// Ends the background job, waits for its requests and returns its result.
+    /// Ends the background job, waits for its requests and returns its totals.
     pub fn end_background(&self) -> Option<BackgroundTotal> {
         self.0.borrow_mut().end_background()
     }
@@ -339,9 +304,6 @@ fn not_made(spec: &StackSpec, error: &LayoutError) -> DeviceError {
 }
 
 /// Room for files on an empty filesystem on a device of `capacity` bytes.
-///
-/// # Errors
-/// If the device is too small.
 pub fn room(spec: &StackSpec, capacity: Bytes) -> Result<Bytes, DeviceError> {
     fs::room(spec, capacity).map_err(|error| not_made(spec, &error))
 }

@@ -1,4 +1,4 @@
-//! Running plans in time: those of the caller, of the kernel's threads and of background jobs.
+//! Runs plans in virtual time: those of the caller, of the kernel's threads and of background jobs.
 
 use flashlag_device::{Device, DeviceError, SyncCall, VirtualClock};
 use flashlag_stats::Wait;
@@ -8,7 +8,7 @@ use rustix::io::Errno;
 use super::Inner;
 use crate::background::{BackgroundJob, BackgroundTotal, DueTimes, Pending, RunningJob};
 use crate::fs::{FileId, Quiet, Reason};
-use crate::pid::Pid;
+use crate::host_queue::Pid;
 use crate::plan::{BlockRequest, Plan};
 use crate::scheduler::account::Owner;
 
@@ -17,7 +17,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         self.scheduler.now()
     }
 
-    /// Lets time pass to the next event, or to `until`.
+    /// Advances time to the next event, at most to `until`.
     pub(crate) fn step(&mut self, until: Nanos) {
         self.run_threads();
         // Do not schedule the journal's thread while a commit is in flight.
@@ -31,7 +31,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         }
     }
 
-    /// Starts the work of the kernel's threads and of the background job that is due.
+    /// Starts work of the kernel's threads and of the background job that is due.
     fn run_threads(&mut self) {
         self.scheduler.begin_for(Owner::Kernel);
         self.start_threads();
@@ -61,13 +61,13 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         }
     }
 
-    /// How long nothing has happened; `None` while something does.
+    /// Since when the device has been idle; `None` while it is not.
     fn quiet(&self) -> Option<Quiet> {
         let used = self.scheduler.unused_since()?;
         Some(Quiet { now: self.now(), used, rested: self.rested })
     }
 
-    /// When work at rest is due.
+    /// When the idle threads' work is due.
     fn next_rest(&self) -> Nanos {
         self.quiet().map_or(Nanos::MAX, |quiet| self.fs.next_rest(&quiet))
     }
@@ -91,7 +91,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         }
     }
 
-    /// Waits for a process to end, and for the caller to wake.
+    /// Waits for a process to end, and then for the caller to wake.
     pub(crate) fn wait(&mut self, pid: Pid) -> Result<Nanos, DeviceError> {
         loop {
             if let Some(result) = self.scheduler.take(pid) {
@@ -107,7 +107,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         }
     }
 
-    /// Starts a plan. One with a checkpoint waits for a commit that is under way.
+    /// Starts a plan. A plan with a checkpoint waits for a commit that is in flight.
     pub(crate) fn spawn(&mut self, plan: Plan) -> Pid {
         if plan.commits {
             return self.spawn_sync(Plan::new(), plan);
@@ -121,16 +121,17 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         self.wait(pid)
     }
 
-    /// Starts the plan of a sync after a commit that is under way and after `before`: the data,
-    /// which waits for nothing. Requests follow what an atomic write has left, too; a sync that finds nothing
-    /// to do does not.
+    /// Starts the plan of a sync. It waits for a commit in flight and for `before`, the data, which
+    /// itself waits for nothing. If the plan has requests, they also follow what an atomic write
+    /// left in flight; a sync with nothing to do does not wait for that.
     pub(crate) fn spawn_sync(&mut self, before: Plan, plan: Plan) -> Pid {
         let unwaited = self.unwaited.filter(|_| !plan.is_empty());
         self.spawn_behind(unwaited, before, plan)
     }
 
-    /// Starts to write the data of an atomic write. It follows what the one before has left only behind a
-    /// checkpoint that makes room, or where the pages wait in memory: in a second inode they have blocks of their own.
+    /// Starts to write the data of an atomic write. The data follows what the previous atomic write
+    /// left in flight only behind a checkpoint that makes room, or if pages wait in memory
+    /// (`inmem`): in a second inode they have blocks of their own.
     pub(super) fn spawn_atomic_data(&mut self, before: Plan, plan: Plan) -> Pid {
         let follows = plan.commits || self.spec.atomic_in_memory;
         let unwaited = self.unwaited.filter(|_| follows);
@@ -156,7 +157,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         }
     }
 
-    /// Lets the caller do work that takes this long at full speed.
+    /// Lets the caller work on its CPU, for `work` at full speed.
     pub(crate) fn compute(&mut self, work: Nanos) {
         let time = self.cpus.caller(self.now(), work);
         if let Some(waited) = &mut self.waited {
@@ -182,7 +183,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         self.begin_background()
     }
 
-    /// When the background job's next request is to begin.
+    /// When the background job's next request is due.
     fn next_background(&self) -> Nanos {
         let next = self.background.as_ref().and_then(RunningJob::next_start);
         next.unwrap_or(Nanos::MAX)
@@ -210,7 +211,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         let call = self.call_time(running.job.block.0, true);
         plan.then_compute(self.cpus.beside(self.now(), call));
         let (file, at) = running.place();
-        let plan = self.background_plan(&running.job, (file, at), plan)?;
+        let plan = self.background_plan(&running.job, file, at, plan)?;
         let pid = self.spawn(plan);
         running.under_way.push(Pending { pid, is_written: false, file });
         Ok(())
@@ -219,7 +220,8 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
     fn background_plan(
         &mut self,
         job: &BackgroundJob,
-        (file, at): (FileId, u64),
+        file: FileId,
+        at: u64,
         mut plan: Plan,
     ) -> Result<Plan, DeviceError> {
         let now = self.now();
@@ -250,7 +252,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         }
         running.under_way.swap_remove(index);
         if let Some(Err(error)) = self.scheduler.take(pid) {
-            // The job ends: a device that refuses at once would be asked for ever.
+            // End the job: a device that refuses at once would be called forever.
             self.keep_error(Some(error));
             return;
         }
@@ -261,8 +263,8 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         self.keep_error(begun.err());
     }
 
-    /// Begins the sync of a background write after its data was written, since a commit holds only
-    /// what changed before it.
+    /// Begins the sync of a background write once its data is written: a commit holds only what
+    /// changed before it.
     fn background_sync(&mut self, index: usize, file: FileId, call: SyncCall) {
         let now = self.now();
         let plan = self.fs.sync(now, Some(file), call == SyncCall::Data);
@@ -291,7 +293,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         Some(BackgroundTotal { elapsed, ..running.total })
     }
 
-    /// CPU time of a call that moves `bytes`, past the page cache or through it.
+    /// CPU time of a call that moves `bytes`, direct or through the page cache.
     pub(crate) fn call_time(&self, bytes: u64, direct: bool) -> Nanos {
         let per_kib = |cost: Nanos| Nanos((cost.0 * bytes).div_ceil(1024));
         let pinned = self.model.per_kib_direct.filter(|_| direct);

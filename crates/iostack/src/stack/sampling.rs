@@ -1,4 +1,5 @@
-//! Traffic of each layer at equal distances in time, as a program would see it that looks now and then.
+//! Traffic of each layer, sampled at equal intervals, as a program that polls the counters would
+//! see it.
 
 use flashlag_device::{Device, VirtualClock};
 use flashlag_units::Nanos;
@@ -6,7 +7,7 @@ use flashlag_units::Nanos;
 use super::{Inner, Stack};
 use crate::ledger::Ledger;
 
-/// The most samples that are kept: then the oldest are dropped.
+/// Most samples that are kept; beyond that the oldest are dropped.
 const MOST: usize = 200_000;
 
 /// Samples that are taken.
@@ -20,10 +21,10 @@ pub(crate) struct Sampling {
 }
 
 impl Sampling {
-    /// Time has passed up to `now`, since when the traffic is `then`.
+    /// Time has passed up to `now`; from there on the traffic is `then`.
     pub(crate) fn passed(&mut self, now: Nanos, then: Ledger) {
         while self.next <= now {
-            // The event of this very moment is in the next sample.
+            // An event at exactly this time goes into the next sample.
             self.taken.push((self.next, self.last));
             self.next = self.next.plus(self.every);
         }
@@ -35,7 +36,7 @@ impl Sampling {
 }
 
 impl<D: Device<Clock = VirtualClock>> Stack<D> {
-    /// Samples the traffic from now on every so often.
+    /// Samples the traffic from now on, once per `every`.
     pub fn sample_every(&self, every: Nanos) {
         let inner = &mut *self.0.borrow_mut();
         let (every, last) = (every.max(Nanos(1)), inner.ledger());
@@ -43,7 +44,7 @@ impl<D: Device<Clock = VirtualClock>> Stack<D> {
         inner.sampling = Some(Box::new(Sampling { every, next, last, taken: Vec::new() }));
     }
 
-    /// The samples since the last call, and one of this moment.
+    /// The samples since the last call, and one of the present.
     pub fn samples(&self) -> Vec<(Nanos, Ledger)> {
         let inner = &mut *self.0.borrow_mut();
         let (now, then) = (inner.now(), inner.ledger());

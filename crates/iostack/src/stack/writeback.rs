@@ -9,27 +9,28 @@ use crate::plan::Plan;
 
 /// Interval of the kernel's writeback thread (`dirty_writeback_centisecs`).
 pub(super) const EVERY: Nanos = Nanos::from_secs(5);
-/// Fewest pages of a writeback by a writer.
+/// Fewest pages that a writer writes back at once.
 pub(super) const BATCH: usize = 256;
 
 impl<D: Device<Clock = VirtualClock>> Inner<D> {
-    /// Allocates blocks for dirty pages, marks the pages clean and returns the plan of writing
+    /// Allocates blocks for dirty pages, marks the pages clean and returns the plan that writes
     /// them.
     pub(super) fn write_back(
         &mut self,
         file: FileId,
-        (first, end): (u64, u64),
+        first: u64,
+        end: u64,
         most: usize,
         reason: Reason,
     ) -> Result<Plan, DeviceError> {
         let ranges = self.cache.take(file, first, end, most);
         let now = self.now();
-        // The last page is written whole; the file's size stays as it is.
+        // The last page is written whole; the file's size does not change.
         let bytes = |(from, to): (u64, u64)| (from * BLOCK, (to - from) * BLOCK);
         let ranges: Vec<(u64, u64)> = ranges.into_iter().map(bytes).collect();
         let written = self.fs.write(now, file, &ranges, reason);
         written.map_err(|_| {
-            // Nothing was written: the pages stay dirty.
+            // Nothing was written: mark the pages dirty again.
             for page in ranges.iter().flat_map(|(offset, length)| {
                 let (first, end) = blocks(*offset, *length);
                 first..end
@@ -45,7 +46,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
     pub(super) fn write_expired(&mut self) {
         let now = self.now();
         for file in self.cache.expired(now) {
-            match self.write_back(file, (0, u64::MAX), usize::MAX, Reason::Writeback) {
+            match self.write_back(file, 0, u64::MAX, usize::MAX, Reason::Writeback) {
                 Ok(plan) => {
                     let pid = self.spawn(plan);
                     self.scheduler.detach(pid);

@@ -57,7 +57,7 @@ pub(super) fn open(disk: &Path, cipher: Cipher, mount: &Mount) -> Result<PathBuf
 
 fn run(program: &Path, words: &[&str]) -> Result<(), LabError> {
     let mut command = Command::new(program);
-    // There is no udev that would make nodes and answer.
+    // There is no udev to create nodes and respond.
     command.env("DM_DISABLE_UDEV", "1").args(words).stdin(Stdio::null());
     let output = command.output().map_err(LabError::file("start", program))?;
     if output.status.success() {

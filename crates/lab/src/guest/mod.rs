@@ -20,9 +20,6 @@ pub fn is_guest() -> bool {
 }
 
 /// Mounts what every program expects, loads modules, and opens the port.
-///
-/// # Errors
-/// Without a port, an error goes to the console.
 pub fn start() -> Result<(Setup, Link, Orders), LabError> {
     mounts::system()?;
     let text = std::fs::read_to_string(SETUP).map_err(LabError::file("read", SETUP))?;
@@ -32,9 +29,6 @@ pub fn start() -> Result<(Setup, Link, Orders), LabError> {
 }
 
 /// Loads the modules and mounts the filesystems.
-///
-/// # Errors
-/// The module or the mount that failed, and why.
 pub fn set_up(setup: &Setup) -> Result<(), LabError> {
     for module in &setup.modules {
         load(module)?;
@@ -47,7 +41,7 @@ fn load(module: &str) -> Result<(), LabError> {
     // The kernel unpacks a compressed module itself.
     let packed = if module.ends_with(".ko") { 0 } else { MODULE_INIT_COMPRESSED_FILE };
     match rustix::system::finit_module(&file, c"", packed) {
-        // Loaded before, or a driver without a device: both are fine.
+        // Already loaded, or a driver without a device: both are fine.
         Ok(()) | Err(rustix::io::Errno::EXIST | rustix::io::Errno::NODEV) => Ok(()),
         Err(error) => Err(LabError::file("load the module", module)(error.into())),
     }
@@ -79,25 +73,16 @@ fn types_in(text: &str) -> String {
 }
 
 /// Unmounts every filesystem of the setup.
-///
-/// # Errors
-/// The module or the mount that failed, and why.
 pub fn unmount(setup: &Setup) -> Result<(), LabError> {
     setup.mounts.iter().rev().try_for_each(mounts::unmount)
 }
 
 /// Mounts one more filesystem.
-///
-/// # Errors
-/// The mount that failed, and why.
 pub fn mount_one(mount: &Mount) -> Result<(), LabError> {
     mounts::mount(mount)
 }
 
 /// Unmounts one filesystem.
-///
-/// # Errors
-/// The mount that failed, and why.
 pub fn unmount_one(mount: &Mount) -> Result<(), LabError> {
     mounts::unmount(mount)
 }

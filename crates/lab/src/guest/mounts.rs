@@ -16,9 +16,6 @@ use crate::protocol::Mount;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Mounts `/proc`, `/sys`, `/dev` and a filesystem in memory at `/tmp`.
-///
-/// # Errors
-/// The mount that failed, and why.
 pub fn system() -> Result<(), LabError> {
     for (kind, at) in
         [("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev"), ("tmpfs", "/tmp")]

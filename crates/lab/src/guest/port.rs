@@ -38,7 +38,6 @@ pub struct Orders {
 pub enum NextOrder {
     /// A run of a scenario.
     Run(Box<RunOrder>),
-    /// Saves.
     Save(SaveOrder),
     /// A check of what a power cut left.
     Check(Mount, String),
@@ -67,7 +66,7 @@ impl Orders {
         self.wanted.recv().unwrap_or(NextOrder::PowerOff)
     }
 
-    /// Set when the run under way has to end.
+    /// Set when the run in progress has to end.
     pub fn stop(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.stop)
     }

@@ -19,9 +19,6 @@ const PROGRAMS: [(&str, &str); 4] = [
 const DRIVERS: [(&str, &str); 2] = [("/dev/fuse", "fuse"), ("/dev/loop-control", "loop")];
 
 /// Checks that the host's own kernel can mount the filesystem of `spec`.
-///
-/// # Errors
-/// A missing privilege, program, driver or filesystem.
 pub fn check_host(spec: &LabSpec) -> Result<(), LabError> {
     if !matches!(spec.filesystem, Filesystem::Ext4 | Filesystem::Btrfs | Filesystem::Xfs) {
         return Err(LabError::HostFilesystem(spec.filesystem));

@@ -28,9 +28,6 @@ pub struct LoopDevice {
 
 impl LoopDevice {
     /// Attaches the device that is served at `uri`. Makes `folder` for nbdfuse's file.
-    ///
-    /// # Errors
-    /// nbdfuse or losetup fails.
     pub fn attach(uri: &str, folder: &Path) -> Result<LoopDevice, LabError> {
         let point = folder.join("nbd");
         std::fs::create_dir_all(&point).map_err(LabError::file("create", &point))?;
@@ -73,9 +70,6 @@ impl LoopDevice {
     }
 
     /// Detaches the device, from which nothing may be mounted.
-    ///
-    /// # Errors
-    /// The device is still in use.
     pub fn detach(mut self) -> Result<(), LabError> {
         self.let_go()?;
         self.server.take().map_or(Ok(()), Daemon::wait)

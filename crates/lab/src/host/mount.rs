@@ -23,9 +23,6 @@ pub struct HostMount {
 impl HostMount {
     /// Mounts the filesystem on `device` at `at`, with the layers of `spec`. Daemons write their
     /// messages to files in `folder`.
-    ///
-    /// # Errors
-    /// The kernel refuses the mount, or a daemon fails.
     pub fn mount(
         spec: &LabSpec,
         device: &Path,
@@ -46,9 +43,6 @@ impl HostMount {
     }
 
     /// Unmounts the filesystem, which writes cached data.
-    ///
-    /// # Errors
-    /// The mount is still in use.
     pub fn unmount(mut self) -> Result<(), LabError> {
         self.take_off()?;
         self.daemons.drain(..).try_for_each(Daemon::wait)

@@ -29,11 +29,10 @@ pub enum BlockKind {
     Data,
     /// The filesystem's log.
     Journal,
-    /// Other metadata.
     Metadata,
 }
 
-/// The places of a filesystem's data, log and metadata.
+/// Where a filesystem has its data, log and metadata.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     form: Form,
@@ -52,9 +51,6 @@ enum Form {
 impl Layout {
     /// The layout of a filesystem in a new image. `None` if its kinds can't be distinguished: NILFS2
     /// writes all kinds into one log.
-    ///
-    /// # Errors
-    /// The image, or the output of a program about the image, can't be read.
     pub fn read(spec: &LabSpec, image: &Path) -> Result<Option<Layout>, LabError> {
         let opaque = spec.encrypt.is_some();
         let form = match spec.filesystem {

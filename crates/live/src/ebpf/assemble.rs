@@ -1,4 +1,5 @@
-//! Makes events of a trace from the kernel's records: gives files their paths and threads their names.
+//! Turns the kernel's records into events of a trace: gives files their paths and threads their
+//! names.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Component, Path, PathBuf};
@@ -16,20 +17,20 @@ use crate::places::{Places, device_name};
 /// Type bits of a file's mode.
 const TYPE: u32 = 0o170_000;
 const DIRECTORY: u32 = 0o040_000;
-/// Flags of an open: equal on all architectures that Linux runs on today, but for MIPS and Alpha.
+/// Flags of open: the same on all architectures that Linux supports today, except MIPS and Alpha.
 const CREATE: u64 = 0o100;
 const TRUNCATE: u64 = 0o1000;
 /// The longest name of a thread, in bytes.
 const LONGEST_NAME: usize = 15;
 
-/// What could not be shown as events.
+/// What could not become events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LeftOut {
     /// Files whose path is not known.
     pub without_path: u64,
     /// Calls on paths that could not be read.
     pub unread_paths: u64,
-    /// Files that were mapped so that stores to memory change them.
+    /// Files mapped so that stores to memory change them.
     pub mapped: u64,
     /// Calls of sync_file_range.
     pub sync_ranges: u64,
@@ -40,7 +41,7 @@ pub struct LeftOut {
 }
 
 impl LeftOut {
-    /// What was left out, in sentences.
+    /// What was left out, as sentences.
     pub fn in_words(&self) -> Vec<String> {
         let counted = [
             (self.without_path, "files have no path: their names were lost or are too long"),
@@ -48,10 +49,7 @@ impl LeftOut {
                 self.unread_paths,
                 "removals and renames are not shown: their paths could not be read",
             ),
-            (
-                self.mapped,
-                "files were mapped to be changed in memory: stores to memory are no calls",
-            ),
+            (self.mapped, "files were mapped writable: stores to memory are not system calls"),
             (self.sync_ranges, "calls of sync_file_range are not shown: they make nothing durable"),
             (self.other_requests, "block requests are neither read, write, flush nor discard"),
             (self.unreadable, "records of the kernel could not be read"),
@@ -127,7 +125,7 @@ impl Assembly {
     fn name(&mut self, name: NameRecord) {
         let known = self.components.entry(name.file).or_default();
         if name.depth == 0 {
-            // A new name of a known file: the file with the old name stays what it was.
+            // A known file has a new name: the file with the old name stays as it was.
             known.clear();
             self.files.remove(&name.file);
         }
@@ -152,7 +150,7 @@ impl Assembly {
         let path = self.path_of(id);
         self.left_out.without_path += u64::from(path.is_none());
         let device = Some(self.device(id.device, to));
-        // What else is known of a file by its name and content is found in the whole trace.
+        // Other kinds follow from the file's name and content in the whole trace.
         let kind = match mode & TYPE {
             DIRECTORY => TraceFileKind::Directory,
             _ => TraceFileKind::Other,
@@ -235,7 +233,7 @@ impl Assembly {
         to.event(self.at(call.began), Some(Nanos(call.took)), Some(task), action);
     }
 
-    /// The file of a path in a call, if the path is on watched storage.
+    /// The file of a call's path, if the path is on watched storage.
     fn named(&mut self, directory: FileId, path: Option<&str>, to: &mut Builder) -> Option<u32> {
         let Some(path) = path else {
             self.left_out.unread_paths += 1;
@@ -259,7 +257,8 @@ impl Assembly {
         Some(to.file(TraceFile { path: Some(path), device, ..TraceFile::default() }))
     }
 
-    /// The path with links in its directory followed. The file itself may be gone by now.
+    /// The path with the symbolic links in its directory resolved. The file itself may be gone by
+    /// now.
     fn resolved(&mut self, path: &Path) -> Option<PathBuf> {
         let (directory, name) = (path.parent()?, path.file_name()?);
         if let Some(real) = self.real_directories.get(directory) {
@@ -271,8 +270,8 @@ impl Assembly {
     }
 
     fn block(&mut self, block: &BlockRecord, to: &mut Builder) {
-        // Numbers of `enum req_op`, include/linux/blk_types.h. The kernel's own statistics count what is
-        // written as zeroes or appended to a zone as written.
+        // Numbers of `enum req_op`, include/linux/blk_types.h. Like the kernel's own statistics,
+        // this counts writes of zeroes and zone appends as writes.
         let operation = match block.operation {
             0 => BlockOperation::Read,
             1 | 7 | 9 => BlockOperation::Write,
@@ -306,9 +305,9 @@ impl Assembly {
         to.event(self.at(block.issued), Some(Nanos(block.took)), task, action);
     }
 
-    /// The thread of a block request: often one of the kernel's, which makes no system calls.
+    /// The thread of a block request: often a kernel thread, which makes no system calls.
     fn kernel_task(&mut self, tid: u32, pid: u32, name: &str, to: &mut Builder) -> Option<u32> {
-        // What this process reads and writes is not what is asked for, but its turn may issue others'
+        // This process's own I/O does not count, but while it runs it may issue other processes'
         // requests.
         if pid == self.own {
             return None;
@@ -360,7 +359,7 @@ fn journal_device(thread: &str) -> Option<&str> {
     Some(name)
 }
 
-/// The path without `.` and `..`, as far as words can say it.
+/// The path without `.` and `..`, as far as that can be done without resolving links.
 fn without_dots(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for component in path.components() {

@@ -1,10 +1,10 @@
-//! System calls by their numbers on this machine, for the programs in the kernel.
+//! System call numbers of this machine, for the programs in the kernel.
 
-/// The largest number of a system call that is looked at, and one.
+/// One more than the largest system call number that is looked up.
 pub const CALLS: usize = 1024;
 
-/// For each number of a system call what the call does, by the numbers of `enum call` in
-/// `bpf/records.h`; 0 for a call that does not touch storage.
+/// What each system call does, indexed by its number, as values of `enum call` in `bpf/records.h`;
+/// 0 for a call that does not touch storage.
 pub fn table() -> Vec<u8> {
     let mut table = vec![0; CALLS];
     for (number, call) in everywhere().iter().chain(old()) {
@@ -64,8 +64,8 @@ fn old() -> &'static [(libc::c_long, u8)] {
     &[(libc::SYS_renameat, 19)]
 }
 
-/// Where the six arguments of a system call are in the registers that the kernel saved, in bytes:
-/// `struct pt_regs` of the architecture, which its debuggers' interface fixes.
+/// Offsets of a system call's six arguments in the registers that the kernel saved (`struct
+/// pt_regs`); the ptrace interface keeps them fixed.
 #[cfg(target_arch = "x86_64")]
 pub const ARGUMENTS: Option<[u32; 6]> = Some([112, 104, 96, 56, 72, 64]);
 

@@ -1,9 +1,9 @@
 //! Programs in the kernel on its tracepoints: every event with its file, without mounting anything.
 //!
-//! The programs are in `bpf/`, compiled by `scripts/bpf` and stored with the source, so that a build needs
-//! no compiler for them. They attach to raw tracepoints, for which neither kprobes nor tracefs are needed,
-//! and find the fields of the kernel's structures by its type information (CO-RE): the kernel has to be
-//! 5.8 or newer, with `/sys/kernel/btf/vmlinux`.
+//! The programs are in `bpf/`, compiled by `scripts/bpf` and stored with the source, so that a
+//! build needs no compiler for them. They attach to raw tracepoints, which need neither kprobes nor
+//! tracefs, and find the fields of the kernel's structures by its type information (CO-RE). The
+//! kernel must be 5.8 or newer, with `/sys/kernel/btf/vmlinux`.
 
 mod assemble;
 mod calls;
@@ -28,11 +28,11 @@ use crate::error::LiveError;
 use crate::places::Places;
 use crate::source::{KernelCost, Scope, Source};
 
-/// What the kernel needs for all this, in words.
+/// What the kernel needs for this, in words.
 const NEEDS: &str = "it needs root (or the capabilities BPF and PERFMON) and Linux 5.8 or newer with \
                      /sys/kernel/btf/vmlinux";
 
-/// A program, its tracepoint, and what is lost where a kernel does not have the tracepoint.
+/// A program, its tracepoint, and what is lost if a kernel lacks the tracepoint.
 type Attached = (&'static str, &'static str, Option<&'static str>);
 
 /// All programs but those of F2FS.
@@ -41,7 +41,7 @@ const PROGRAMS: [Attached; 11] = [
     ("leave", "sys_exit", None),
     ("thread_exit", "sched_process_exit", None),
     ("fork", "sched_process_fork", None),
-    ("queue", "block_bio_queue", Some("the threads that ask for block requests")),
+    ("queue", "block_bio_queue", Some("the threads that issue block requests")),
     ("issue", "block_rq_issue", Some("requests to block devices")),
     ("complete", "block_rq_complete", Some("requests to block devices")),
     ("commit_begins", "jbd2_start_commit", Some("commits of ext4's journal")),
@@ -50,14 +50,15 @@ const PROGRAMS: [Attached; 11] = [
     ("ring_complete", "io_uring_complete", Some("writes through io_uring")),
 ];
 
-/// What F2FS does, whose tracepoints a kernel without F2FS does not have.
+/// Programs for F2FS's tracepoints, which exist only in a kernel with F2FS.
 const OF_F2FS: [Attached; 3] = [
     ("checkpoint", "f2fs_write_checkpoint", Some("checkpoints of F2FS")),
     ("cleaning_begins", "f2fs_gc_begin", Some("cleaning of F2FS")),
     ("cleaning_ends", "f2fs_gc_end", Some("cleaning of F2FS")),
 ];
 
-/// How much of the time the kernel counts what the programs take: counting costs as well.
+/// How long, out of each second, the kernel counts the programs' run time: counting has a cost,
+/// too.
 const COUNTED: Duration = Duration::from_millis(50);
 const COUNTED_EVERY: Duration = Duration::from_millis(500);
 
@@ -75,7 +76,7 @@ pub struct Programs {
     run_time: RunTime,
 }
 
-/// The time that the programs take in the kernel, from samples.
+/// The programs' run time in the kernel, estimated from samples.
 #[derive(Default)]
 struct RunTime {
     counting: Option<(std::os::fd::OwnedFd, Instant)>,
@@ -95,9 +96,6 @@ fn unusable(reason: impl std::fmt::Display) -> LiveError {
 
 impl Programs {
     /// Loads and attaches the programs.
-    ///
-    /// # Errors
-    /// The kernel refuses them, or lacks what they need.
     pub fn start(scope: &Scope, places: Places) -> Result<Programs, LiveError> {
         let arguments = calls::ARGUMENTS
             .ok_or_else(|| unusable("the registers of this processor are not known"))?;
@@ -143,15 +141,15 @@ impl Programs {
             run_time: RunTime::default(),
         };
         programs.attach(&PROGRAMS)?;
-        // A filesystem that is mounted later is not seen to the end: few machines mount F2FS meanwhile.
+        // An F2FS mounted later is not traced: few machines mount one during a recording.
         if programs.assembly.places.watched().any(|mount| mount.kind == "f2fs") {
             programs.attach(&OF_F2FS)?;
         }
         Ok(programs)
     }
 
-    /// Attaches programs. A tracepoint that the kernel does not have is a loss that is named, unless
-    /// nothing is seen without it.
+    /// Attaches programs. A tracepoint that the kernel lacks is reported as a loss; without an
+    /// essential one this fails.
     fn attach(&mut self, all: &[Attached]) -> Result<(), LiveError> {
         for &(name, tracepoint, without) in all {
             let Err(reason) = attach(&mut self.kernel, name, tracepoint) else { continue };
@@ -177,7 +175,7 @@ impl Programs {
         self.assembly.places.renew();
         for device in self.assembly.places.filesystems() {
             if self.watched.insert(device) {
-                // A table that is full has 4,096 filesystems already.
+                // A full table already has 4,096 filesystems.
                 let _ = self.filesystems.insert(device, 1, 0);
             }
         }
@@ -271,14 +269,14 @@ impl Source for Programs {
     }
 }
 
-/// What this source can't tell apart.
+/// What this source can't distinguish.
 fn limits_of(scope: &Scope) -> Vec<String> {
     let of_all = "block requests are those of all processes, not of the command alone".to_owned();
     if scope.command_only { vec![of_all] } else { Vec::new() }
 }
 
-/// Whether the tracepoint has the request as its second argument: a program that reads a second argument
-/// does not load without one.
+/// Whether the request is the tracepoint's second argument: a program that reads a second argument
+/// does not load if there is none.
 fn has_two_arguments(btf: &Btf, object: &Object) -> bool {
     let Ok(mut kernel) = EbpfLoader::new().btf(Some(btf)).load(object.bytes()) else {
         return false;
@@ -318,7 +316,7 @@ fn fill<'a>(
     Ok(())
 }
 
-/// An error with its causes, without the pages that a verifier prints.
+/// An error with its causes, without the verifier's log.
 fn in_words(error: &dyn std::error::Error) -> String {
     let mut parts = Vec::new();
     let mut next = Some(error);

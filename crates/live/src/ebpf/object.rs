@@ -1,4 +1,4 @@
-//! The object file with the programs for the kernel, which flashlag carries packed.
+//! The object file with the programs for the kernel, embedded in compressed form.
 
 use std::io::Read;
 
@@ -6,7 +6,7 @@ use flate2::read::DeflateDecoder;
 
 static PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/trace.bpf.o.deflate"));
 
-/// What its reader wants the file's address to be a multiple of.
+/// The alignment that the parser needs.
 const ALIGNMENT: usize = 8;
 
 /// The object file, unpacked.
@@ -18,7 +18,7 @@ pub(super) struct Object {
 impl Object {
     pub(super) fn unpack() -> Object {
         let mut file = Vec::new();
-        // The build script packed it: a test holds that it is the file.
+        // The build script compressed it; a test checks that it decompresses to the file.
         let _ = DeflateDecoder::new(PACKED).read_to_end(&mut file);
         let mut bytes: Vec<u8> = Vec::with_capacity(file.len() + ALIGNMENT);
         let begin = bytes.as_ptr().align_offset(ALIGNMENT);

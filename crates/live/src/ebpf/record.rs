@@ -1,13 +1,13 @@
-//! The records that the programs in the kernel send: the other end of `bpf/records.h`.
+//! The records that the programs in the kernel send, in the layout of `bpf/records.h`.
 
-/// What tells a file apart for as long as its inode lives.
+/// Identity of a file for as long as its inode lives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct FileId {
     /// The inode's number.
     pub inode: u64,
     /// The filesystem's number, in the kernel's own form: major in the upper 12 bits, minor below.
     pub device: u32,
-    /// The inode's generation: a number that is used again has another.
+    /// The inode's generation, which changes when its number is reused.
     pub generation: u32,
 }
 
@@ -18,13 +18,11 @@ pub enum Call {
     Open,
     /// A file was closed.
     Close,
-    /// read, readv, pread64, preadv; of io_uring too.
+    /// read, readv, pread64, preadv; io_uring's as well.
     Read,
-    /// write, writev, pwrite64, pwritev, pwritev2; of io_uring too.
+    /// write, writev, pwrite64, pwritev, pwritev2; io_uring's as well.
     Write,
-    /// fsync.
     Fsync,
-    /// fdatasync.
     Fdatasync,
     /// sync_file_range: pages are written, nothing is made durable.
     SyncRange,
@@ -94,10 +92,10 @@ pub enum Record {
         began: u64,
         /// How long the commit took.
         took: u64,
-        /// The thread's name, which has the device's: `jbd2/sda1-8`.
+        /// The thread's name, which contains the device's: `jbd2/sda1-8`.
         thread: String,
     },
-    /// A checkpoint or a cleaning of F2FS.
+    /// A checkpoint or a segment cleaning of F2FS.
     Work(WorkRecord),
 }
 
@@ -106,7 +104,6 @@ pub enum Record {
 pub struct CallRecord {
     /// What was done.
     pub call: Call,
-    /// When the call began.
     pub began: u64,
     /// How long the call took.
     pub took: u64,
@@ -114,9 +111,8 @@ pub struct CallRecord {
     pub tid: u32,
     /// Its process.
     pub pid: u32,
-    /// The file.
     pub file: FileId,
-    /// Where in the file; absent where that is not known.
+    /// Offset in the file; absent if not known.
     pub offset: Option<u64>,
     /// Flags of an open, size of a truncate.
     pub argument: u64,
@@ -156,11 +152,11 @@ pub struct PathRecord {
     pub pid: u32,
     /// The path; absent where it could not be read.
     pub path: Option<String>,
-    /// What a relative path begins at.
+    /// The directory that a relative path starts from.
     pub directory: FileId,
     /// The new path of a rename.
     pub to: Option<String>,
-    /// What a relative new path begins at.
+    /// The directory that a relative new path starts from.
     pub to_directory: FileId,
     /// The size of a truncate.
     pub argument: u64,
@@ -171,15 +167,14 @@ pub struct PathRecord {
 pub struct BlockRecord {
     /// The number of the operation, as in `enum req_op`.
     pub operation: u32,
-    /// When the request was given to the device.
+    /// When the request was issued to the device.
     pub issued: u64,
     /// From then to its completion.
     pub took: u64,
-    /// How long the request was in the queue before.
+    /// How long the request was queued before that.
     pub queued: Option<u64>,
     /// Where, in 512 bytes.
     pub sector: u64,
-    /// How many bytes.
     pub bytes: u32,
     /// The whole disk, as in [`FileId::device`].
     pub device: u32,
@@ -202,12 +197,10 @@ pub enum Work {
     Cleaning,
 }
 
-/// A checkpoint or a cleaning of F2FS that has ended.
+/// A checkpoint or a segment cleaning of F2FS that has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkRecord {
-    /// Which.
     pub work: Work,
-    /// When the work began.
     pub began: u64,
     /// How long the work took.
     pub took: u64,
@@ -258,7 +251,7 @@ impl<'a> Fields<'a> {
 }
 
 impl Record {
-    /// Reads one record; `None` for one that is of no known form.
+    /// Parses one record; `None` if its form is not known.
     pub fn read(bytes: &[u8]) -> Option<Record> {
         let mut fields = Fields { rest: bytes };
         match fields.u32()? {
@@ -329,7 +322,7 @@ fn path(fields: &mut Fields<'_>) -> Option<PathRecord> {
     let argument = fields.u64()?;
     let (length, to_length) = (fields.u32()?.cast_signed(), fields.u32()?.cast_signed());
     let (path, to) = (fields.text(512)?, fields.text(512)?);
-    // The length counts the zero byte at the end; a path that fills its field may have been cut.
+    // The length includes the final zero byte; a path that fills its field may have been truncated.
     let whole = |length: i32, text: String| (length > 1 && length < 512).then_some(text);
     Some(PathRecord {
         call,

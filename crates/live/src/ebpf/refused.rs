@@ -1,4 +1,5 @@
-//! Which right or option of the kernel is missing where programs are refused: an errno alone says neither.
+//! Finds out which right or kernel option is missing when the kernel refuses programs: the errno
+//! alone does not tell.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +11,7 @@ const SYS_ADMIN: u32 = 21;
 const PERFMON: u32 = 38;
 const BPF: u32 = 39;
 
-/// Locked memory that the maps take: the ring, and tables of files and calls under way.
+/// Locked memory that the maps take: the ring buffer, and tables of files and calls in flight.
 const MAPS: u64 = 64 << 20;
 
 /// What decides whether this process may load programs.
@@ -18,13 +19,13 @@ const MAPS: u64 = 64 << 20;
 pub(super) struct Rights {
     /// Effective capabilities, a bit each.
     capabilities: u64,
-    /// Whether a filter of system calls is on this process.
+    /// Whether a seccomp filter is active in this process.
     has_filter: bool,
-    /// Whether the capabilities are those of a user namespace only.
+    /// Whether the process has its capabilities only in a user namespace.
     is_in_namespace: bool,
     /// `kernel.unprivileged_bpf_disabled`.
     unprivileged: Option<u8>,
-    /// Whether the kernel is locked down so that programs may not read its memory.
+    /// Whether kernel lockdown forbids programs to read its memory.
     is_locked: bool,
     has_types: bool,
     /// Major and minor number of the kernel.
@@ -34,7 +35,7 @@ pub(super) struct Rights {
 }
 
 impl Rights {
-    /// Of this process on this machine.
+    /// The rights of this process on this machine.
     pub(super) fn of_this_process() -> Rights {
         let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
         let status = read("/proc/self/status");
@@ -42,7 +43,7 @@ impl Rights {
             status.lines().find_map(|line| Some(line.strip_prefix(name)?.strip_prefix(':')?.trim()))
         };
         let bits = field("CapEff").and_then(|bits| u64::from_str_radix(bits, 16).ok());
-        // Of the first namespace: `0 0 4294967295`.
+        // In the initial user namespace: `0 0 4294967295`.
         let map = read("/proc/self/uid_map");
         let all = map.split_whitespace().nth(2) == Some("4294967295");
         Rights {
@@ -58,11 +59,11 @@ impl Rights {
     }
 
     fn has(&self, capability: u32) -> bool {
-        // Whoever has the old, larger right has the newer ones.
+        // The older, larger capability includes the newer ones.
         [capability, SYS_ADMIN].iter().any(|bit| (self.capabilities >> bit) & 1 == 1)
     }
 
-    /// What is missing, a phrase each; empty where nothing of what is known to be needed is.
+    /// What is missing, one phrase each; empty if everything that is known to be needed is there.
     pub(super) fn missing(&self) -> Vec<String> {
         let mut missing = Vec::new();
         if self.kernel.is_some_and(|kernel| kernel < (5, 8)) {
@@ -98,7 +99,7 @@ impl Rights {
                 "a seccomp filter is on this process, as in a container, and may refuse bpf(2)";
             missing.push(text.to_owned());
         }
-        // Since Linux 5.11 maps are counted by the control group instead.
+        // Since Linux 5.11, the control group accounts for maps instead.
         let counts_locked = self.kernel.is_some_and(|kernel| kernel < (5, 11));
         if let Some(limit) = self.locked_memory.filter(|limit| counts_locked && *limit < MAPS) {
             let kib = limit >> 10;

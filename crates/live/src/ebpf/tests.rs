@@ -1,4 +1,4 @@
-//! Programs on the kernel that runs the tests.
+//! Tests the programs on the kernel that runs the tests.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use flashlag_trace::Builder;
 
 use super::*;
 
-/// A source that sees this crate's filesystem; skips where programs are refused.
+/// A source that watches this crate's filesystem; skips if the kernel refuses programs.
 fn started() -> Option<Programs> {
     if !flashlag_need::root("programs in the kernel") {
         return None;
@@ -44,7 +44,7 @@ fn without_what_nothing_is_seen_without_the_source_is_unusable() {
     assert!(error.to_string().contains("no_such_tracepoint"), "{error}");
 }
 
-/// The verifier reads every program, also those whose tracepoints this kernel does not have.
+/// The verifier checks every program, even if this kernel lacks its tracepoint.
 #[test]
 fn the_programs_of_f2fs_pass_the_verifier() {
     let Some(mut programs) = started() else { return };

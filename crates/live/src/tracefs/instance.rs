@@ -1,4 +1,4 @@
-//! An instance of tracefs of flashlag's own: its buffers, its tracepoints, and its end.
+//! A tracefs instance of flashlag's own: its buffers, its tracepoints, and its removal.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
@@ -14,27 +14,27 @@ use crate::error::LiveError;
 
 /// Where tracefs belongs.
 const PLACE: &str = "/sys/kernel/tracing";
-/// The beginning of an instance's name; the rest is the process's number.
+/// Prefix of an instance's name; the process number follows.
 const NAME: &str = "flashlag-";
 /// The buffer of each CPU, in kilobytes, and of all together.
 const BUFFER: usize = 8192;
 const BUFFERS: usize = 65536;
-/// The most text that is taken at once, about.
+/// Roughly the most text to take at a time.
 const PIECE: usize = 1 << 20;
 
-/// The source of a mount by flashlag, as `/proc/mounts` shows it: of whatever process, it is to be taken
-/// away.
+/// The source of a mount by flashlag, as `/proc/mounts` shows it: whichever process made it, it
+/// must be unmounted.
 const OURS: &str = "flashlag";
 
-/// What tracefs is at, and whether a flashlag has mounted it.
+/// Where tracefs is mounted, and whether a flashlag mounted it.
 #[derive(Debug)]
 struct Mounted {
     place: PathBuf,
     is_own: bool,
 }
 
-/// Removes what flashlags that were killed left in tracefs: their instances with the events that these record,
-/// and a mount that none needs any more.
+/// Removes what killed flashlags left in tracefs: their instances with the enabled events, and a
+/// mount that no other one uses.
 pub fn sweep() {
     let Ok(all) = mounts(&Root::system()) else { return };
     for found in all.iter().filter(|mount| mount.kind == "tracefs") {
@@ -47,7 +47,7 @@ impl Mounted {
     fn find(may_mount: bool) -> Result<Mounted, LiveError> {
         let all = mounts(&Root::system()).map_err(LiveError::Mounts)?;
         if let Some(found) = all.iter().find(|mount| mount.kind == "tracefs") {
-            // Of a flashlag that was killed, or of one that runs beside this one: the last takes it away.
+            // From a killed flashlag, or from one that runs now: the last one unmounts it.
             let is_own = found.source == OURS;
             return Ok(Mounted { place: found.mount_point.clone(), is_own });
         }
@@ -67,13 +67,13 @@ impl Mounted {
 impl Drop for Mounted {
     fn drop(&mut self) {
         if self.is_own && !has_instances(&self.place.join("instances")) {
-            // Busy for somebody who looks at it: it stays until they have left.
+            // If somebody has it open, it disappears when they close it.
             let _ = unmount(&self.place, UnmountFlags::DETACH);
         }
     }
 }
 
-/// The instance. It is removed when it is dropped.
+/// An instance, removed when this is dropped.
 #[derive(Debug)]
 pub struct Instance {
     folder: PathBuf,
@@ -84,10 +84,7 @@ pub struct Instance {
 }
 
 impl Instance {
-    /// Makes an instance that records nothing yet.
-    ///
-    /// # Errors
-    /// tracefs is not mounted, or may not be used.
+    /// Creates an instance that records nothing yet.
     pub fn new(may_mount: bool, own: u32) -> Result<Instance, LiveError> {
         let mounted = Mounted::find(may_mount)?;
         let all = mounted.place.join("instances");
@@ -120,9 +117,6 @@ impl Instance {
     }
 
     /// Writes a setting.
-    ///
-    /// # Errors
-    /// The kernel refuses the setting.
     pub fn set(&self, file: &str, value: &str) -> Result<(), LiveError> {
         let path = self.folder.join(file);
         fs::write(&path, value)
@@ -134,10 +128,7 @@ impl Instance {
         self.folder.join("events").join(tracepoint).join("enable").exists()
     }
 
-    /// Records a tracepoint, of events that `filter` is true of.
-    ///
-    /// # Errors
-    /// The kernel does not have the tracepoint, or refuses the filter.
+    /// Records the events of a tracepoint that match `filter`.
     pub fn enable(&self, tracepoint: &str, filter: Option<&str>) -> Result<(), LiveError> {
         if let Some(filter) = filter {
             self.set(&format!("events/{tracepoint}/filter"), filter)?;
@@ -146,9 +137,6 @@ impl Instance {
     }
 
     /// The next piece of text; empty if nothing has happened since.
-    ///
-    /// # Errors
-    /// The text can't be read any more.
     pub fn read(&mut self) -> io::Result<&[u8]> {
         self.text.clear();
         let Some(pipe) = &mut self.pipe else { return Ok(&[]) };
@@ -166,7 +154,7 @@ impl Instance {
         Ok(&self.text)
     }
 
-    /// Events that found no room in a buffer, of all CPUs.
+    /// Events that did not fit into a buffer, summed over all CPUs.
     pub fn lost(&self) -> u64 {
         let cpus = fs::read_dir(self.folder.join("per_cpu")).into_iter().flatten().flatten();
         let stats = cpus.filter_map(|cpu| fs::read_to_string(cpu.path().join("stats")).ok());
@@ -182,7 +170,7 @@ impl Drop for Instance {
     }
 }
 
-/// Events lost of one CPU: Documentation/trace/ftrace.rst, `per_cpu/cpu0/stats`.
+/// Lost events of one CPU: Documentation/trace/ftrace.rst, `per_cpu/cpu0/stats`.
 fn lost_in(stats: &str) -> u64 {
     let lost = ["overrun", "commit overrun", "dropped events"];
     let lines = stats.lines().filter_map(|line| line.split_once(": "));
@@ -190,12 +178,13 @@ fn lost_in(stats: &str) -> u64 {
     counts.filter_map(|(_, count)| count.trim().parse::<u64>().ok()).sum()
 }
 
-/// The process of an instance of that name; `None` of an instance that is not flashlag's.
+/// The process number in an instance's name; `None` if the instance is not flashlag's.
 fn process_of(name: &OsStr) -> Option<u32> {
     name.to_str()?.strip_prefix(NAME)?.parse().ok()
 }
 
-/// Whether a flashlag records that sees the same mounts: instances are the kernel's, mounts are not.
+/// Whether another flashlag is recording that sees the same mounts: instances belong to the kernel,
+/// mounts to a namespace.
 fn has_instances(all: &Path) -> bool {
     let mounts_of = |process: &str| fs::read_link(format!("/proc/{process}/ns/mnt")).ok();
     let mut processes = fs::read_dir(all)
@@ -208,7 +197,7 @@ fn has_instances(all: &Path) -> bool {
     })
 }
 
-/// Removes the instances of flashlags that were killed.
+/// Removes the instances of killed flashlags.
 fn remove_abandoned(all: &Path) {
     for entry in fs::read_dir(all).into_iter().flatten().flatten() {
         let is_gone = |pid: u32| !Path::new("/proc").join(pid.to_string()).exists();

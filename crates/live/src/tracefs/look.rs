@@ -1,4 +1,4 @@
-//! What is looked up on the running machine for the text of its tracepoints.
+//! Looks up on the running machine what tracepoint text does not contain.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
@@ -11,17 +11,17 @@ use flashlag_trace::{Descriptor, Look};
 use crate::places::{Places, device_name, kernel_number};
 use crate::stack::is_stacked;
 
-/// Names of threads that are kept. Beyond them all are looked up again.
+/// Most thread names to remember; beyond that, all are looked up again.
 const MOST_THREADS: usize = 1 << 16;
 
-/// Looks at `/proc`, `/sys` and the mounts.
+/// Looks things up in `/proc`, `/sys` and the mounts.
 #[derive(Debug)]
 pub struct Machine {
     own: u32,
     places: Places,
     filesystems: BTreeSet<u32>,
     disks: Option<BTreeSet<u32>>,
-    /// Threads of the command; absent where all processes are recorded.
+    /// Threads of the command; absent if all processes are recorded.
     family: Option<HashSet<u32>>,
     processes: HashMap<u32, (Option<u32>, Option<String>)>,
     filesystem_names: HashMap<String, Option<String>>,
@@ -97,7 +97,7 @@ impl Look for Machine {
     }
 
     fn forked(&mut self, parent: u32, child: u32) {
-        // The number may have been another thread's.
+        // The number may have belonged to another thread.
         self.processes.remove(&child);
         if let Some(family) = &mut self.family
             && (parent == self.own || family.contains(&parent))
@@ -142,7 +142,7 @@ impl Look for Machine {
         let name = disk.map(|disk| (disk, device_name(disk)));
         let name = name.filter(|(disk, name)| match &self.disks {
             Some(disks) => disks.contains(disk),
-            // What lies on other devices is counted by those.
+            // Requests to a stacked device are counted at the devices below.
             None => !is_stacked(name),
         });
         let name = name.map(|(_, name)| name);
@@ -165,7 +165,7 @@ impl Look for Machine {
     }
 }
 
-/// `254,0` in the kernel's own form.
+/// `254,0` in the kernel's own encoding.
 fn number_of(device: &str) -> Option<u32> {
     let (major, minor) = device.split_once(',')?;
     Some(kernel_number((major.parse().ok()?, minor.parse().ok()?)))

@@ -1,4 +1,4 @@
-//! The kernel's tracepoints as text, from an instance of tracefs of flashlag's own.
+//! The kernel's tracepoints as text, from a tracefs instance of flashlag's own.
 
 mod instance;
 mod look;
@@ -31,7 +31,7 @@ const CALLS: [&str; 10] = [
 ];
 
 /// What a tracepoint of the filesystems or of block devices is for, with the sentence for a kernel
-/// without it. Of the alternatives of a row one is enough.
+/// without it. One alternative of a row is enough.
 const TRACEPOINTS: [(&[&str], Option<&str>); 9] = [
     (&["ext4/ext4_da_write_begin", "f2fs/f2fs_write_begin"], Some(NAMES)),
     (&["ext4/ext4_write_begin"], None),
@@ -47,15 +47,16 @@ const TRACEPOINTS: [(&[&str], Option<&str>); 9] = [
     (&["block/block_rq_requeue"], None),
 ];
 const NAMES: &str = "files are named only while a process has them open";
-/// Requests of block devices: all three, or the layer is absent.
+/// Tracepoints of block requests: all three, or the layer is absent.
 const BLOCK: [&str; 3] =
     ["block/block_bio_queue", "block/block_rq_issue", "block/block_rq_complete"];
 
-/// What this source loses beside the programs in the kernel.
+/// What this source lacks compared to eBPF programs.
 const LOST: [&str; 3] = [
     "opens, closes, renames, memory maps and io_uring's direct writes are not in the kernel's text",
-    "files whose names are no longer in the kernel's memory when flashlag reads have a number",
-    "a removal that fails is shown as one that is done",
+    "a file has a number instead of a name if the kernel no longer has its name in memory when \
+     flashlag reads the event",
+    "an unlink that fails is shown as one that succeeded",
 ];
 
 /// The source.
@@ -72,10 +73,10 @@ fn unusable(reason: impl std::fmt::Display) -> LiveError {
 }
 
 impl Tracefs {
-    /// Makes the instance and switches tracepoints on.
+    /// Creates the instance and enables tracepoints.
     ///
     /// # Errors
-    /// tracefs is not mounted or may not be used, or the kernel lacks what is needed.
+    /// tracefs is not mounted or not accessible, or the kernel lacks something that is needed.
     pub fn start(scope: &Scope, places: Places) -> Result<Tracefs, LiveError> {
         if scope.reads {
             return Err(unusable("reads are recorded by eBPF alone: leave out --reads"));
@@ -131,7 +132,8 @@ impl Tracefs {
     }
 }
 
-/// Switches on system calls, by their own tracepoints or by their numbers; whether there is one of both.
+/// Enables the tracepoints of system calls, by name or by number; returns whether the kernel has
+/// them.
 fn calls(instance: &Instance, own: u32, limits: &mut Vec<String>) -> Result<bool, LiveError> {
     let others = format!("common_pid != {own}");
     if instance.has("syscalls/sys_enter_fsync") {
@@ -179,13 +181,13 @@ impl Source for Tracefs {
         source.kind = TraceSourceKind::Tracefs;
         source.layers.clone_from(&self.layers);
         source.lasted_ns = Nanos(lasted);
-        // Marks of lost events in the text are of the same events.
+        // The text's own marks of lost events refer to the same events.
         source.lost = Some(self.instance.lost());
         source.limits.append(&mut self.limits);
         if unknown > 0 {
             source.limits.push(format!(
-                "{} calls are not shown: when flashlag read them, their descriptors were closed, and \
-                 nothing said whether they were files",
+                "{} calls are not shown: when flashlag read them, their descriptors were closed, \
+                 so it is not known whether they were files",
                 count(unknown)
             ));
         }
@@ -193,7 +195,7 @@ impl Source for Tracefs {
     }
 }
 
-/// The monotonic clock, which the instance has as well, in nanoseconds.
+/// The monotonic clock, which the instance uses as well, in nanoseconds.
 fn monotonic() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     u64::try_from(now.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0)

@@ -13,31 +13,30 @@ use crate::{PredictError, Simulation, SimulationError, Simulator, parallel};
 pub const DURABLE: &str = "rand_write_4k";
 /// Saves through SQLite.
 pub const SAVE: &str = "save";
-/// Reads of what is stored, in order.
+/// Sequential reads of the stored data.
 pub(super) const READ: &str = "seq_read_256k";
 /// All tests of a forecast.
 const TESTS: [&str; 7] =
     [READ, "seq_write_256k", "rand_read_4k", DURABLE, SAVE, READ_FILE, READ_GROWN];
 
-/// Latencies at neighbouring ranks that are this many times apart make p99 a range.
+/// If the latencies at neighbouring ranks differ by this factor, p99 is a range.
 const LEAP: f64 = 2.0;
 
 /// The figures of a device by test, averaged over seeds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figures {
-    /// By test.
     pub tests: Vec<TestFigures>,
-    /// The days of use, of the seed that was furthest from steady; `None` without any.
+    /// The days of use, of the seed whose figures still changed most; `None` without any.
     pub lived: Option<DaysOfUse>,
-    /// The writes over all that is stored, of the seed that was furthest from steady; `None` on a new
-    /// device.
+    /// The writes over all stored data, of the seed whose figures still changed most; `None` on a
+    /// new device.
     pub settling: Option<Settling>,
     /// Durable writes at the end of those writes, without a rest.
     pub sustained: Option<TestFigures>,
     /// The share of the rated cycles used up by then, if the device has a rating.
     pub life_used: Option<f64>,
-    /// The tests of the same device without the wear of the days that were left out; empty if none were,
-    /// if that wear changes nothing, or without [`PredictOptions::causes`].
+    /// The tests of the same device without the wear of the days that were not simulated; empty if
+    /// there were none, if that wear changes nothing, or without [`PredictOptions::causes`].
     pub unworn: Vec<TestFigures>,
 }
 
@@ -50,14 +49,13 @@ pub struct TestFigures {
     pub p50_ns: Option<f64>,
     /// 99 %.
     pub p99_ns: Option<f64>,
-    /// The latencies of 98 % and of 99.5 % of the operations, of the lowest and the highest seed: where
-    /// 99 % would be if what is rare and slow met twice or half as many.
+    /// The latencies at ranks 98 % and 99.5 %, of the lowest and the highest seed: p99 would lie
+    /// there if the rare slow operations were twice or half as many.
     pub around_p99_ns: Option<Range>,
-    /// How far seeds are apart; `None` of one seed.
+    /// How far the seeds' figures differ; `None` for one seed.
     pub seeds: Option<SeedSpread>,
     /// Operations a second.
     pub per_second: f64,
-    /// Bytes a second.
     pub bytes_per_second: f64,
     /// Flushes for each operation.
     pub flushes: Option<f64>,
@@ -70,8 +68,8 @@ pub struct TestFigures {
 }
 
 impl TestFigures {
-    /// The range of p99, where operations that are many times slower come about once in a hundred: a
-    /// p99 then lies on one side of them or on the other. `None` where p99 is one figure.
+    /// The range of p99, if about one operation in a hundred is many times slower: a p99 then lies
+    /// among the slow ones or among the others. `None` if p99 is one figure.
     pub fn p99_range(&self) -> Option<Range> {
         self.p99_ns?;
         self.around_p99_ns.filter(|around| around.high >= LEAP * around.low)
@@ -89,17 +87,17 @@ impl Figures {
         self.test(DURABLE)
     }
 
-    /// Reads of what is stored, in order.
+    /// Sequential reads of the stored data.
     pub fn reads(&self) -> Option<&TestFigures> {
         self.test(READ)
     }
 
-    /// Reads of a part of what is stored, of the size of a database.
+    /// Reads of a part of the stored data, as large as a database.
     pub fn reads_of_file(&self) -> Option<&TestFigures> {
         self.test(READ_FILE)
     }
 
-    /// Reads of a file of that size that grew in pieces; `None` of a device without days of use.
+    /// Reads of a file of that size that grew in pieces; `None` for a device without days of use.
     pub fn reads_of_grown(&self) -> Option<&TestFigures> {
         self.test(READ_GROWN)
     }
@@ -110,7 +108,7 @@ impl Figures {
     }
 }
 
-/// The words of the operating system for ENOSPC, by which the run of a full device ends.
+/// The operating system's message for ENOSPC, with which the run of a full device ends.
 const NO_SPACE: &str = "No space left on device";
 
 /// A situation with its name in errors.
@@ -118,17 +116,14 @@ pub(super) type Named = (Situation, String);
 
 /// The figures of one situation with one seed.
 struct Measured {
-    /// By test; `None` for a test that the run lacks.
+    /// By test; `None` for a test that is not in the run.
     tests: Vec<Option<TestFigures>>,
     unworn: Vec<Option<TestFigures>>,
     sustained: Option<TestFigures>,
     used: Use,
 }
 
-/// Simulates situations with all seeds, side by side. Returns the figures of each.
-///
-/// # Errors
-/// A situation can't be simulated: the first by their order.
+/// Simulates situations with all seeds, in parallel. Returns the figures of each.
 pub(super) fn measure(
     situations: &[Named],
     simulator: &dyn Simulator,
@@ -142,7 +137,7 @@ pub(super) fn measure(
     let jobs: Vec<(&Named, u64)> =
         situations.iter().flat_map(|one| seeds.iter().map(move |&seed| (one, seed))).collect();
     let measured = parallel::try_map(simulator.threads(), &jobs, |((situation, what), seed)| {
-        with_seed(situation, (*seed, options.causes), simulator)
+        with_seed(situation, *seed, options.causes, simulator)
             .map_err(|reason| PredictError::Simulation { what: what.clone(), reason })
     })?;
     Ok(measured.chunks(seeds.len().max(1)).map(figures).collect())
@@ -150,13 +145,14 @@ pub(super) fn measure(
 
 fn with_seed(
     situation: &Situation,
-    (seed, causes): (u64, bool),
+    seed: u64,
+    causes: bool,
     simulator: &dyn Simulator,
 ) -> Result<Measured, SimulationError> {
     let room = simulator.room(&situation.profile, &situation.mount)?;
     let scenario = scenario(situation, room)?;
     let (run, used) = if situation.plan.settles() {
-        steady::live(situation, &scenario, (seed, causes), simulator)?
+        steady::live(situation, &scenario, seed, causes, simulator)?
     } else {
         let simulation = Simulation {
             profile: &situation.profile,
@@ -201,7 +197,7 @@ fn figures(measured: &[Measured]) -> Figures {
     }
 }
 
-/// The one that still changed most; one without a change counts as changing.
+/// The seed whose figures still changed most; one without a known change counts as changing most.
 fn furthest<T>(all: Vec<T>, changing: impl Fn(&T) -> Option<f64>) -> Option<T> {
     let change = |one: &T| changing(one).unwrap_or(f64::INFINITY).abs();
     all.into_iter().max_by(|one, other| change(one).total_cmp(&change(other)))
@@ -217,7 +213,7 @@ fn last_phase(name: &str, run: &Run) -> Option<TestFigures> {
     Some(of_phase(phase))
 }
 
-/// The last window of the writes over all that is stored.
+/// The last window of the writes over all stored data.
 fn sustained(run: &Run) -> Option<TestFigures> {
     let rounds = run.phases.iter().rev().filter(|phase| phase.name == SETTLE && phase.ops > 0);
     let rounds: Vec<&Phase> = rounds.take(steady::ROUNDS).collect();
@@ -240,7 +236,7 @@ fn sustained(run: &Run) -> Option<TestFigures> {
     })
 }
 
-/// The mean of a test over seeds; each figure that all of them have.
+/// The mean of a test over seeds; only of figures that all of them have.
 fn mean(
     measured: &[Measured],
     of: impl Fn(&Measured) -> Option<&TestFigures>,
@@ -267,7 +263,7 @@ fn mean(
     })
 }
 
-/// The spread of one test's figures, a seed each; `None` of fewer than two.
+/// The spread of one test's figures over the seeds; `None` for fewer than two.
 fn seed_spread(all: &[&TestFigures]) -> Option<SeedSpread> {
     if all.len() < 2 {
         return None;

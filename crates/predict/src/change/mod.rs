@@ -1,5 +1,5 @@
-//! Forecasts of a device after changes. Each change is simulated on top of those before it; the result
-//! has the figures after it, the reasons, its share of the total effect, and warnings where it
+//! Forecasts a device after changes. Each change is simulated on top of the previous ones. The
+//! result has the figures after it, the reasons, its share of the total effect, and warnings if it
 //! extrapolates beyond published measurements.
 
 mod beyond;
@@ -40,7 +40,7 @@ pub struct PredictOptions {
     pub daily: Bytes,
     /// The seeds that are averaged.
     pub seeds: Vec<u64>,
-    /// Whether what years change is simulated cause by cause besides.
+    /// Whether the effect of years is also simulated cause by cause.
     pub causes: bool,
 }
 
@@ -61,9 +61,8 @@ pub struct Forecast {
     pub before: Figures,
     /// The changes, each on top of those before it.
     pub steps: Vec<Stage>,
-    /// Warnings: the doubts about the run that its profile was fitted to, and a large misfit.
+    /// Warnings: doubts about the run that its profile was fitted to, and a large misfit.
     pub warnings: Vec<String>,
-    /// The assumptions.
     pub assumptions: Vec<String>,
 }
 
@@ -74,18 +73,18 @@ pub struct Stage {
     pub change: String,
     /// Filesystem and options after it.
     pub filesystem: String,
-    /// The figures after it.
     pub after: Figures,
     /// Its share of the total change of a durable write's median, by logarithms: shares may be negative
     /// and sum up to 1. `None` if the total does not change.
     pub share: Option<f64>,
-    /// The same for the saves a second.
+    /// The same for saves a second.
     pub share_of_saves: Option<f64>,
-    /// The reasons, from the requests to the device.
+    /// The reasons, derived from the requests to the device.
     pub reasons: Vec<String>,
     /// Extrapolations beyond published measurements.
     pub beyond: Vec<String>,
-    /// What the years change, cause by cause; `None` of a change that makes the device no older.
+    /// The effect of the years, cause by cause; `None` for a change that does not make the device
+    /// older.
     pub years: Option<Years>,
 }
 
@@ -97,9 +96,6 @@ impl Forecast {
 }
 
 /// The device of a simulated run.
-///
-/// # Errors
-/// A measured run has no device model: it must be fitted first.
 pub fn situation_of(run: &Run, run_name: &str, force: bool) -> Result<Situation, PredictError> {
     let refuse = |reason| PredictError::Run { run: run_name.to_owned(), reason };
     if run.target.profile.is_some() {
@@ -112,10 +108,7 @@ pub fn situation_of(run: &Run, run_name: &str, force: bool) -> Result<Situation,
     Situation::new(&profile, &record.filesystem).map_err(|error| refuse(error.into()))
 }
 
-/// Simulates a device before and after each change, side by side.
-///
-/// # Errors
-/// A changed device is invalid, or can't be simulated.
+/// Simulates a device before and after each change, in parallel.
 pub fn predict(
     start: &Situation,
     changes: &[Change],

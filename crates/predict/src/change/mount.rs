@@ -1,8 +1,8 @@
-//! Changes of what is mounted: another filesystem, an option more or less.
+//! Changes of the mount: another filesystem, an added or a removed option.
 
 use flashlag_spec::target::{FilesystemKind, Kind, MountSpec, TargetOption};
 
-/// The mount on another filesystem, with the options that have a meaning there.
+/// The mount on another filesystem, with the options that exist there.
 pub(super) fn on(mount: &MountSpec, filesystem: FilesystemKind) -> MountSpec {
     let is_same = filesystem == mount.filesystem;
     let keeps = |option: &&TargetOption| {
@@ -24,7 +24,7 @@ pub(super) fn with(mount: &MountSpec, option: &TargetOption, on: bool) -> MountS
     next
 }
 
-/// The mount with discards after a delete, or without: the default on F2FS, not on the others.
+/// The mount with or without discards after a delete: the default on F2FS, not on the others.
 pub(super) fn discarding(mount: &MountSpec, on: bool) -> MountSpec {
     let mut next = mount.clone();
     next.options.retain(|one| !matches!(one, TargetOption::Discard(_)));

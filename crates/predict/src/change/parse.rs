@@ -17,7 +17,7 @@ pub enum Change {
     Journal(JournalMode),
     /// Another `synchronous` for saves.
     Synchronous(Synchronous),
-    /// Storage full to this share of its capacity.
+    /// Storage filled to this share of its capacity.
     Full(f64),
     /// A mount option (`nobarrier`, `fuse`, `encrypt`, `fast_commit`), on or off.
     Option(TargetOption, bool),
@@ -31,11 +31,10 @@ pub enum Change {
     Age(Nanos),
     /// Whether Android's idle maintenance trims the filesystem.
     IdleMaintenance(bool),
-    /// Whether free space held files that were deleted and never trimmed.
+    /// Whether the free space held files that were deleted and never trimmed.
     Untrimmed(bool),
-    /// Blocks that have this share of their rated cycles behind them.
+    /// Blocks that have used this share of their rated cycles.
     Worn(f64),
-    /// Any parameter.
     Parameter(String, String),
 }
 
@@ -45,9 +44,6 @@ const FULLEST: f64 = 0.97;
 const OLDEST: Nanos = Nanos::from_secs(10 * 365 * 86_400);
 
 /// Parses `fs=f2fs,journal=wal,full=90%`: one step each, in order.
-///
-/// # Errors
-/// An invalid change, with what is allowed.
 pub fn parse(text: &str) -> Result<Vec<Change>, PredictError> {
     let refuse = |change: &str, reason| PredictError::Change { change: change.to_owned(), reason };
     if text.trim().is_empty() {
@@ -154,7 +150,7 @@ fn age(value: &str) -> Result<Nanos, ChangeError> {
 }
 
 impl Change {
-    /// Whether it changes how a device was used before it is measured.
+    /// Whether the change concerns how a device was used before it is measured.
     pub fn is_of_use(&self) -> bool {
         match self {
             Change::Full(_) | Change::Age(_) | Change::IdleMaintenance(_) => true,

@@ -3,16 +3,18 @@
 use flashlag_spec::scenario::{JournalMode, Synchronous};
 use flashlag_units::{Bytes, Nanos};
 
-/// What use changes on a device, in the order in which a forecast adds one to the other.
+/// What use changes on a device, in the order in which a forecast adds the causes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
-    /// Files are stored, each written once and in order.
+    /// Files are stored, each written once, sequentially.
     Fill,
-    /// The flash's map: what is stored was written again in any order, and collection has begun.
+    /// The flash's map: stored data was overwritten in random order, and garbage collection has
+    /// begun.
     Map,
-    /// Files were deleted without a discard, or with a late one: the device copies what nobody reads.
+    /// Files were deleted without a discard, or with a late one: the device copies data that nobody
+    /// reads.
     Deleted,
-    /// Files that grew lie in pieces on the filesystem.
+    /// Files that grew are fragmented on the filesystem.
     Fragmentation,
     /// Blocks are worn, and reading them takes retries.
     Wear,
@@ -33,12 +35,12 @@ pub struct Plan {
     pub daily: Bytes,
     /// Whether Android's idle maintenance trims the filesystem.
     pub idle_maintenance: bool,
-    /// Whether all free space held files that were deleted and not trimmed.
+    /// Whether all free space held files that were deleted but not trimmed.
     pub untrimmed: bool,
-    /// Share of the rated cycles that blocks have behind them, 0 to 1.
+    /// Share of the rated cycles that blocks have used, 0 to 1.
     pub worn: f64,
-    /// The last cause of what use changes that is simulated; [`Cause::Wear`] for all of them. Wear is
-    /// left out by the profile, and fragmentation is a test of its own.
+    /// The last cause that is simulated; [`Cause::Wear`] for all of them. The profile decides about
+    /// wear, and fragmentation has its own test.
     pub up_to: Cause,
 }
 
@@ -58,13 +60,13 @@ impl Default for Plan {
     }
 }
 
-/// The test that reads a part of what is stored, of the size of a database.
+/// The test that reads a part of the stored data, as large as a database.
 pub(super) const READ_FILE: &str = "read_file";
-/// The test that reads a file which grew in pieces, of the same size.
+/// The test that reads a file of the same size which grew in pieces.
 pub(super) const READ_GROWN: &str = "read_grown";
-/// Rounds of writes in a day's writes, after which steadiness is first looked at.
+/// The writes of one day, in rounds; then the first check whether the figures are steady.
 pub(super) const ROUNDS_A_DAY: u64 = 10;
-/// Days whose writes are simulated at most until figures are steady.
+/// At most so many days are simulated until the figures are steady.
 pub(super) const MOST_DAYS: u64 = 3;
 
 /// Nanoseconds of a day.
@@ -81,7 +83,7 @@ impl Plan {
         self.full.is_some() || self.age > Nanos::ZERO || self.untrimmed || self.worn > 0.0
     }
 
-    /// Whether what is stored is written again at random before the tests.
+    /// Whether stored data is overwritten at random before the tests.
     pub(super) fn settles(&self) -> bool {
         self.is_used() && self.up_to >= Cause::Map
     }
@@ -92,14 +94,15 @@ impl Plan {
     }
 }
 
-/// The assumptions of a forecast with this plan, a sentence each.
+/// The assumptions of a forecast with this plan, one sentence each.
 pub(super) fn assumptions(plan: &Plan) -> Vec<String> {
     let mut all = Vec::new();
     if plan.is_used() {
         all.push(format!(
-            "All that is stored is written as often, at random, 4 KiB at a time and durably: nothing \
-             in it is cold. The flash begins as long random writes leave it; then {} are written, and \
-             up to {MOST_DAYS} times as much until figures are steady. \"sustained\" is the end of \
+            "All stored data is overwritten equally often, at random, 4 KiB at a time and \
+             durably: no data is cold. The flash starts in the state that long random writes \
+             leave. Then {} are written, up to {MOST_DAYS} times as much if figures are not \
+             steady. \"sustained\" is the end of \
              that.",
             Bytes(plan.round().0 * ROUNDS_A_DAY)
         ));
@@ -113,7 +116,7 @@ pub(super) fn assumptions(plan: &Plan) -> Vec<String> {
     }
     if plan.worn > 0.0 {
         all.push(format!(
-            "Every block has {:.0}% of its rated cycles behind it: pages are read again more often. \
+            "Every block has {:.0}% of its rated cycles behind it: reads need more retries. \
              Programs and erases take as long as on a new device.",
             plan.worn * 100.0
         ));

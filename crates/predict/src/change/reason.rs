@@ -1,4 +1,4 @@
-//! The reasons of changed figures, from the requests to the device and the bytes its flash programmed.
+//! Why figures changed, from the requests to the device and the bytes that its flash programmed.
 
 use flashlag_units::{Bytes, Nanos, mb_per_s};
 
@@ -39,7 +39,7 @@ pub(super) fn reasons(before: &Figures, after: &Figures) -> Vec<String> {
     reasons
 }
 
-/// Durable writes of a device that was not used: their first are like any.
+/// Durable writes of a device that was not used: its first writes are like all others.
 fn alone(figures: &Figures) -> Option<f64> {
     figures.durable().map(|test| test.bytes_per_second)
 }

@@ -13,12 +13,12 @@ use super::plan::{DAY, MOST_DAYS, Plan, READ_FILE, READ_GROWN, ROUNDS_A_DAY};
 use super::situation::Situation;
 use crate::SimulationError;
 
-/// Prefix of the tests that are a day's use and no figure.
+/// Prefix of the tests that simulate a day's use and give no figure.
 const DAY_PREFIX: &str = "day_";
 /// Nanoseconds of an hour.
 const HOUR: u64 = 3_600_000_000_000;
 const MIB: u64 = 1 << 20;
-/// Size of the file under test of a new device; on a small device it is a twentieth of its room.
+/// Size of the file under test on a new device; on a small device a twentieth of its room.
 const SPAN: u64 = 256 << 20;
 /// Free space that every fill leaves.
 pub(super) const LEAVE: Bytes = Bytes::from_mb(64);
@@ -26,7 +26,7 @@ pub(super) const LEAVE: Bytes = Bytes::from_mb(64);
 /// The writes over a file before it is read.
 const WRITE_FILE: &str = "write_file";
 const WRITE_GROWN: &str = "write_grown";
-/// Size of that file, on a large device.
+/// Size of that file on a large device.
 const FILE: u64 = 16 << 20;
 
 /// The rest before the tests: a night.
@@ -36,11 +36,8 @@ const OLD: &str = "old_files";
 /// The test whose rounds make a used device steady.
 pub(super) const SETTLE: &str = "settle";
 
-/// The scenario that makes a device as full and as old as the plan says, and measures it. `room` is what
-/// its filesystem has for files.
-///
-/// # Errors
-/// The device is too small for the tests.
+/// The scenario that makes a device as full and as old as the plan says, and measures it. `room` is
+/// the space that its filesystem has for files.
 pub(super) fn scenario(situation: &Situation, room: Bytes) -> Result<Scenario, SimulationError> {
     let plan = &situation.plan;
     let span = SPAN.min(room.0 / 20) / MIB * MIB;
@@ -51,7 +48,7 @@ pub(super) fn scenario(situation: &Situation, room: Bytes) -> Result<Scenario, S
     let stored = plan.full.map_or(0, |full| (room.0 as f64 * full) as u64 / MIB * MIB).max(aged);
     let mut text = String::from("name = \"forecast\"\nabout = \"A device as it would be.\"\n");
     tests(&mut text, situation, stored);
-    // Any test makes the files that all of them use: as large as the largest span.
+    // The first test creates the file that all of them use: as large as the largest span.
     let first = [spanned(stored), sized(MIB)];
     io(&mut text, "lay_out", "write", "sequential", "1MiB", &first);
     if plan.untrimmed {
@@ -60,11 +57,11 @@ pub(super) fn scenario(situation: &Situation, room: Bytes) -> Result<Scenario, S
     let state = if plan.is_used() { "filled" } else { "new" };
     let _ = write!(text, "\n[[step]]\nmeasure = [\"lay_out\"]\nstate = \"{state}\"\n");
     if plan.untrimmed {
-        // The room that what is stored leaves was in use.
+        // The room that the stored data leaves free held other data before.
         let _ = write!(text, "\n[[step]]\nfill = \"{OLD}\"\n\n[[step]]\ndelete = true\n");
     }
     if plan.age > Nanos::ZERO {
-        use_tests(&mut text, plan, (span, stored));
+        use_tests(&mut text, plan, span, stored);
         days(&mut text, plan);
     }
     if plan.settles() {
@@ -81,13 +78,13 @@ pub(super) fn scenario(situation: &Situation, room: Bytes) -> Result<Scenario, S
         names.push("save");
     }
     let file = FILE.min(span);
-    let of_file = file_tests(&mut text, plan.settles(), (WRITE_FILE, READ_FILE), &[spanned(file)]);
-    // Nothing was written over a new file yet: that is read before the tests write.
+    let of_file = file_tests(&mut text, plan.settles(), WRITE_FILE, READ_FILE, &[spanned(file)]);
+    // Nothing was overwritten in a new file yet: so it is read before the tests write.
     let at = if plan.settles() { names.len() } else { 0 };
     names.splice(at..at, of_file);
     if plan.days() > 0 && room.0.saturating_sub(stored) >= 4 * file {
         let grown = [spanned(file), "grown = true".to_owned()];
-        names.extend(file_tests(&mut text, true, (WRITE_GROWN, READ_GROWN), &grown));
+        names.extend(file_tests(&mut text, true, WRITE_GROWN, READ_GROWN, &grown));
     }
     let names: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
     let _ = write!(text, "\n[[step]]\nmeasure = [{}]\nstate = \"{state}\"\n", names.join(", "));
@@ -132,12 +129,13 @@ fn tests(text: &mut String, situation: &Situation, span: u64) {
     }
 }
 
-/// Reads a file in order, after random writes over it where the device is used: twice over, so that a
-/// file in one piece and one in many have the same past. Returns the tests' names.
+/// Reads a file sequentially; on a used device after random writes over all of it, twice, so that a
+/// file in one piece and one in many have the same history. Returns the tests' names.
 fn file_tests(
     text: &mut String,
     is_used: bool,
-    (write, read): (&'static str, &'static str),
+    write: &'static str,
+    read: &'static str,
     of: &[String],
 ) -> Vec<&'static str> {
     let mut names = Vec::new();
@@ -158,7 +156,7 @@ fn old_files(text: &mut String) {
 }
 
 /// The writes of a day of use.
-fn use_tests(text: &mut String, plan: &Plan, (span, stored): (u64, u64)) {
+fn use_tests(text: &mut String, plan: &Plan, span: u64, stored: u64) {
     let fifth = plan.daily.0 / 5;
     let half = |bytes: u64| sized((bytes / 2).max(4096));
     io(text, "day_random", "write", "random", "4KiB", &[spanned(stored), half(fifth)]);
@@ -197,7 +195,7 @@ pub(super) fn stretches(plan: &Plan, scenario: &Scenario) -> (Option<Stretch>, O
     let settles = |step: &Step| matches!(step, Step::Measure { tests, .. } if tests.iter().any(|test| test == SETTLE));
     let rounds = steps(&settles);
     let last = rounds.last().copied();
-    // Files that were deleted lie in blocks of their own, as they were written.
+    // Deleted files lie in blocks of their own, as they were written.
     let scatter = !plan.untrimmed;
     let rounds = last.map(|last| Stretch { begin: rounds, end: last + 1, scatter });
     (days, rounds)
@@ -240,7 +238,7 @@ fn days(text: &mut String, plan: &Plan) {
     if plan.days() > 0 {
         text.push_str("\n[[step]]\ndelete = true\n");
         if plan.idle_maintenance {
-            // The night after: what was deleted last is trimmed, as it was every night before.
+            // The night after: the last deletions are trimmed, as they were every night before.
             let _ = write!(text, "{REST}\n[[step]]\ntrim = true\n");
         }
     }

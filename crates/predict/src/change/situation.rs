@@ -20,9 +20,6 @@ pub struct Situation {
 
 impl Situation {
     /// A new, empty device with a filesystem.
-    ///
-    /// # Errors
-    /// A filesystem that is not modelled, or an option that it does not have.
     pub fn new(profile: &Profile, filesystem: &str) -> Result<Situation, ModelError> {
         let mount = MountSpec::parse(Kind::Sim, filesystem)?;
         Ok(Situation { profile: profile.clone(), mount, plan: Plan::default() })

@@ -1,10 +1,9 @@
-//! How far figures are apart: from seed to seed, and at the ranks next to a percentile.
+//! How much figures vary: from seed to seed, and between the ranks next to a percentile.
 
 use flashlag_schema::StoredHistogram;
 use flashlag_stats::Percentile;
 
-/// The ranks around p99: what is rare and slow would have to come twice or half as often for p99 to
-/// lie there.
+/// The ranks around p99: p99 would lie there if rare slow operations came twice or half as often.
 const AROUND_P99: [Percentile; 2] = [Percentile(9800), Percentile(9950)];
 
 /// The lowest and the highest of several values.
@@ -32,18 +31,16 @@ impl Range {
     }
 }
 
-/// How far the figures of one test are apart from seed to seed.
+/// How far the figures of one test differ from seed to seed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SeedSpread {
-    /// Number of seeds.
     pub seeds: usize,
     /// Operations a second.
     pub per_second: Range,
-    /// Bytes a second.
     pub bytes_per_second: Range,
 }
 
-/// The latencies at the ranks around p99; `None` where too few operations are slower.
+/// The latencies at the ranks around p99; `None` if too few operations are slower.
 pub(super) fn latency_range(histogram: &StoredHistogram) -> Option<Range> {
     let histogram = histogram.restore().ok()?;
     let [low, high] = AROUND_P99.map(|percentile| histogram.percentile(percentile));

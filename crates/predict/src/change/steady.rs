@@ -1,5 +1,5 @@
-//! Use before the tests: days of months, then writes over all that is stored; both are simulated until
-//! they no longer change.
+//! Use before the tests: days over months, then writes over all stored data; both are simulated
+//! until they no longer change.
 
 use flashlag_schema::{Phase, Run};
 use flashlag_spec::scenario::{After, Scenario, Stretch};
@@ -10,27 +10,27 @@ use super::scenario::{LEAVE, is_of_a_day, is_settling, stretches};
 use super::situation::Situation;
 use crate::{Simulation, SimulationError, Simulator};
 
-/// Days of a window, which is compared with the window before: whole rounds of the plan's three days.
+/// Days in a window, which is compared with the previous window: whole cycles of the plan's three
+/// days.
 pub const WINDOW: usize = 6;
-/// Rounds of writes of a window.
+/// Rounds of writes in a window.
 pub(super) const ROUNDS: usize = 5;
 /// A smaller relative change from one window to the next counts as none.
 pub const STEADY: f64 = 0.02;
-/// A larger one counts as a change even where rounds scatter as much.
+/// A larger change counts even if rounds scatter as much.
 const UNSTEADY: f64 = 0.1;
 
 /// The simulated days of use, and the extrapolated ones.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DaysOfUse {
-    /// Number of simulated days.
     pub simulated: u64,
     /// Number of requested days.
     pub asked: u64,
-    /// The relative change of the time of writes, or of the bytes the flash programmed, from the last
-    /// window but one to the last, whichever changed more; `None` for fewer days.
+    /// The relative change, from the last window but one to the last, of the time of writes or of
+    /// the bytes the flash programmed, whichever is larger; `None` for too few days.
     pub changing: Option<f64>,
-    /// Program/erase cycles added to each block for the days that were left out; `None` if none were, or
-    /// if wear changes nothing or wears blocks out.
+    /// Program/erase cycles added to each block for the days that were not simulated; `None` if
+    /// there were none, or if wear changes nothing or wears blocks out.
     pub cycles: Option<u32>,
     /// The share of the rated cycles used up at the end of all days.
     pub life_used: Option<f64>,
@@ -44,23 +44,22 @@ impl DaysOfUse {
         self.simulated < self.asked
     }
 
-    /// By what share the wear of the days that were left out makes reads longer: retries grow with the
-    /// square of the cycles, up to `retries` at the end of the rated ones.
+    /// By what share the wear of the days that were not simulated makes reads longer: retries grow
+    /// with the square of the cycles, up to `retries` at the rated number.
     fn slower(&self, retries: f64) -> f64 {
         let at = |used: Option<f64>| used.unwrap_or_default().min(1.0).powi(2);
         retries * (at(self.life_used) - at(self.life_simulated))
     }
 }
 
-/// The writes over all that is stored before the tests.
+/// The writes over all stored data before the tests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settling {
-    /// Bytes that were written.
     pub written: Bytes,
-    /// The relative change of the time of writes, or of the bytes the flash programmed, from the last
-    /// window but one to the last, whichever changed more; `None` if there were too few rounds.
+    /// The relative change, from the last window but one to the last, of the time of writes or of
+    /// the bytes the flash programmed, whichever is larger; `None` for too few rounds.
     pub changing: Option<f64>,
-    /// Whether the last two windows are alike.
+    /// Whether the last two windows agree.
     pub steady: bool,
 }
 
@@ -69,33 +68,31 @@ pub struct Settling {
 pub(super) struct Use {
     pub days: Option<DaysOfUse>,
     pub settling: Option<Settling>,
-    /// The tests without the wear of the days that were left out; `None` if none were, if that wear
-    /// changes nothing, or if nobody asks for it.
+    /// The tests without the wear of the days that were not simulated; `None` if there were none,
+    /// if that wear changes nothing, or if it was not requested.
     pub unworn: Option<Unworn>,
 }
 
-/// The tests of a device without the wear of the days that were left out.
+/// The tests of a device without the wear of the days that were not simulated.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Unworn {
-    /// Those of the worn device: its reads take longer by less than [`UNNOTICED`].
+    /// The same as those of the worn device: its reads are longer by less than [`UNNOTICED`].
     Alike,
-    /// Those of a simulation of its own.
+    /// From a separate simulation.
     Run(Box<Run>),
 }
 
-/// Wear that makes reads longer by a smaller share is not simulated apart: a thousandth of the time of
-/// one part of a request is below what seeds scatter by.
+/// Wear that makes reads longer by a smaller share is not simulated separately: a thousandth of one
+/// part of a request is less than the scatter of seeds.
 const UNNOTICED: f64 = 0.001;
 
-/// Simulates a plan's use until it no longer changes, then the tests on blocks that have the wear of
-/// the days that were left out. With `causes`, the tests without that wear are simulated besides.
-///
-/// # Errors
-/// As the simulator's.
+/// Simulates a plan's use until it no longer changes, then the tests on blocks that have the wear
+/// of the days that were not simulated. With `causes`, also simulates the tests without that wear.
 pub(super) fn live(
     situation: &Situation,
     scenario: &Scenario,
-    (seed, causes): (u64, bool),
+    seed: u64,
+    causes: bool,
     simulator: &dyn Simulator,
 ) -> Result<(Run, Use), SimulationError> {
     let profile = &situation.profile;
@@ -111,7 +108,8 @@ pub(super) fn live(
         worn: (f64::from(wear.endurance.unwrap_or_default()) * situation.plan.worn) as u32,
     };
     let (run, mut used) = match life.simulate(simulator, None, true) {
-        // Blocks that are worn out by then: the device without the wear of those days stands.
+        // The blocks would be worn out by then: the device is measured without the wear of those
+        // days.
         Err(SimulationError::Refused { .. }) if life.rated.is_some() && asked.is_some() => {
             life.simulate(simulator, None, false)?
         }
@@ -133,17 +131,17 @@ pub(super) fn live(
 struct Life<'a> {
     simulation: Simulation<'a>,
     stretches: Vec<Stretch>,
-    /// Number of requested days; `None` of a device that is not aged.
+    /// Number of requested days; `None` for a device that is not aged.
     asked: Option<usize>,
     /// Rated cycles, if wear changes the device.
     rated: Option<u32>,
-    /// Cycles that the plan has all blocks begin with.
+    /// Cycles that all blocks have at the start of the plan.
     worn: u32,
 }
 
 impl Life<'_> {
-    /// Simulates `days` days, by default until they are alike. With `wears`, blocks then get the cycles
-    /// of the days that were left out.
+    /// Simulates `days` days, by default until they no longer change. With `wears`, blocks then get
+    /// the cycles of the days that were not simulated.
     fn simulate(
         &self,
         simulator: &dyn Simulator,
@@ -174,7 +172,7 @@ impl Life<'_> {
         Ok((run, Use { days, settling, unworn: None }))
     }
 
-    /// The days after `simulated` of them; `None` of a device that is not aged.
+    /// The days of use after `simulated` of them; `None` for a device that is not aged.
     fn lived(&self, watch: &Watch, simulated: usize, rated: Option<u32>) -> Option<DaysOfUse> {
         let asked = self.asked?;
         let left_out = asked.saturating_sub(simulated);
@@ -219,7 +217,7 @@ impl Watch {
     }
 
     fn settling(&mut self, run: &Run) -> Option<Settling> {
-        // A simulator that simulates every part asks after none.
+        // The simulator does not call this if it simulates every part.
         if self.rounds.parts.is_empty() {
             for phase in run.phases.iter().filter(|phase| is_settling(phase)) {
                 self.rounds.parts.push(Part::of(std::iter::once(phase)));
@@ -269,21 +267,22 @@ struct Log {
     parts: Vec<Part>,
     /// The share of the rated cycles used up at the end of each part, if the device has a rating.
     used: Vec<Option<f64>>,
-    /// Phases of the run that were looked at.
+    /// Phases of the run that were already added.
     phases: usize,
 }
 
-/// The wear of a device by the end of some parts of its use.
+/// The wear of a device after some parts of its use.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Wear {
     /// The share of the rated cycles used up so far.
     used: f64,
-    /// The share that a part used up: the mean of the last window, or of what parts there are.
+    /// The share that one part uses up: the mean of the last window, or of all parts if there are
+    /// fewer.
     daily: f64,
 }
 
 impl Wear {
-    /// The cycles of each block by that many further parts.
+    /// The cycles of each block after that many further parts.
     fn cycles(self, rated: u32, parts: usize) -> u32 {
         (self.daily * f64::from(rated) * parts as f64).round() as u32
     }
@@ -302,7 +301,8 @@ impl Log {
         self.phases = run.phases.len();
     }
 
-    /// The wear by now. What filled the device before the first part counts as used, and not as daily.
+    /// The wear so far. Data that filled the device before the first part counts as used, but not
+    /// as daily.
     fn wear(&self) -> Option<Wear> {
         let used = (*self.used.last()?)?;
         let parts = self.window.min(self.used.len() - 1);
@@ -334,7 +334,7 @@ impl Log {
             .max_by(|one, other| one.abs().total_cmp(&other.abs()))
     }
 
-    /// Whether the last two windows are alike: their means differ by less than 2 %, or by less than two
+    /// Whether the last two windows agree: their means differ by less than 2 %, or by less than two
     /// standard errors of that difference (as in Geweke, "Evaluating the accuracy of sampling-based
     /// approaches", 1992) and less than 10 %.
     fn is_steady(&self) -> bool {

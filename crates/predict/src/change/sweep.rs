@@ -14,11 +14,10 @@ pub struct Sweep {
     pub filesystem: String,
     /// From low to high.
     pub levels: Vec<Level>,
-    /// Warnings: the doubts about the run that its profile was fitted to, and a large misfit.
+    /// Warnings: doubts about the run that its profile was fitted to, and a large misfit.
     pub warnings: Vec<String>,
     /// Extrapolations beyond published measurements.
     pub beyond: Vec<String>,
-    /// The assumptions.
     pub assumptions: Vec<String>,
 }
 
@@ -27,7 +26,6 @@ pub struct Sweep {
 pub struct Level {
     /// The share of the filesystem's room that is in use.
     pub full: f64,
-    /// The figures at this level.
     pub figures: Figures,
 }
 
@@ -57,10 +55,7 @@ pub fn parse_levels(text: &str) -> Result<Vec<f64>, PredictError> {
     Ok(levels)
 }
 
-/// Simulates a device at each of these levels, side by side.
-///
-/// # Errors
-/// A level can't be simulated.
+/// Simulates a device at each of these levels, in parallel.
 pub fn sweep(
     start: &Situation,
     levels: &[f64],

@@ -1,7 +1,7 @@
 //! What years of use change on a device, one cause after the other.
 //!
-//! Each cause is a simulation of the same device, with the same seeds, that has everything before it
-//! and that cause besides: what it changes is the difference to the one before.
+//! Each cause is a simulation of the same device, with the same seeds, that includes the previous
+//! causes and this one: the difference to the previous simulation is what this cause changes.
 
 use flashlag_units::Nanos;
 
@@ -16,14 +16,13 @@ use crate::ModelError;
 pub struct Years {
     /// The figures of the device as new.
     pub new: Figures,
-    /// The figures with each cause, on top of those before it.
+    /// The figures with each cause, added to those before it.
     pub causes: Vec<CauseFigures>,
 }
 
-/// The figures of a device with a cause, and with all before it.
+/// The figures of a device with a cause and all earlier ones.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CauseFigures {
-    /// The cause.
     pub cause: Cause,
     /// The figures, or why there are none.
     pub figures: Result<Figures, Absence>,
@@ -32,14 +31,14 @@ pub struct CauseFigures {
 /// The reason why a cause has no figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Absence {
-    /// Nothing in the device's model depends on the cause, or the model can't begin with it.
+    /// The device's model does not depend on the cause, or can't start with it.
     NotModelled,
-    /// All days were simulated: the cause is in the figures of the one before.
+    /// All days were simulated: the figures of the previous cause include this one.
     Included,
 }
 
 impl CauseFigures {
-    /// Reads of a file in order: from [`Cause::Fragmentation`] on of one that lies in pieces.
+    /// Sequential reads of a file: from [`Cause::Fragmentation`] on, of a fragmented one.
     pub fn reads_of_file(&self) -> Option<&TestFigures> {
         let figures = self.figures.as_ref().ok()?;
         if self.cause < Cause::Fragmentation {
@@ -50,7 +49,7 @@ impl CauseFigures {
     }
 }
 
-/// The indices, among all simulated situations, of those that tell causes apart.
+/// The indices, among all simulated situations, of those that separate the causes.
 #[derive(Debug)]
 pub(super) struct Chain {
     new: usize,
@@ -61,11 +60,8 @@ pub(super) struct Chain {
     wears: bool,
 }
 
-/// Adds the situations that tell the causes of an aged one apart. One that is among `situations`
-/// already is used again.
-///
-/// # Errors
-/// The device is invalid.
+/// Adds the situations that separate the causes of an aged one. A situation that is among
+/// `situations` already is reused.
 pub(super) fn chain(aged: usize, situations: &mut Vec<Named>) -> Result<Chain, ModelError> {
     let (situation, name) = situations[aged].clone();
     let mut index_of = |plan: Plan, what: &str| {
@@ -86,8 +82,9 @@ pub(super) fn chain(aged: usize, situations: &mut Vec<Named>) -> Result<Chain, M
     })
 }
 
-/// A plan without its days, whose storage is as full and written at random. Where storage is a fifth full at
-/// least, its days take no room of their own, and it is the plan of a device that is only full.
+/// The plan without its days, with storage as full and overwritten at random. If storage is at
+/// least a fifth full, its days take no room of their own, and this is the plan of a device that is
+/// only full.
 fn without_days(plan: Plan) -> Plan {
     const ROOM_OF_DAYS: f64 = 0.2;
     if plan.full.is_some_and(|full| full >= ROOM_OF_DAYS) {
@@ -97,7 +94,7 @@ fn without_days(plan: Plan) -> Plan {
 }
 
 impl Chain {
-    /// What each cause changes, from the figures of all simulated situations.
+    /// The effect of each cause, from the figures of all simulated situations.
     pub(super) fn years(&self, figures: &[Figures]) -> Years {
         let at = |index: usize| figures.get(index).cloned().unwrap_or_default();
         let aged = at(self.aged);

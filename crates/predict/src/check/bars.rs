@@ -42,7 +42,7 @@ pub(super) const CHANGE: f64 = 5.0;
 /// Factor for figures from the text of an article, after a day of unknown use.
 const TORTURE: f64 = 2.0;
 
-/// The bar of a row: the usual one of its metric, or the check's own where that is narrower.
+/// The bound of a row: the usual one of its metric, or the check's own if that is narrower.
 pub(super) fn bar(row: &Published, check: &ProfileCheck) -> Bar {
     match (usual(row), check.bars.get(&row.metric)) {
         (Bar::Percent(usual), Some(own)) => Bar::Percent(usual.min(*own)),
@@ -67,7 +67,7 @@ fn usual(row: &Published) -> Bar {
 }
 
 impl Bar {
-    /// Whether `error`, in percent or points as the bound, is within it.
+    /// Whether `error` (in percent or points, as the bound) is within the bound.
     pub fn holds(self, error: f64) -> bool {
         match self {
             Bar::Percent(most) | Bar::Points(most) => error.abs() <= most,

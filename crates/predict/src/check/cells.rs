@@ -10,7 +10,6 @@ use crate::FigureError;
 /// The simulated figure of a published row, over all seeds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SimulatedFigure {
-    /// The mean.
     pub mean: f64,
     /// The lowest of all seeds.
     pub low: f64,
@@ -20,7 +19,7 @@ pub struct SimulatedFigure {
     pub each: Vec<f64>,
 }
 
-/// A published row beside the simulated one.
+/// A published row with its simulated figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
     /// The published row.
@@ -31,13 +30,11 @@ pub struct Cell {
     pub place: Option<(State, u32)>,
     /// The test that corresponds to its workload.
     pub test: String,
-    /// The simulated figure.
     pub simulated: Result<SimulatedFigure, FigureError>,
     /// The error in percent of the published value; in points if that is a change in percent.
     pub error: Option<f64>,
     /// The bound on its error.
     pub bar: Bar,
-    /// The verdict.
     pub verdict: Verdict,
     /// Parameters that were fitted to this row.
     pub fitted: Vec<String>,
@@ -76,7 +73,7 @@ pub(super) fn rows<'a>(
     published.iter().filter(move |row| {
         row.device == check.device
             && (check.conditions.is_empty() || check.conditions.contains_key(&row.condition))
-            // A second target gives changes and nothing else; one alone gives no change.
+            // A check with a second target has only changes; a check with one has none.
             && (row.metric == CHANGE) == check.against.is_some()
     })
 }

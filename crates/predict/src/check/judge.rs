@@ -1,4 +1,4 @@
-//! The verdicts over simulated rows.
+//! Judges simulated rows.
 
 use super::bars::{ALLOWANCE, Bar, CELL, CHANGE, Verdict};
 use super::cells::Cell;

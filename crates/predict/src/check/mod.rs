@@ -1,4 +1,4 @@
-//! The check of a profile: each `[[check]]` is simulated, and compared with its published rows.
+//! Checks a profile: each `[[check]]` is simulated, and compared with its published rows.
 
 mod bars;
 mod cells;
@@ -55,7 +55,6 @@ pub struct CheckReport {
     pub cells: Vec<Cell>,
     /// Pairs of rows of one column in the reverse order.
     pub inversions: Vec<Inversion>,
-    /// The fitted parameters.
     pub fitted: Vec<FittedParameter>,
     /// The numbers of fitted parameters and rows.
     pub overfitting: Overfitting,
@@ -96,9 +95,6 @@ pub(crate) struct Pair {
 
 /// Simulates the protocols of a profile and compares the rows. `scenario_text` returns the text of a
 /// built-in scenario or protocol by its name.
-///
-/// # Errors
-/// As [`check_each`].
 pub fn check(
     profile: &Profile,
     published: &[Published],
@@ -115,12 +111,10 @@ pub fn check(
     reports.pop().ok_or_else(|| PredictError::NoCheck { profile: profile.name.clone() })
 }
 
-/// Checks several profiles with their simulations side by side, and calls `report` with the result of
-/// each, in their order, as soon as it is there.
-///
-/// # Errors
-/// A profile has no check, a check's protocol can't be parsed, or a run can't be simulated: the first by
-/// the order of profiles and protocols. Or the error of `report`.
+/// Checks several profiles, simulating them in parallel, and calls `report` with the result of
+/// each, in their order, as soon as it is complete. Fails with the first error by the order of
+/// profiles and protocols (a profile has no check, a check's protocol can't be parsed, a run can't
+/// be simulated), or with that of `report`.
 pub fn check_each<E: From<PredictError>>(
     profiles: &[Profile],
     published: &[Published],
@@ -142,7 +136,7 @@ pub fn check_each<E: From<PredictError>>(
     let run = |job: &plan::Job<'_>| job.run(simulator);
     parallel::in_order(simulator.threads(), &jobs, run, |result| {
         let is_unmoved = ends.peek().is_some_and(|(plan, _)| results.len() < plan.unmoved());
-        // An error of a moved profile is shown in the report.
+        // The report shows the error of a profile with a moved parameter.
         results.push(if is_unmoved { Ok(result?) } else { result });
         done += 1;
         while let Some((plan, _)) = ends.next_if(|(_, end)| *end == done) {

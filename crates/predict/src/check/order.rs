@@ -15,7 +15,6 @@ pub struct Inversion {
     pub higher: String,
     /// The condition whose published value is lower.
     pub lower: String,
-    /// Their published values.
     pub published: (f64, f64),
     /// Their simulated means.
     pub simulated: (f64, f64),
@@ -40,7 +39,7 @@ fn inversion(one: &Cell, other: &Cell) -> Option<Inversion> {
         return None;
     }
     let (above, below) = (high.simulated.as_ref().ok()?, low.simulated.as_ref().ok()?);
-    // Only where no seed of the one reaches any of the other.
+    // Only if no seed of the one reaches any seed of the other.
     (above.high < below.low).then(|| Inversion {
         column: (
             high.published.device.clone(),

@@ -6,7 +6,7 @@ use super::bars::Verdict;
 use super::cells::Cell;
 use crate::knob;
 
-/// A parameter within this share of the range from its end lies on the bound.
+/// A parameter within this share of its range from an end counts as on that bound.
 const AT_BOUND: f64 = 0.01;
 
 /// A fitted parameter.
@@ -22,7 +22,6 @@ pub struct FittedParameter {
     pub bound: Option<&'static str>,
     /// Whether it lies outside its range.
     pub outside: bool,
-    /// The rows it was fitted to.
     pub rows: Vec<String>,
     /// The source of its range.
     pub source: String,

@@ -32,7 +32,6 @@ pub struct Move {
 pub(super) struct Moved {
     key: String,
     value: String,
-    /// The profile with that value.
     pub profile: Result<Profile, PredictError>,
 }
 
@@ -52,7 +51,8 @@ pub(super) fn moved(profile: &Profile) -> Vec<Moved> {
     all
 }
 
-/// The effects from the runs of the moved profiles: of each one that exists, one for each protocol.
+/// The effects, from the runs of the moved profiles: one moved profile for each step that exists,
+/// one run for each protocol.
 pub(super) fn moves(
     moved: &[Moved],
     protocols: &[Protocol<'_>],

@@ -1,4 +1,4 @@
-//! The modelled device that stands for the one of a run.
+//! The modelled device that stands in for the device of a run.
 
 use std::path::Path;
 
@@ -24,11 +24,9 @@ pub struct Device {
 
 /// The device that a run was simulated on; else the profile that is named; else the nearest of the
 /// built-in ones.
-///
-/// # Errors
-/// None stands for the device, and why: a sentence without a full stop.
 pub fn device_of(
-    (run, run_name): (&Run, &str),
+    run: &Run,
+    run_name: &str,
     found: &[Finding],
     named: Option<&Profile>,
     profiles: &[Profile],

@@ -1,5 +1,5 @@
-//! Forecasts of what findings cost, where the run itself has no two sides to compare; and findings that
-//! only a forecast shows.
+//! Forecasts the effect of findings whose run has no two sides to compare; adds findings that only
+//! a forecast shows.
 
 mod device;
 mod plan;
@@ -20,10 +20,10 @@ use crate::{PredictError, SimulationError, Simulator};
 pub use device::{Device, device_of};
 use plan::plan_of;
 
-/// Another filesystem is a finding where its forecast wait is shorter by this share.
+/// Another filesystem is a finding if its forecast wait is shorter by this share.
 const SHORTER: f64 = 0.1;
 
-/// What may cost or may help is a finding where its forecast wait is shorter by this share without it.
+/// A possible cost or gain is a finding if the forecast wait without it is shorter by this share.
 const GAIN: f64 = 0.02;
 
 /// The findings with the effects that can be forecast on a device. A measured effect stays. Where a
@@ -62,7 +62,7 @@ pub fn with_forecasts(
     ordered(found)
 }
 
-/// Whether a forecast shows a gain, of a thing that may cost or may help; `true` where none was made.
+/// Whether a forecast shows a gain, for a possible cost or gain; `true` if no forecast was made.
 fn gains(finding: &Finding) -> bool {
     let Some(effect) = finding.effect.value() else { return true };
     let fixed = effect.fixed_ns.unwrap_or(effect.now_ns).0 as f64;
@@ -105,12 +105,12 @@ fn command(device: &Device, plan: &Forecasting) -> String {
     format!("flashlag predict {subject} --fs {mount} --change {}", changes.join(","))
 }
 
-/// What is simulated before and after, and which of its figures counts.
+/// The changes to simulate before and after, and the figure to compare.
 struct Forecasting {
     before: Vec<Change>,
     change: Change,
     per: Counted,
-    /// Whether the device was used before: then one of its size would take a minute.
+    /// Whether the device was used before: at its full size the simulation would take a minute.
     used: bool,
 }
 
@@ -174,7 +174,7 @@ fn forecast(
     })
 }
 
-/// Mean wait in nanoseconds: one operation follows the other.
+/// Mean wait in nanoseconds, of operations one after the other.
 fn wait(figures: &Figures, per: Counted) -> Option<f64> {
     let test = match per {
         Counted::Saves => figures.saves(),
@@ -185,7 +185,7 @@ fn wait(figures: &Figures, per: Counted) -> Option<f64> {
     (wait.is_finite() && wait > 0.0).then_some(wait)
 }
 
-/// Another filesystem, where saves would wait less.
+/// Another filesystem on which saves would wait less.
 fn other_filesystem(run: &Run, device: &Device, simulator: &dyn Simulator) -> Option<Finding> {
     let now = device.situation.mount.filesystem;
     let other = match now {

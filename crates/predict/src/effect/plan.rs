@@ -1,4 +1,4 @@
-//! Which change shows what a finding costs.
+//! Which change shows the cost of a finding.
 
 use flashlag_explain::{Plan, Subjects};
 use flashlag_schema::finding::{Counted, FindingId};
@@ -56,7 +56,7 @@ pub(super) fn plan_of(
     Some(Ok(Forecasting { before, change, per, used }))
 }
 
-/// The changes that lead to what was found on a new device, and the one that takes it away.
+/// The changes that make a new device into the one found, and the one that undoes the finding.
 fn on_a_new_device(id: FindingId, run: &Run, per: Counted) -> Option<(Vec<Change>, Change)> {
     let off = |one: TargetOption| {
         Some((vec![Change::Option(one.clone(), true)], Change::Option(one, false)))
@@ -105,7 +105,7 @@ fn used_segments(run: &Run) -> Option<f64> {
     ratio(all.checked_sub(*free_segments.value()?)?, all)
 }
 
-/// Reads of a device whose blocks have as many cycles behind them as it says.
+/// Reads of a device whose blocks have used as many cycles as the device reports.
 fn worn(run: &Run, profile: Option<&Profile>) -> Result<Forecasting, String> {
     let life = run.environment.device.life.value().ok_or("how worn it is is not known")?;
     let share = f64::from(life.used_percent_at_most) / 100.0;

@@ -1,4 +1,4 @@
-//! A parameter as a coordinate: 0 at the low end of its range, 1 at the high end, even in its
+//! A parameter as a coordinate: 0 at the low end of its range, 1 at the high end, linear in its
 //! logarithm.
 
 use flashlag_spec::profile::{Parameter, Profile};
@@ -133,9 +133,6 @@ pub(super) fn axes(profile: &Profile, held: &[(String, String)]) -> Vec<Axis> {
 }
 
 /// Adds every parameter to `held` that the options do not allow to move.
-///
-/// # Errors
-/// The options name an unknown parameter, or one without a range.
 pub(super) fn hold_others(
     profile: &Profile,
     options: &FitOptions,

@@ -1,8 +1,8 @@
 //! Mean latencies by bands of ranks: the fastest half, the slowest hundredth.
 //!
-//! Garbage collection makes histograms with two humps, between which a percentile jumps as a parameter
-//! moves; the mean over a band of ranks changes smoothly, and rests on all operations of the band
-//! instead of one.
+//! Garbage collection makes histograms with two humps, between which a percentile jumps as a
+//! parameter changes. The mean over a band of ranks changes smoothly, and depends on all operations
+//! of the band instead of one.
 
 use flashlag_schema::StoredHistogram;
 use flashlag_stats::Histogram;

@@ -6,7 +6,7 @@ use flashlag_units::Nanos;
 
 use super::bands;
 
-/// Residual of a figure that a simulation lacks: a factor of twenty.
+/// Residual of a figure that a simulation does not have: a factor of twenty.
 pub(super) const FAR: f64 = 3.0;
 /// Minimum operations of a figure.
 const FEWEST: u64 = 10;
@@ -32,7 +32,7 @@ pub(super) enum Statistic {
     P50,
     P99,
     Rate,
-    /// Operations of these ranks, by their number among [`bands::BANDS`].
+    /// Operations at these ranks, by their index in [`bands::BANDS`].
     Band(usize),
 }
 
@@ -43,7 +43,6 @@ pub struct Figure {
     pub state: State,
     /// The run in that state.
     pub run: u32,
-    /// The test.
     pub test: String,
     /// `p50`, `p99`, `rate`, or a band of ranks whose mean it is: `p90 to p98`.
     pub what: &'static str,
@@ -57,7 +56,6 @@ pub struct Figure {
 /// A figure in the measured run and in the fitted simulation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Residual {
-    /// The figure.
     pub figure: Figure,
     /// Simulated over measured, before the fit.
     pub before: f64,
@@ -139,7 +137,7 @@ fn residual(figure: &Figure, simulated: &Run) -> f64 {
         return FAR;
     };
     let value = value(phase, figure.statistic).or_else(|| {
-        // Too few operations for a p99: the longest is at least as long.
+        // Too few operations for a p99: it is at most the longest one.
         let longest = response_summary(phase).max.map(|max| max.0 as f64);
         longest.filter(|max| figure.statistic != Statistic::Rate && *max > 0.0)
     });

@@ -5,7 +5,7 @@ use nalgebra::DMatrix;
 use super::axis::Axis;
 use super::search::DETERMINED;
 
-/// The correlation of their effects from which two parameters count as one.
+/// If the correlation of two parameters' effects is at least this, they count as one.
 const ALIKE: f64 = 0.95;
 /// Directions weaker than this share of the strongest are not determined.
 const WEAK: f64 = 0.02;
@@ -24,7 +24,7 @@ pub struct Identifiability {
     pub confounded: Vec<ConfoundedGroup>,
 }
 
-/// Parameters whose effects on all figures are alike.
+/// Parameters that have the same effect on all figures.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConfoundedGroup {
     /// The keys: two, or more that compensate each other only together.

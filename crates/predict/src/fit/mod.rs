@@ -1,11 +1,12 @@
-//! A profile's parameters from a measured run: the run's scenario is simulated repeatedly with other
-//! values of all parameters that have a range, until the simulated figures match.
+//! Fits a profile's parameters to a measured run: simulates the run's scenario repeatedly with
+//! other values of all parameters that have a range, until the simulated figures match.
 //!
-//! Minimized is the sum of squared logarithms of simulated over measured p50, p99, rate and means over
-//! bands of ranks, of every phase that both have; outliers and figures of few operations weigh less.
-//! The search has three stages: new storage, simulated alone, which determines times and units; the
-//! garbage collection policy, with the times that belong to each; then all parameters together. A weak
-//! prior keeps parameters that the run does not determine at their starting values.
+//! It minimizes the sum of squared logarithms of simulated over measured p50, p99, rate and means
+//! over bands of ranks, for every phase that both have; outliers and figures of few operations
+//! weigh less. The search has three stages: new storage, simulated alone, which determines times
+//! and units; the garbage collection policy, with the times that belong to each; then all
+//! parameters together. A weak prior keeps parameters that the run does not determine at their
+//! starting values.
 
 mod axis;
 mod bands;
@@ -84,11 +85,8 @@ pub struct FitRequest<'a> {
     pub force: bool,
 }
 
-/// The doubts about a run that is fitted to nevertheless: [`crate::doubts`], and that its device or its
-/// fills went faster than they would.
-///
-/// # Errors
-/// There are doubts and `force` is not set.
+/// The doubts about a run that is used nevertheless: [`crate::doubts`], and that its device or its
+/// fills were faster than real ones. Fails if there are doubts and `force` is not set.
 pub fn allowed(run: &Run, name: &str, force: bool) -> Result<Vec<String>, PredictError> {
     doubts::decide(doubts::doubts(run).into_iter().chain(pace::doubt(run)).collect(), name, force)
 }

@@ -33,7 +33,6 @@ pub struct Fit {
     pub lacks: Vec<String>,
     /// The final misfit of each start.
     pub starts: Vec<f64>,
-    /// Number of simulations.
     pub simulations: usize,
     /// Whether the simulations were used up.
     pub exhausted: bool,
@@ -42,7 +41,6 @@ pub struct Fit {
 /// A parameter before and after a fit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FitParameter {
-    /// Its key.
     pub key: String,
     /// Its value in the starting profile.
     pub before: String,

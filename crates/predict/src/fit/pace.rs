@@ -1,4 +1,4 @@
-//! Runs whose virtual device lived faster than it would: their times are not the device's.
+//! Runs whose virtual device ran faster than in real time: their times are not those of the device.
 
 use flashlag_schema::{Phase, Run};
 use flashlag_spec::scenario::{Step, Test};
@@ -12,21 +12,24 @@ fn pace(run: &Run, word: &str) -> Option<f64> {
     value.strip_prefix('=')?.parse().ok().filter(|pace: &f64| (pace - 1.0).abs() > 1e-9)
 }
 
-/// Why a run's times, or the state that its fills left, are not the device's.
+/// Why a run's times, or the state that its fills left, are not those of the device.
 pub(crate) fn doubt(run: &Run) -> Option<String> {
     let usual = pace(run, "time-scale");
     if let Some(pace) = usual {
-        return Some(format!("its device lived {pace} times as fast as it would (time-scale)"));
+        return Some(format!(
+            "its device's clock ran {pace} times as fast as real time (time-scale)"
+        ));
     }
     pace(run, "fill-time-scale").map(|pace| {
         format!(
-            "its fills went {pace} times as fast as the device would (fill-time-scale), which also \
-             changes the state that they left"
+            "its device's clock ran {pace} times as fast as real time during fills \
+             (fill-time-scale), which also changes the state that they left"
         )
     })
 }
 
-/// The run without the phases whose pace was not the device's, and a note on what was left out.
+/// The run without the phases that did not run at the device's pace, and a note on what was left
+/// out.
 pub(super) fn measured(run: &Run) -> (Run, Option<String>) {
     let mut left = run.clone();
     let Some(pace) = pace(run, "fill-time-scale") else { return (left, None) };
@@ -41,7 +44,10 @@ pub(super) fn measured(run: &Run) -> (Run, Option<String>) {
     };
     left.phases.retain(|phase| !fills(phase));
     let note = (left.phases.len() < run.phases.len()).then(|| {
-        format!("The fills are left out: they went {pace} times as fast as the device would.")
+        format!(
+            "The fills are left out: during them the device's clock ran {pace} times as fast \
+             as real time."
+        )
     });
     (left, note)
 }

@@ -1,10 +1,10 @@
-//! Garbage collection policies: which block is collected, whether copies have blocks of their own, how
-//! large blocks are, and the spare area, the low water and the times that go with each.
+//! Garbage collection policies: which block is collected, whether copies have blocks of their own,
+//! how large blocks are, and the spare area, the low-water mark and the times that belong to each.
 //!
-//! A policy is only as good as the spare area it is tried with, so changing one parameter at a time
-//! gets stuck. Instead an evolutionary search varies whole devices: candidates of every variant are
-//! spread over the ranges, the better ones are changed by less and less, and each round halves the
-//! number of variants.
+//! How good a policy looks depends on the spare area that it is tried with, so changing one
+//! parameter at a time gets stuck. Instead an evolutionary search varies whole devices: candidates
+//! of every variant are spread over the ranges, the better ones are changed by smaller and smaller
+//! steps, and each round halves the number of variants.
 
 use flashlag_spec::profile::Profile;
 use rand::{RngExt, SeedableRng};
@@ -31,7 +31,7 @@ const CLOSE_CHILD: f64 = 0.12;
 const PATIENCE: usize = 150;
 /// The least relative improvement of the sum of squares: a child below this share of the best counts.
 const WORTH: f64 = 0.99;
-/// Candidates whose sum of squares exceeds the best by this factor are dropped.
+/// A candidate is dropped if its sum of squares exceeds the best by this factor.
 const HOPELESS: f64 = 3.0;
 
 /// Prefixes of parameters that say how much is collected and when. Other parameters, such as the time
@@ -103,7 +103,8 @@ pub(super) fn candidates(
     finalists(all, free.fine, wanted)
 }
 
-/// Looks for a better device near the best one, by small changes of all parameters of collection.
+/// Searches near the best device for a better one, by small changes of all parameters of garbage
+/// collection.
 pub(super) fn refine(
     search: &mut Search<'_>,
     free: &Free<'_>,
@@ -251,7 +252,7 @@ impl<'a, 'b> Population<'a, 'b> {
         all
     }
 
-    /// Simulates the first candidates side by side, as far as `spread` looks at them.
+    /// Simulates the first candidates in parallel, as many as `spread` will use.
     fn prepare(
         &self,
         search: &mut Search<'_>,

@@ -1,4 +1,4 @@
-//! How a run is simulated again: its scenario and its filesystem.
+//! Simulates a run again, with its scenario and its filesystem.
 
 use flashlag_schema::Run;
 use flashlag_spec::State;
@@ -31,10 +31,7 @@ pub(super) fn scenario_of(run: &Run) -> Result<Scenario, RunInputError> {
         .map_err(|source| RunInputError::Scenario { name: name(), source: Box::new(source) })
 }
 
-/// Filesystem and options of a run as a simulation has them, and a note on what is not modelled.
-///
-/// # Errors
-/// A simulated run with a filesystem that this version does not model.
+/// Filesystem and options of a run in a simulation's notation, and a note on what is not modelled.
 pub(crate) fn mount_of(run: &Run) -> Result<(MountSpec, Option<String>), RunInputError> {
     if let Some(profile) = &run.target.profile {
         let mount = MountSpec::parse(Kind::Sim, &profile.filesystem).map_err(ModelError::from)?;
@@ -85,8 +82,8 @@ pub(super) fn only_new(mut scenario: Scenario) -> Scenario {
     scenario
 }
 
-/// Maximum reads of a test, in blocks and bytes. Reads are alike throughout a test, and most of the
-/// work of a simulation.
+/// Maximum reads of a test, in blocks and bytes. All reads of a test cost the same, and they are
+/// most of the work of a simulation.
 const READS: u64 = 2048;
 const READ_BYTES: u64 = 64 << 20;
 

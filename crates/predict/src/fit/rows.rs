@@ -1,4 +1,5 @@
-//! A profile's parameters from its published rows: what `profiles check` then holds them against.
+//! Fits a profile's parameters to its published rows, which `profiles check` then compares them
+//! with.
 
 use flashlag_spec::profile::Profile;
 use flashlag_spec::published::Published;
@@ -12,8 +13,8 @@ use super::search::{Found, Objective, Search};
 use crate::check::{Protocol, Row, protocols, rows_of, run_pair};
 use crate::{PredictError, SimulationError, Simulator, parallel};
 
-/// Points of a change that count as much as a logarithm of one: five are a fifth, as their bars
-/// have it.
+/// So many points of a change weigh as much as a logarithm of one: five points are a fifth, as in
+/// their bounds.
 const POINTS: f64 = 25.0;
 
 /// A profile with the values that come nearest to its published rows.
@@ -82,7 +83,7 @@ impl Objective for OfRows<'_> {
             let mut sums = vec![0.0; rows.len()];
             for pair in pairs.by_ref().take(self.seeds.len()) {
                 for (sum, row) in sums.iter_mut().zip(&rows) {
-                    // A row that is missing is as far off as can be, however many have it.
+                    // A missing row has the largest residual, however many seeds have it.
                     *sum += row.figure(protocol, pair).unwrap_or(f64::NAN);
                 }
             }
@@ -101,11 +102,8 @@ impl Objective for OfRows<'_> {
     }
 }
 
-/// Seeks the values, within their ranges, that come nearest to the published rows of a profile's
-/// checks. Every given row is fitted to: leave some out, to see whether they are forecast.
-///
-/// # Errors
-/// As [`crate::check::check`].
+/// Searches, within the ranges, for the values that come nearest to the published rows of a
+/// profile's checks. Fits every given row: leave some out to see whether they are forecast.
 pub fn tune(
     profile: &Profile,
     published: &[Published],

@@ -1,4 +1,4 @@
-//! The schedule of a search: new storage, then how the device collects, then everything.
+//! The schedule of a search: new storage, then garbage collection, then all parameters.
 
 use flashlag_spec::profile::Profile;
 use nalgebra::DMatrix;
@@ -33,8 +33,8 @@ impl Search<'_> {
         let mut best = self.first(&base, &fine);
         let switches = structure::switches(start, held);
         let (of_new, built) = self.fit_new(&mut base, &mut fine, &coarse, &mut best);
-        // The collection policy comes before times are fitted to all figures: with a wrong policy
-        // the times would be wrong.
+        // The garbage collection policy comes before times are fitted to all figures: with a wrong
+        // policy the times would be wrong.
         let until = self.simulations + self.left() / 2;
         let unseen: Vec<usize> = (0..fine.len()).filter(|one| !of_new.contains(one)).collect();
         let free = Free { fine: &fine, coarse: &coarse, switches: &switches, active: &unseen };
@@ -53,7 +53,7 @@ impl Search<'_> {
         solve::refresh(self, &base, &fine, &active, &best, &mut jacobian);
         structure::improve(self, &free, &mut base, &mut best, &mut jacobian, true, usize::MAX);
         let collecting = Free { active: &unseen, ..free };
-        self.refine((&collecting, &free), &mut base, &mut best, reserve);
+        self.refine(&collecting, &free, &mut base, &mut best, reserve);
         if let Some(last) = self.look(&base, &mut fine, &best) {
             jacobian = last;
         }
@@ -82,7 +82,7 @@ impl Search<'_> {
         }
     }
 
-    /// Fits the times to all figures from the best ways to collect. Returns the final point of each.
+    /// Fits the times to all figures, from the best policies. Returns the final point of each.
     fn follow(
         &mut self,
         free: &Free<'_>,
@@ -95,7 +95,7 @@ impl Search<'_> {
         points.extend(candidates.into_iter().skip(1).map(|way| (way.base, way.point)));
         let (count, mut starts) = (points.len(), Vec::new());
         for (index, (of, point)) in points.into_iter().enumerate() {
-            // Half is for the steps that only show once the times are right.
+            // Half is reserved for the steps that show an effect only once the times are right.
             let share = self.left().saturating_sub(reserve) / 2 / (count - index).max(1);
             let end = solve::solve(self, &of, free.fine, free.active, point, share);
             starts.push(misfit(&end.residuals));
@@ -109,7 +109,8 @@ impl Search<'_> {
     /// Alternates small changes of the policy and least squares as long as that helps.
     fn refine(
         &mut self,
-        (collecting, free): (&Free<'_>, &Free<'_>),
+        collecting: &Free<'_>,
+        free: &Free<'_>,
         base: &mut Profile,
         best: &mut Point,
         reserve: usize,
@@ -155,7 +156,7 @@ impl Search<'_> {
             Some(residuals) => best.residuals = residuals,
             None => (*base, *best) = before,
         }
-        // The first of those that were as good may have been made better since.
+        // The first of the equally good ones may have been improved since.
         match built.first_mut() {
             Some(first) => *first = (base.clone(), best.clone()),
             None => built.push((base.clone(), best.clone())),
@@ -163,7 +164,7 @@ impl Search<'_> {
         (active, built)
     }
 
-    /// Fits the axes that matter to the figures that count at this stage.
+    /// Fits the axes that have an effect on the figures that count at this stage.
     fn fit_shown(
         &mut self,
         base: &mut Profile,
@@ -203,7 +204,7 @@ impl Search<'_> {
         for index in (0..axes.len()).filter(|index| !determined.contains(index)) {
             places[index] = axes[index].place(axes[index].start);
         }
-        // None may be left at the end: what was not looked at counts as no worse.
+        // None may be left at the end: a profile that was not simulated counts as no worse.
         let residuals = match self.at(base, axes, &places) {
             Some(residuals) => residuals,
             None => best.residuals.clone(),

@@ -1,4 +1,4 @@
-//! Simulations of changed profiles, and what their figures count.
+//! Simulations of changed profiles, and the score of their figures.
 
 use std::collections::BTreeMap;
 
@@ -36,9 +36,6 @@ pub(super) trait Objective: Sync {
     /// Maximum number of simulations at once.
     fn threads(&self) -> usize;
     /// The residuals: logarithms of simulated over wanted.
-    ///
-    /// # Errors
-    /// The profile can't be simulated.
     fn residuals(&self, profile: &Profile) -> Found;
     /// The residuals of new storage alone, the others 0, and how many of these simulations cost as much
     /// as a full one. `None` if they cost no less.
@@ -68,8 +65,8 @@ pub(super) struct Search<'a> {
     pub simulations: usize,
     known: BTreeMap<Key, (Profile, Vec<f64>)>,
     known_new: BTreeMap<Key, Vec<f64>>,
-    /// Results of profiles that were simulated side by side and not looked at yet: all figures, and those
-    /// of new storage alone. They do not count before they are looked at.
+    /// Results of profiles that were simulated in parallel and not used yet: all figures, and those
+    /// of new storage alone. They count as simulations only when they are used.
     ahead: BTreeMap<Key, Found>,
     ahead_new: BTreeMap<Key, (Found, usize)>,
     /// Whether the user stopped a simulation.
@@ -96,7 +93,6 @@ pub(super) struct SearchResult {
     pub coarse: Vec<Axis>,
     /// The switches, whose values have no order: all were tried.
     pub switches: Vec<&'static str>,
-    /// Its residuals.
     pub residuals: Vec<f64>,
     /// The test of each residual.
     pub labels: Vec<String>,
@@ -201,8 +197,8 @@ impl<'a> Search<'a> {
         Ok(found)
     }
 
-    /// Simulates side by side the profiles that are looked at next, whatever their results are. A look
-    /// at one then takes no time; it counts as if it did.
+    /// Simulates in parallel the profiles that are certain to be needed next. Reading the result of
+    /// one then takes no time, but counts as a simulation.
     pub fn prepare(&mut self, profiles: &[Profile]) {
         let (objective, only_new) = (self.objective, self.only_new);
         if objective.threads() < 2 || self.left() < profiles.len() {
@@ -213,7 +209,7 @@ impl<'a> Search<'a> {
             let key = values(profile);
             let is_known_new =
                 self.known_new.contains_key(&key) || self.ahead_new.contains_key(&key);
-            // Where new storage alone costs no less, all figures are simulated for it.
+            // If new storage alone costs no less, all figures are simulated.
             let is_known = self.known.contains_key(&key) || self.ahead.contains_key(&key);
             if !(is_known || only_new && is_known_new) {
                 wanted.insert(key, profile);

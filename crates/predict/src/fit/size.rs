@@ -10,9 +10,6 @@ const SPARE_BLOCKS: f64 = 4.0;
 
 /// The profile with the capacity of the measured device, a proportional spare area and static write
 /// cache, and blocks small enough for that spare area.
-///
-/// # Errors
-/// No device of that size can be made of the profile.
 pub(super) fn sized(start: &Profile, run: &Run) -> Result<Profile, RunInputError> {
     let measured = match run.target.kind {
         TargetKind::Simulated => run.environment.device.size_bytes.value(),

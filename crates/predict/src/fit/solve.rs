@@ -1,9 +1,9 @@
 //! Least squares by Levenberg and Marquardt (MINPACK's, in a crate), with wide differences for
-//! derivatives: simulated figures jump a little, so small ones would measure the jumps.
+//! derivatives: simulated figures jump a little, and narrow differences would measure the jumps.
 //!
 //! A simplex or an evolution strategy (argmin, cmaes) needs no derivatives, but some thousands of
-//! simulations at this many parameters; a run takes seconds. This method is quicker because it uses
-//! every figure and not only their sum.
+//! simulations for this many parameters, and a simulation takes seconds. This method is quicker
+//! because it uses every figure and not only their sum.
 
 use std::cell::RefCell;
 use std::f64::consts::FRAC_PI_2;

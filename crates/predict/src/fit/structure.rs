@@ -1,4 +1,4 @@
-//! The structure of a device, apart from its times: parameters that move in steps (units, blocks,
+//! The structure of a device, apart from its times: parameters that change in steps (units, blocks,
 //! candidates for collection) and parameters without an order (which block is collected, whether
 //! copies have blocks of their own).
 

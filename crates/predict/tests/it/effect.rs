@@ -23,7 +23,7 @@ fn quick(filesystem: &str) -> Run {
 
 fn device(run: &Run) -> Device {
     let list = flashlag_explain::findings(run).list;
-    device_of((run, "run.json"), &list, Some(&profile()), &[], &ClosedForm::default()).unwrap()
+    device_of(run, "run.json", &list, Some(&profile()), &[], &ClosedForm::default()).unwrap()
 }
 
 /// The findings of a run on which only the set-up speaks, with forecasts.
@@ -90,7 +90,7 @@ fn the_device_is_the_run_s_own_one_that_was_fitted_one_that_was_named_or_none() 
     let simulator = ClosedForm::default();
     let of = |run: &Run, named: Option<&flashlag_spec::profile::Profile>, profiles: &[_]| {
         let list = flashlag_explain::set_up(&run.environment);
-        device_of((run, "here/run.json"), &list, named, profiles, &simulator)
+        device_of(run, "here/run.json", &list, named, profiles, &simulator)
     };
     let seen = measured(&["rw"]);
     let mut fitted = profile();

@@ -1310,7 +1310,7 @@ class FindingEvidenceSchedulerCount(TypedDict):
     kind: Literal['scheduler_count']
     runnable_ns: Nanos
     """
-    Mean time that an operation's thread was able to run without a CPU.
+    Mean time that an operation's thread was runnable, waiting for a CPU.
     """
     share: float
     """
@@ -1548,7 +1548,7 @@ class ComparedFigures(TypedDict):
     """
     p90_ns: NotRequired[Nanos]
     """
-    90 % of the latencies are no longer.
+    90 % of the latencies are at most this.
     """
     p999_ns: NotRequired[Nanos]
     """
@@ -2273,7 +2273,7 @@ class WaitGroupRecord(TypedDict):
     """
     waiting_for_cpu: float
     """
-    Share spent able to run without a CPU.
+    Share spent runnable, waiting for a CPU.
     """
 
 
@@ -3313,7 +3313,7 @@ class Phase(TypedDict):
     """
     run: int
     """
-    Which repetition within that state, from 1.
+    The repetition within that state, from 1.
     """
     span_bytes: Bytes
     """

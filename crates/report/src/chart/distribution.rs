@@ -1,6 +1,6 @@
-//! The percentile plot: how long the longest 1 in 10, 1 in 100, 1 in 1,000 take. The complementary
-//! distribution on two logarithmic axes, with latency upwards, drawn as the stairs that a histogram
-//! is: a straight line between two buckets would show waits that never happened.
+//! The percentile plot: how long the longest 1 in 10, 1 in 100, 1 in 1,000 take. It is the
+//! complementary distribution on two logarithmic axes, with latency upwards, drawn as steps like
+//! the histogram: a straight line between two buckets would show waits that never happened.
 
 use flashlag_stats::Histogram;
 use flashlag_units::Nanos;

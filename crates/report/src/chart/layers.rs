@@ -1,5 +1,5 @@
-//! What the operations of a phase waited for over time: layers that fill the drawing, one for each
-//! kind of cause, as high as its share of each stretch of time.
+//! What the operations of a phase waited for, over time: layers that fill the drawing, one for each
+//! kind of cause, as high as its share at each time.
 
 use flashlag_schema::WaitPart;
 use flashlag_units::Nanos;

@@ -1,5 +1,5 @@
-//! Drawings as inline SVG. Positions are percentages of the drawing, so that it stretches while
-//! its type keeps its size; lines run in a stretched inner drawing with strokes that don't stretch.
+//! Drawings as inline SVG. Positions are percentages of the drawing, so that it can stretch while
+//! its text keeps its size; lines are in an inner drawing that stretches, with strokes that do not.
 
 mod axis;
 mod bars;

@@ -1,6 +1,6 @@
-//! A phase over time: the median as a line, the longest wait of each stretch as a dot, stalls
-//! marked by cause. The number of marks is bounded, and each shows the longest of the stalls that it
-//! stands for, so that no stall disappears.
+//! A phase over time: the median as a line, the longest wait of each pixel column as a dot, stalls
+//! marked by cause. The number of marks is bounded; each shows the longest of the stalls that it
+//! stands for, so that no long stall disappears.
 
 use std::collections::BTreeMap;
 

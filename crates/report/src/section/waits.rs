@@ -35,8 +35,8 @@ pub(super) fn section(run: &Run) -> Option<Section> {
         name: "Where the wait goes",
         heading: waits.heading,
         side: vec![
-            "The scheduler’s account of the measuring thread: running, able to run without a CPU, \
-             and the rest."
+            "The scheduler’s account of the measuring thread: running, runnable but waiting for a \
+             CPU, and the rest."
                 .to_owned(),
         ],
         body: Markup::of(&body),

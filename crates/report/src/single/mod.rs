@@ -1,5 +1,5 @@
-//! One chart of a run as a file of its own: an SVG with its size, its fonts and its colours in it, for
-//! a document or a page that is not ours.
+//! One chart of a run as a separate file: an SVG that contains its size, its fonts and its colours,
+//! for other people's documents and pages.
 
 mod depth;
 mod frame;

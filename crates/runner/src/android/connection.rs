@@ -1,4 +1,5 @@
-//! Patience with a cable: what fails because the phone is gone is tried again once the phone is back.
+//! Patience with a cable: an operation that fails because the phone is gone is repeated once it is
+//! back.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What a phone's storage is made of, by the phone's own flashlag.
+//! Explains a phone's storage with the flashlag on the phone.
 
 use flashlag_android::{Adb, PhoneError, RunOnPhone, program_for};
 use flashlag_schema::finding::Explained;
@@ -12,9 +12,6 @@ use crate::error::RunError;
 /// Puts flashlag on a phone, has it look at what a directory lies on, and removes what was put there.
 /// Where a run is under way on the phone, the program of that run looks. The subject of the answer
 /// names the phone.
-///
-/// # Errors
-/// No phone or several, there is no program for it, or it goes away.
 pub fn explain_phone(spec: &PhoneSpec) -> Result<Explained, RunError> {
     let refuse = |source: PhoneError| RunError::Phone { target: spec.to_string(), source };
     let found = phones(spec)?;

@@ -1,4 +1,4 @@
-//! A run on a phone, as it goes on there.
+//! Follows a run that a phone makes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

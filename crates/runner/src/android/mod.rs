@@ -1,5 +1,5 @@
-//! A scenario on a phone: this program is put there and makes the run as on any directory, and this
-//! end follows and takes the result.
+//! A scenario on a phone: this program is copied there and makes the run as in any directory; this
+//! end follows it and fetches the result.
 
 mod connection;
 mod explain;
@@ -18,9 +18,6 @@ use flashlag_spec::target::{PHONE_DIRECTORY, PhoneSpec};
 use crate::error::RunError;
 
 /// The phones that a target means.
-///
-/// # Errors
-/// There is no adb program, no phone, or one that can't be used as it is.
 pub fn phones(spec: &PhoneSpec) -> Result<Vec<Connected>, RunError> {
     let refuse = |source: PhoneError| RunError::Phone { target: spec.to_string(), source };
     let connected = Adb::find().and_then(|adb| adb.connected()).map_err(refuse)?;

@@ -1,4 +1,4 @@
-//! The phone's end: checks, begins, makes and follows a run.
+//! The phone's end: checks, starts, makes and follows a run.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,9 +31,6 @@ const TICK: Duration = Duration::from_secs(1);
 
 /// Answers one question of the machine that the phone is connected to, or makes the run. `say` prints a
 /// line.
-///
-/// # Errors
-/// The lines can't be printed: the cable is gone.
 pub fn be_on_the_phone(
     question: &str,
     folder: &str,
@@ -53,7 +50,7 @@ pub fn be_on_the_phone(
         "sleep" => {
             end::let_sleep(folder, &ask).map(|()| Answer::Sleeps).map_err(RunError::on_phone)
         }
-        other => Ok(Answer::Failed { error: format!("there is no question {other}") }),
+        other => Ok(Answer::Failed { error: format!("there is no request {other}") }),
     };
     let answer = answer.unwrap_or_else(|error| Answer::Failed { error: error.to_string() });
     say(&serde_json::to_string(&answer)?)

@@ -86,7 +86,7 @@ fn prepare_on(
     if let (Next::Follow, Some((there, state))) = (next, found) {
         notes.push(match state {
             RunState::UnderWay => "following the run that is under way on the phone".to_owned(),
-            _ => "taking the run that has ended on the phone".to_owned(),
+            _ => "fetching the run that has ended on the phone".to_owned(),
         });
         return Ok(PhoneRun { on, order: there.clone(), fresh: None, notes });
     }
@@ -179,7 +179,7 @@ pub(crate) fn run(
     let end = follow(&on, stop, observer).map_err(refuse)?;
     let mut run = match end.outcome.error {
         None => {
-            observer.event(Event::Preparing("taking the run from the phone"));
+            observer.event(Event::Preparing("fetching the run from the phone"));
             patiently(&on, stop, observer, || on.take()).map_err(refuse)?
         }
         Some(error) => match rescued(&on, end.unstored, &error) {

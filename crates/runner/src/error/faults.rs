@@ -13,10 +13,8 @@ pub enum DirectoryFault {
     /// A filesystem without storage, such as `/proc`.
     #[error("it is on no storage: its filesystem is made up by the kernel")]
     NoStorage,
-    /// No such directory, or one that can't be looked into.
     #[error(transparent)]
     System(#[from] std::io::Error),
-    /// A file or a device.
     #[error("not a directory")]
     NoDirectory,
 }
@@ -45,19 +43,13 @@ pub enum ResumeFault {
         "the file holds scenario {scenario} with seed {seed}, not this one: give the same \
          SCENARIO, --set and --seed, or another -o"
     )]
-    OtherScenario {
-        /// The scenario of the file.
-        scenario: String,
-        /// The seed of the file.
-        seed: u64,
-    },
+    OtherScenario { scenario: String, seed: u64 },
     /// A run with tests that fio did.
     #[error(
         "the file holds tests that fio did, which no trust check can judge: begin a new run with \
          another -o"
     )]
     Fio,
-    /// A complete run.
     #[error("that run is complete")]
     Complete,
 }
@@ -80,52 +72,26 @@ pub enum OutputKind {
 /// Why an output can't be written.
 #[derive(Debug, Error)]
 pub enum OutputFault {
-    /// A path that ends in no name.
     #[error("it names no file")]
     NoName,
-    /// `-`.
     #[error("standard output is no file")]
     StandardOutput,
-    /// A directory that can't be opened.
     #[error("its directory can't be opened: {}", .0.reason)]
     Directory(#[source] GuardError),
-    /// The operating system's refusal.
     #[error("{}", without_number(*.0))]
     System(Errno),
-    /// Something that is no regular file.
     #[error("{}", irregular(*.found, .leads_to.as_ref()))]
-    Irregular {
-        /// The type of what has the name.
-        found: FileType,
-        /// Where a symbolic link leads.
-        leads_to: Option<PathBuf>,
-        /// The path.
-        path: PathBuf,
-        /// The kind of the output.
-        kind: OutputKind,
-    },
-    /// A finished run.
+    Irregular { found: FileType, leads_to: Option<PathBuf>, path: PathBuf, kind: OutputKind },
     #[error("it holds a finished run of {scenario}")]
-    FinishedRun {
-        /// The scenario of the run.
-        scenario: String,
-    },
-    /// A run that another run would replace.
+    FinishedRun { scenario: String },
     #[error("it holds an unfinished run of {scenario}")]
-    UnfinishedRun {
-        /// The scenario of the run.
-        scenario: String,
-    },
-    /// A run that an output of another kind would replace.
+    UnfinishedRun { scenario: String },
     #[error("it holds a run")]
     Run,
-    /// A file that is not flashlag's, where a run goes.
     #[error("it is there and is no run file")]
     NoRun,
-    /// A file that is not flashlag's, where a report goes.
     #[error("it is there and is no report of flashlag's")]
     NoReport,
-    /// Any other file.
     #[error("it is there already")]
     Taken,
 }

@@ -17,136 +17,58 @@ pub use faults::{DirectoryFault, OutputFault, OutputKind, ResumeFault};
 /// Why a run could not be made. Phases that were measured before are in the run file.
 #[derive(Debug, Error)]
 pub enum RunError {
-    /// The directory under test can't be used.
     #[error("cannot measure {}: {fault} ({})", path.display(), fault.advice())]
-    Directory {
-        /// The directory.
-        path: PathBuf,
-        /// Why not, and what to try.
-        fault: DirectoryFault,
-    },
-    /// A run file, report or profile can't be written.
+    Directory { path: PathBuf, fault: DirectoryFault },
     #[error("cannot write {}: {fault} ({})", path.display(), fault.advice())]
-    Output {
-        /// The file.
-        path: PathBuf,
-        /// Why not, and what to try.
-        fault: OutputFault,
-    },
+    Output { path: PathBuf, fault: OutputFault },
     /// There is not enough room for the test itself.
     #[error(
         "not enough free space in {} for the test's own files: they need {needed}, {free} is free \
          and {leave} is to be left untouched",
         path.display()
     )]
-    Room {
-        /// The directory under test.
-        path: PathBuf,
-        /// Size of the files.
-        needed: Bytes,
-        /// Free space.
-        free: Bytes,
-        /// Free space to be left untouched.
-        leave: Bytes,
-        /// Options with which the run fits, if any.
-        fits: Option<Fits>,
-    },
+    Room { path: PathBuf, needed: Bytes, free: Bytes, leave: Bytes, fits: Option<Fits> },
     /// A budget below the size of the files under test.
     #[error(
         "the files under test take {needed}, more than --budget {budget} (raise it, or make them \
          smaller: --set span=20MB)"
     )]
-    Budget {
-        /// Size of the files.
-        needed: Bytes,
-        /// The budget.
-        budget: Bytes,
-    },
+    Budget { needed: Bytes, budget: Bytes },
     /// A scenario that replays a trace, and none is given.
     #[error(
         "{test} of scenario {scenario} replays a trace: give one, with --set trace=FILE (what \
          `flashlag trace` recorded, or any file that `flashlag trace --from` reads)"
     )]
-    NoTrace {
-        /// The scenario.
-        scenario: String,
-        /// The test.
-        test: String,
-    },
-    /// A trace that can't be replayed.
+    NoTrace { scenario: String, test: String },
     #[error("cannot replay {}: {reason}", path.display())]
-    Trace {
-        /// The file.
-        path: PathBuf,
-        /// Why not, and what to try.
-        reason: String,
-    },
-    /// A target of no kind that exists.
+    Trace { path: PathBuf, reason: String },
     #[error("target `{text}`: {source}")]
-    Target {
-        /// The target as the user named it.
-        text: String,
-        /// What is wrong, and what there is.
-        source: TargetError,
-    },
-    /// A target that is not simulated, for a forecast.
+    Target { text: String, source: TargetError },
     #[error("target `{text}`: a forecast simulates: give sim:PROFILE")]
-    NotSimulated {
-        /// The target as the user named it.
-        text: String,
-    },
-    /// An option that has no meaning on a target.
+    NotSimulated { text: String },
     #[error("{option} is for real storage; leave it out for {target}")]
-    Option {
-        /// The option, as it is typed.
-        option: String,
-        /// The target as the user named it.
-        target: String,
-    },
+    Option { option: String, target: String },
     /// `--resume` of another scenario, target or seed.
     #[error("cannot resume: {0}")]
     Resume(#[from] ResumeFault),
-    /// flashlag's own files could not be made or removed.
     #[error(transparent)]
     Guard(#[from] flashlag_engine::GuardError),
-    /// A device that failed before anything was measured.
     #[error(transparent)]
     Device(#[from] DeviceError),
-    /// An unknown profile, or one that makes no device.
     #[error("profile {name}: {source}")]
-    Profile {
-        /// The profile's name, or its file.
-        name: String,
-        /// What is wrong, by the parameter's name.
-        source: ProfileError,
-    },
-    /// A simulation that can't begin.
+    Profile { name: String, source: ProfileError },
     #[error("cannot simulate {target}: {source}")]
-    Simulation {
-        /// The target as the user named it.
-        target: String,
-        /// Why not.
-        source: Box<VirtualError>,
-    },
-    /// A phone that can't be reached or measured.
+    Simulation { target: String, source: Box<VirtualError> },
     #[error("cannot run on {target}: {source}")]
     Phone {
         /// The target as the user named it, or with the phone's serial number.
         target: String,
-        /// Why not, and what to try.
         source: PhoneError,
     },
-    /// An error at the phone's end, in the words of its cause.
     #[error("{0}")]
     OnPhone(String),
-    /// A run in the lab that can't begin, or whose lab failed.
     #[error("cannot run on {target}: {source}")]
-    Lab {
-        /// The target as the user named it.
-        target: String,
-        /// Why not, and what to try.
-        source: Box<VirtualError>,
-    },
+    Lab { target: String, source: Box<VirtualError> },
 }
 
 impl RunError {
@@ -162,16 +84,12 @@ pub enum VirtualError {
     /// An unknown filesystem or option, or one without a meaning there.
     #[error(transparent)]
     Target(#[from] TargetError),
-    /// A profile whose parameters make no model.
     #[error(transparent)]
     Profile(#[from] ProfileError),
-    /// A size that the profile's flash can't have.
     #[error(transparent)]
     Size(#[from] SizeError),
-    /// Parameters from which no simulated flash can be made.
     #[error(transparent)]
     Flash(#[from] FlashError),
-    /// A filesystem that does not fit on the simulated device.
     #[error(transparent)]
     Device(#[from] DeviceError),
     /// Atomic writes, which this build of SQLite can't make.
@@ -180,7 +98,6 @@ pub enum VirtualError {
          .cargo/config.toml asks for them, or leave the option out"
     )]
     NoAtomicWrites,
-    /// A scenario that the guest can't use.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
     /// The lab: a program or a kernel that is absent, a guest, the served device.

@@ -1,4 +1,4 @@
-//! From a target to a guest that is up: filesystem, devices, kernel, first root.
+//! From a target to a running guest: filesystem, devices, kernel, initramfs.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -147,7 +147,7 @@ pub(super) fn boot(
         initramfs: &initramfs,
         disks: &disks,
         folder: folder.path(),
-        accelerator: accelerator(&kernel, &program, folder.path(), (patience, stop))?,
+        accelerator: accelerator(&kernel, &program, folder.path(), patience, stop)?,
         patience,
         stop,
     };

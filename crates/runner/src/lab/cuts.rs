@@ -1,8 +1,10 @@
-//! Saves lost by power cuts: a series of saves is recorded request by request, the recording gives the
-//! image that a cut at any moment would have left, and a guest mounts each image and checks it.
+//! Measures how many saves power cuts lose. A series of saves is recorded request by request; from
+//! the recording follows the image that a cut at any time would have left; a guest mounts each
+//! image and checks it.
 //!
-//! A save counts as acknowledged if the device's clock, read after the guest's report arrived, is at or
-//! before the cut. That is later than the truth, never earlier, so no loss is reported in error.
+//! A save counts as acknowledged if the device's clock, read after the guest's report has arrived,
+//! is at or before the cut. That is later than the truth, never earlier, so no loss is reported in
+//! error.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -31,15 +33,12 @@ const DIRECTORY: &str = "saves";
 /// A series of power cuts to try.
 #[derive(Clone, Debug)]
 pub struct CutsRequest {
-    /// The target.
     pub target: LabTarget,
     /// The journal mode of the saves.
     pub journal: JournalMode,
     /// How a commit is made durable.
     pub synchronous: Synchronous,
-    /// Number of saves.
     pub saves: u64,
-    /// Number of cuts.
     pub cuts: usize,
     /// The seed of moments and contents.
     pub seed: u64,
@@ -48,9 +47,6 @@ pub struct CutsRequest {
 }
 
 /// Tries a series of power cuts.
-///
-/// # Errors
-/// Something that the lab needs is missing, or the guest fails.
 pub fn cut_in_lab(request: &CutsRequest, observer: &mut dyn Observer) -> Result<Cuts, RunError> {
     let refuse = |error: LabError| request.target.failed(error);
     let without = |what: &'static str| Err(refuse(LabError::CutsWithout(what)));

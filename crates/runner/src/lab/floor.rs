@@ -1,4 +1,4 @@
-//! The software's floor: the same tests, shortened, on a device that takes no time.
+//! The software's own cost: the same tests, shortened, on a device that takes no time.
 
 use flashlag_schema::{Floor, Phase, Run};
 use flashlag_spec::State;

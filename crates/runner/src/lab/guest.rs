@@ -1,4 +1,4 @@
-//! The guest's main loop: does the host's orders, with the code that measures any directory.
+//! The guest's main loop: carries out the host's orders, with the code that measures any directory.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

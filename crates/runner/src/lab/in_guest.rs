@@ -1,4 +1,4 @@
-//! A run in a guest, from the host's side: boots, orders, and passes on the guest's reports.
+//! A run in a guest, from the host's side: boots it, gives orders, and passes on its reports.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -72,7 +72,7 @@ fn floor(
     if !lab.has_floor() || !has_floor(&asked.request.scenario) {
         return Ok(Vec::new());
     }
-    observer.event(Event::Preparing("measuring what the software takes"));
+    observer.event(Event::Preparing("measuring the software's own cost"));
     let order = order(asked, FLOOR.1, true);
     let run = perform(lab, order, asked, observer)?;
     // From here on only the device under test uses the machine.

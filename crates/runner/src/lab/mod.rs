@@ -1,6 +1,6 @@
 //! A scenario inside a real kernel, on a virtual flash device: the host boots a guest whose only
-//! process is this program, and the guest does what is done on any directory. With `host` the host's
-//! own kernel takes the guest's place.
+//! process is this program, and the guest measures as in any directory. With `host` the host's own
+//! kernel replaces the guest's.
 
 mod boot;
 mod complete;

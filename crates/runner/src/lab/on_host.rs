@@ -1,4 +1,4 @@
-//! The host's own kernel in the place of a guest's: fast, and no instruction is translated.
+//! The host's own kernel instead of a guest's: fast, since no instruction is translated.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -47,7 +47,7 @@ pub(super) fn run(asked: LabRun<'_>, observer: &mut dyn Observer) -> Result<(Run
     let mut host = OnHost::start(target, request.seed, !fills.is_empty()).map_err(refuse)?;
     if !host.flash.attached.is_direct() {
         observer.event(Event::Note(
-            "the loop device can't go past the host's page cache: reads may come from memory",
+            "the loop device can't bypass the host's page cache: reads may come from memory",
         ));
     }
     let floor = host.floor(asked, observer)?;
@@ -129,7 +129,7 @@ impl OnHost {
         observer: &mut dyn Observer,
     ) -> Result<Vec<Phase>, RunError> {
         let Some(floor) = self.floor.take() else { return Ok(Vec::new()) };
-        observer.event(Event::Preparing("measuring what the software takes"));
+        observer.event(Event::Preparing("measuring the software's own cost"));
         let on = Mount { at: &floor.at, output: None, least: true, witness: None };
         let run = perform(asked, on, &mut Silent)?;
         floor.end().map_err(|error| asked.target.failed(error))?;

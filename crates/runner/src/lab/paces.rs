@@ -1,4 +1,4 @@
-//! The pace of the device under test in each phase.
+//! The speed of the virtual device's clock in each phase.
 
 use flashlag_schema::Run;
 use flashlag_serve::TimeScale;
@@ -20,8 +20,8 @@ pub(super) fn fills(scenario: &Scenario) -> Vec<String> {
 pub(super) fn pace_note(pace: TimeScale) -> Option<String> {
     (pace != TimeScale::default()).then(|| {
         format!(
-            "the device lived {pace} times as fast as it would: its part of these times is as much \
-             too short"
+            "the device's clock ran {pace} times as fast as real time: its part of these times is \
+             too short by that factor"
         )
     })
 }

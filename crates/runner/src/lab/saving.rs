@@ -1,4 +1,4 @@
-//! The guest's part in power cuts: saves that are reported one by one, and the check of a crash image.
+//! The guest's part in power cuts: makes saves and reports each, and checks a crash image.
 
 use std::ops::ControlFlow;
 use std::path::Path;

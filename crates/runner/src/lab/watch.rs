@@ -1,4 +1,4 @@
-//! The served device as the host sees it: started, its counters read, its requests classified.
+//! The served device, from the host's side: starts it, reads its counters, classifies its requests.
 
 use std::path::{Path, PathBuf};
 

@@ -62,9 +62,6 @@ impl Destination {
 
     /// As [`Destination::write`], of contents that are written piece by piece: they may be asked for
     /// again where another process was faster.
-    ///
-    /// # Errors
-    /// As [`Destination::write`].
     pub fn write_by(
         &self,
         contents: impl Fn(&mut dyn Write) -> io::Result<()>,

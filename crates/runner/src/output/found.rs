@@ -1,4 +1,4 @@
-//! Whether a file with the name of an output may be replaced.
+//! Decides whether an existing file may be replaced by an output.
 
 use std::ffi::OsStr;
 use std::io::Read;
@@ -18,9 +18,6 @@ const LONGEST: u64 = 1 << 30;
 const GENERATOR: &str = r#"<meta name="generator" content="flashlag">"#;
 
 /// Refuses what must not be replaced.
-///
-/// # Errors
-/// What has the name, and what to do instead.
 pub(super) fn check(
     at: &Publisher,
     path: &Path,

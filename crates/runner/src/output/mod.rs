@@ -1,5 +1,5 @@
-//! Outputs: run files, reports, profiles and exports. A file that has the name already is examined
-//! first, and is not overwritten if it is another program's or took a measurement to make.
+//! Outputs: run files, reports, profiles and exports. An existing file with that name is examined
+//! first, and is not overwritten if it is another program's or if making it took a measurement.
 
 mod destination;
 mod found;

@@ -31,25 +31,16 @@ struct Current {
 
 impl RunFile {
     /// A run file of that name.
-    ///
-    /// # Errors
-    /// As [`Destination::check`].
     pub fn new(path: &Path, force: bool) -> Result<RunFile, RunError> {
         RunFile::of(Destination::check(path, OutputKind::Run, force)?)
     }
 
     /// The run file of a run to continue.
-    ///
-    /// # Errors
-    /// As [`Destination::check`].
     pub fn resumed(path: &Path) -> Result<RunFile, RunError> {
         RunFile::of(Destination::check(path, OutputKind::ResumedRun, false)?)
     }
 
     /// A run file with a default name: `path`, or the first free one after it.
-    ///
-    /// # Errors
-    /// Nothing can be made in the directory.
     pub fn unnamed(path: &Path) -> Result<RunFile, RunError> {
         let mut destination = Destination::check(path, OutputKind::ResumedRun, true)?;
         if destination.found.take().is_some() || page_is_there(path) {
@@ -80,9 +71,6 @@ impl RunFile {
     }
 
     /// Seals the run and replaces the file in one step.
-    ///
-    /// # Errors
-    /// The file can't be written.
     pub(crate) fn store(&self, run: &mut Run) -> Result<(), RunError> {
         run.seal();
         self.write(run.to_json().as_bytes())

@@ -5,7 +5,7 @@ use flashlag_schema::{DeviceCount, HostRequests, Ledger};
 use flashlag_spec::Reading;
 use flashlag_units::{Bytes, Nanos};
 
-use crate::direction::Direction;
+use crate::work::Direction;
 
 /// Counters at one edge of a phase.
 #[derive(Clone, Debug)]

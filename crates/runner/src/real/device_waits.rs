@@ -1,4 +1,4 @@
-//! Slow requests of a virtual device on the machine's clock.
+//! Slow requests of a virtual device, in times of the machine's clock.
 
 use flashlag_schema::DeviceCount;
 use flashlag_units::Nanos;

@@ -1,5 +1,5 @@
-//! The files of a run: one span for the tests, one for backgrounds, one that grew, and the fills, in
-//! directories of flashlag's own.
+//! The files of a run: one span for the tests, one for backgrounds, one that grew, and the fills,
+//! in directories of flashlag's own.
 
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -95,9 +95,6 @@ impl Files {
 
     /// The same with the files of tests and the databases in the directory under test itself, as
     /// `rootdir` asks for: only for filesystems that are made for the run and thrown away after it.
-    ///
-    /// # Errors
-    /// The directory can't be opened.
     pub fn in_root(mut self, parent: &Path) -> Result<Files, GuardError> {
         let directory = self.workspace.open_parent()?;
         self.root = Some(OpenDirectory { path: parent.to_owned(), directory });
@@ -202,9 +199,6 @@ impl Files {
     }
 
     /// Space that all files of this run take in the directory under test, in whole blocks.
-    ///
-    /// # Errors
-    /// Why the files can't be listed.
     pub fn size(&self) -> Result<Bytes, String> {
         size_below(self.workspace.path())
             .map_err(|error| format!("{}: {error}", self.workspace.path().display()))
@@ -294,9 +288,6 @@ fn whole(span: Bytes) -> Bytes {
 }
 
 /// The identities of the databases in a directory.
-///
-/// # Errors
-/// The directory can't be listed, or a database is gone already.
 pub(crate) fn databases(directory: &Path) -> Result<Presence, DeviceError> {
     let unreadable = |error: std::io::Error| {
         let errno = rustix::io::Errno::from_io_error(&error).unwrap_or(rustix::io::Errno::IO);

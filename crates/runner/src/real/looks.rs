@@ -1,4 +1,4 @@
-//! Counters around stalls: a thread that reads them ten times a second.
+//! Reads counters around stalls, in a thread, ten times a second.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -42,9 +42,6 @@ impl Kept {
 
 impl LooksThread {
     /// Starts it.
-    ///
-    /// # Errors
-    /// No thread can be had.
     pub fn start(probe: &Probe) -> io::Result<LooksThread> {
         let watch = CounterWatch::open(probe);
         let looks = Looks::lacking(watch.missing().to_vec());

@@ -7,9 +7,9 @@ mod files;
 mod finish;
 mod looks;
 mod prepare;
+
 #[cfg(test)]
 mod tests;
-mod witness;
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ use flashlag_stats::live::Live;
 use flashlag_units::{Bytes, Nanos};
 use flashlag_workload::Payload;
 
-use crate::direction::Direction;
+use crate::work::Direction;
 use crate::work::{
     Access, BackgroundEnd, BackgroundOrder, BackgroundStart, Controls, DeviceWait, Edge, Evidence,
     FillEnd, FillOrder, Hindrance, INTERVAL, OpenedDevice, Role, STALL_OVER, TestJob, Trimmed,
@@ -53,7 +53,6 @@ use looks::LooksThread;
 pub(crate) use finish::{Unstored, finish, finish_or_hand_over};
 pub use prepare::Cost;
 pub(crate) use prepare::{DirectoryRequest, prepare};
-pub(crate) use witness::Witness;
 
 /// A directory on the storage under test.
 #[derive(Debug)]
@@ -83,7 +82,6 @@ pub(crate) struct Directory<'a> {
     /// The device's traffic by other programs, read before the run began.
     baseline: (Counters, Counters),
     background: Option<Background>,
-    /// The files of a replay.
     replay: Option<ReplayFiles>,
     databases: Option<Presence>,
     witness: Option<RefCell<Box<dyn Witness + 'a>>>,
@@ -402,5 +400,19 @@ impl World for Directory<'_> {
 
     fn refresh(&mut self, run: &mut Run, evidence: &Evidence<EdgeCounters>) {
         finish::refresh(self, run, evidence);
+    }
+}
+
+/// A device with counters of its own, besides the kernel's: a virtual device below a directory.
+pub(crate) trait Witness: std::fmt::Debug {
+    /// A phase of that label is about to begin.
+    fn phase_begins(&mut self, label: &str);
+
+    /// The device's counters now; `None` if the device does not answer.
+    fn count(&mut self) -> Option<flashlag_schema::DeviceCount>;
+
+    /// A note about the phase that has ended, if any.
+    fn phase_note(&self) -> Option<String> {
+        None
     }
 }

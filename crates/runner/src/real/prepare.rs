@@ -32,7 +32,6 @@ use crate::work::Work;
 pub(crate) struct DirectoryRequest<'a> {
     /// The target as the user named it.
     pub name: String,
-    /// The directory.
     pub path: PathBuf,
     /// The device below, if it has counters of its own.
     pub witness: Option<Box<dyn Witness + 'a>>,

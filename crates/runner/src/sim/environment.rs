@@ -1,4 +1,4 @@
-//! The environment of a simulated run: the device of the profile, and nothing of the machine that
+//! The environment of a simulated run: the profile's device, and nothing about the machine that
 //! simulates, so that the same seed gives the same file anywhere.
 
 use flashlag_schema::{Encryption, Environment};
@@ -21,7 +21,7 @@ pub(super) fn environment(
     environment.software.machine = Reading::Value(profile.about.clone());
     environment.software.kernel = Reading::unavailable("simulated: no kernel ran");
     environment.software.virtualized = Reading::unavailable(NOWHERE);
-    environment.cpu.model = Reading::unavailable("its cost a call is a parameter of the profile");
+    environment.cpu.model = Reading::unavailable("its cost per call is a parameter of the profile");
     environment.memory_bytes = Reading::unavailable(NOWHERE);
     environment.filesystem.kind = Reading::Value(mount.filesystem.name().to_owned());
     environment.filesystem.mount_point = Reading::unavailable(NOWHERE);

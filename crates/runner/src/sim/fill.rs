@@ -1,4 +1,4 @@
-//! A fill in virtual time: a device of blocks that are each written once, in the order of the fill.
+//! A fill in virtual time: a device whose blocks are each written once, in the order of the fill.
 
 use std::cell::Cell;
 

@@ -1,4 +1,4 @@
-//! Inferred causes of stalls against the true ones of simulations, whose truth is hidden from the rules.
+//! Compares inferred causes of stalls with the true ones of simulations, which the rules can't see.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! One layout on all targets: names and sizes of files, byte by byte.
+//! Checks that all targets have the same layout: names and sizes of files, byte by byte.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::Path;

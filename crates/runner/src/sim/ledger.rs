@@ -1,11 +1,11 @@
-//! Bytes and calls by layer, all of which a simulation knows.
+//! Bytes and calls by layer; a simulation knows all of them.
 
 use flashlag_schema::{Ledger, Look, Looks, Surroundings};
 use flashlag_spec::Reading;
 use flashlag_units::{Bytes, Nanos};
 
 use super::SimStack;
-use crate::direction::Direction;
+use crate::work::Direction;
 
 /// Counters of every layer.
 #[derive(Clone, Copy, Debug, Default)]

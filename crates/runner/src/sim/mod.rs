@@ -72,9 +72,6 @@ pub(crate) struct SimFiles {
 }
 
 /// Room for files on the empty filesystem of a simulated device.
-///
-/// # Errors
-/// Where the profile or the filesystem's options make no device.
 pub fn room(profile: &Profile, mount: &MountSpec) -> Result<Bytes, RunError> {
     let refuse = |source: VirtualError| RunError::Simulation {
         target: profile.name.clone(),
@@ -86,9 +83,6 @@ pub fn room(profile: &Profile, mount: &MountSpec) -> Result<Bytes, RunError> {
 }
 
 /// Prepares a run on a new simulated device.
-///
-/// # Errors
-/// Where the profile or the filesystem's options make no device.
 pub(crate) fn prepare(request: Request, target: &SimTarget) -> Result<Work<Simulation>, RunError> {
     let refuse = |source: VirtualError| RunError::Simulation {
         target: target.text.clone(),
@@ -141,9 +135,6 @@ pub(crate) fn prepare(request: Request, target: &SimTarget) -> Result<Work<Simul
 
 /// Simulates a run for its phases alone: without findings, a judgement and a checksum, which take longer
 /// than a short test. Nothing is stored.
-///
-/// # Errors
-/// As [`crate::run`].
 pub fn measure(request: Request, observer: &mut dyn Observer) -> Result<Run, RunError> {
     let request = Request { output: None, ..request }.with_traces()?;
     let target = request.target.simulated()?.clone();
@@ -154,9 +145,6 @@ pub fn measure(request: Request, observer: &mut dyn Observer) -> Result<Run, Run
 }
 
 /// Does every task of a simulation and stores the run.
-///
-/// # Errors
-/// Where the run file can't be written.
 pub(crate) fn finish(
     mut work: Work<Simulation>,
     observer: &mut dyn Observer,

@@ -1,4 +1,4 @@
-//! Repeated parts of a scenario, simulated until further ones would change nothing.
+//! Repeated parts of a scenario, simulated until further repeats would change nothing.
 
 use flashlag_flash::FlashError;
 use flashlag_schema::{Run, RunStatus};
@@ -16,9 +16,6 @@ pub type Follow<'a> = &'a mut dyn FnMut(&Run, usize, usize) -> After;
 
 /// Simulates a scenario whose stretches end where `follow` says so. Returns the run, which is not
 /// stored, and the number of simulated parts of each stretch.
-///
-/// # Errors
-/// As [`crate::run`].
 pub fn simulate_repeats(
     request: &Request,
     stretches: &[Stretch],

@@ -83,9 +83,6 @@ impl Files for StackFiles {
 const MEMORY: Bytes = Bytes::from_mib(1024);
 
 /// Checks that the first rows, and the rows of all saves if their number is given, fit into memory.
-///
-/// # Errors
-/// The setting that is too large, and what would fit.
 pub(super) fn fits_memory(save: &Save) -> Result<(), String> {
     // A row's overhead in a page of SQLite.
     const BESIDE: u64 = 16;

@@ -130,7 +130,7 @@ fn what_a_layout_writes_is_in_the_counters_of_each_layer() {
     let before = world.counters(Edge::Begin);
     world.lay_out(Role::Test, Bytes::from_mib(4), &controls()).unwrap();
     let after = world.counters(Edge::End);
-    let ledger = world.ledger((&before, &after), crate::direction::Direction::Write, Bytes(7));
+    let ledger = world.ledger((&before, &after), crate::work::Direction::Write, Bytes(7));
     assert_eq!(ledger.app_bytes, Reading::Value(Bytes(7)));
     for bytes in [&ledger.syscall_bytes, &ledger.storage_bytes, &ledger.device_bytes] {
         assert!(bytes.value().is_some_and(|bytes| *bytes >= Bytes::from_mib(4)), "{ledger:?}");

@@ -1,4 +1,5 @@
-//! What the operations of a simulation waited for: parts add up, and name the cause that was planted.
+//! Checks what the operations of a simulation waited for: the parts add up, and name the planted
+//! cause.
 
 use std::cell::Cell;
 

@@ -21,7 +21,7 @@ use flashlag_workload::Arrivals;
 use super::ledger::LayerCounters;
 use super::stack_files::{StackFiles, fits_memory};
 use super::{SimFiles, Simulation, fill};
-use crate::direction::Direction;
+use crate::work::Direction;
 use crate::work::{
     Access, BackgroundEnd, BackgroundOrder, BackgroundStart, Controls, Edge, Evidence, FillEnd,
     FillOrder, GROWN_BESIDE, Hindrance, OpenedDevice, Role, TestJob, Trimmed, World, drive_device,

@@ -80,9 +80,6 @@ impl LabTarget {
     }
 
     /// Checks that the host's own kernel can mount the target, if the target says `host`.
-    ///
-    /// # Errors
-    /// A missing privilege, program or driver, or a filesystem that needs a guest.
     pub fn check_host(&self) -> Result<(), RunError> {
         if self.spec.host {
             flashlag_lab::check_host(&self.spec).map_err(|error| self.failed(error))

@@ -1,8 +1,8 @@
-//! What was meant by a target that is misspelt.
+//! Suggests what a misspelt target meant.
 //!
-//! The words of a target say by themselves whether they are a profile, a filesystem or an option. So a
-//! text with other signs between them, in another order or with a letter wrong is read word by word and
-//! written anew. What is suggested is itself a target that is taken.
+//! The words of a target show by themselves whether they are a profile, a filesystem or an option.
+//! So a text with other separators, in another order or with a wrong letter is read word by word
+//! and written again. The suggestion is always a valid target.
 
 use std::path::Path;
 

@@ -85,9 +85,6 @@ impl Target {
 
     /// Checks that the target has a meaning for options of a run: an earlier run to continue,
     /// reading back, a limit on what is written.
-    ///
-    /// # Errors
-    /// The option that is for other targets.
     pub fn check_options(&self, resume: bool, verify: bool, budget: bool) -> Result<(), RunError> {
         let given = [("--resume", resume), ("--verify", verify), ("--budget", budget)];
         let refused: &[&str] = match self {
@@ -103,9 +100,6 @@ impl Target {
     }
 
     /// The simulated device.
-    ///
-    /// # Errors
-    /// A target of another kind.
     pub(crate) fn simulated(&self) -> Result<&SimTarget, RunError> {
         match self {
             Target::Simulated(target) => Ok(target),

@@ -49,18 +49,12 @@ impl SimTarget {
 
     /// The device, filesystem and options that a target, `text`, asks for; without a filesystem,
     /// the profile's.
-    ///
-    /// # Errors
-    /// An unknown profile, or a size below what the profile's blocks need.
     pub(super) fn of(text: &str, device: &DeviceSpec) -> Result<SimTarget, RunError> {
         SimTarget::on(profile_of(device, text)?, text, device.mount.as_ref())
     }
 
     /// The target named `text`: a profile's device with what is mounted on it, by default what the
     /// profile names.
-    ///
-    /// # Errors
-    /// A size below what the profile's blocks need.
     pub fn on(
         profile: Profile,
         text: &str,
@@ -98,9 +92,6 @@ impl SimTarget {
     }
 
     /// The same device with one parameter of its profile changed: `nand.program`, `1.5ms`.
-    ///
-    /// # Errors
-    /// No such parameter, a value of another type, or one that makes no device.
     pub fn with_parameter(mut self, key: &str, value: &str) -> Result<SimTarget, RunError> {
         self.profile = self.profile.with(key, value).map_err(|error| refused(&self.text, error))?;
         Ok(self)

@@ -1,4 +1,4 @@
-//! Stalls that a device below the kernel explains: its slow requests, by time.
+//! Stalls that a device below the kernel explains: its slow requests, matched by time.
 
 use flashlag_schema::{CauseBasis, StallCause, StallRecord, WaitPart};
 use flashlag_units::Nanos;

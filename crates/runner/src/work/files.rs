@@ -27,7 +27,7 @@ impl<W: World> Work<W> {
         self.may_begin(io)?;
         let (role, span, preparing) = if io.grown {
             let span = io.end().max(self.estimate.grown_file);
-            (Role::Grown, span, "growing the file under test by turns with a second one")
+            (Role::Grown, span, "growing the file under test, alternating with a second file")
         } else {
             let span = io.end().max(self.estimate.test_file);
             (Role::Test, span, "writing the file under test")

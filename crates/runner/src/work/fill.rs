@@ -10,13 +10,13 @@ use super::io::io_head;
 use super::phase::PhaseHead;
 use super::world::{Edge, FillEnd, FillOrder, Trimmed};
 use super::{Hindrance, Outcome, Work, World};
-use crate::direction::Direction;
 use crate::estimate::fill_time;
 use crate::events::{Event, Observer};
+use crate::work::Direction;
 
 /// The reason of a trim that had nothing to do.
-const ALREADY_TRIMMED: &str = "the filesystem discards what is deleted by itself, so the storage was \
-    trimmed before; rows after the trim repeat that state";
+const ALREADY_TRIMMED: &str = "the filesystem discards deleted data on its own, so the storage \
+     was trimmed already; rows after the trim repeat that state";
 
 impl<W: World> Work<W> {
     /// Writes until only `--leave` is free, and keeps what was measured on the way as a phase.
@@ -82,7 +82,7 @@ impl<W: World> Work<W> {
         });
         if let EndReason::NoSpace(error) = &driven.ended {
             // No space is the end that a fill is for.
-            notes.push(format!("it ended where no more could be written: {}", error.reason));
+            notes.push(format!("it ended when no more could be written: {}", error.reason));
             driven.ended = EndReason::Limit;
         }
         let stopped = self.take_stops(&mut driven);

@@ -1,4 +1,4 @@
-//! The phases of a test of block I/O: one, or the reads and the writes of a mixed test.
+//! The phases of a block I/O test: one, or the reads and the writes of a mixed test.
 
 use flashlag_engine::JobOutcome;
 use flashlag_schema::Mixed;
@@ -8,7 +8,7 @@ use flashlag_stats::PhaseRecord;
 use flashlag_units::Bytes;
 
 use super::phase::PhaseHead;
-use crate::direction::Direction;
+use crate::work::Direction;
 
 /// The material of one phase of a test.
 pub(crate) struct Half<'a> {

@@ -12,10 +12,8 @@ pub enum Hindrance {
     /// The task is skipped and the run goes on: a budget that is used up.
     #[error("{0}")]
     Skip(String),
-    /// The run ends, and says why.
     #[error("{0}")]
     Failure(String),
-    /// flashlag's own directory can't be made or removed.
     #[error(transparent)]
     Guard(#[from] GuardError),
 }
@@ -28,9 +26,6 @@ impl From<DeviceError> for Hindrance {
 
 impl Hindrance {
     /// The outcome of a task that was hindered before its phase began.
-    ///
-    /// # Errors
-    /// Where flashlag's own directory is the reason: there is no run without it.
     pub(super) fn outcome(self) -> Result<Outcome, RunError> {
         match self {
             Hindrance::Skip(reason) => Ok(Outcome::Skipped(reason)),

@@ -15,8 +15,8 @@ use super::halves::{Half, halves};
 use super::phase::{PhaseHead, PhaseTail, phase, thinks, without_stops};
 use super::world::{Edge, OpenedDevice, TestJob};
 use super::{Hindrance, INTERVAL, Outcome, STALL_OVER, Work, World};
-use crate::direction::Direction;
 use crate::events::{Event, Observer};
+use crate::work::Direction;
 
 impl<W: World> Work<W> {
     /// Measures one test.

@@ -1,5 +1,5 @@
-//! A world for tests: memory in virtual time, free space and failures as a test sets them, and a
-//! list of the calls in their order.
+//! A world for tests: memory in virtual time, with free space and failures as a test sets them, and
+//! a list of the calls in order.
 
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
@@ -26,11 +26,11 @@ use super::{
     FillOrder, Hindrance, INTERVAL, OpenedDevice, Role, STALL_OVER, TestJob, Trimmed, Work, World,
     drive_device,
 };
-use crate::direction::Direction;
 use crate::estimate::estimate;
 use crate::events::{Event, Observer};
 use crate::record::new_run;
 use crate::request::Request;
+use crate::work::Direction;
 
 /// Each operation of a [`MockWorld`] takes this long by default.
 pub const SERVICE: Nanos = Nanos::from_millis(1);

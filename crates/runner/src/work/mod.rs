@@ -5,7 +5,6 @@ mod background;
 mod changes;
 mod conditions;
 mod device_wait;
-mod evidence;
 mod files;
 mod fill;
 mod halves;
@@ -17,7 +16,6 @@ mod outcome;
 mod phase;
 mod replay;
 mod save;
-mod seed;
 mod tasks;
 #[cfg(test)]
 mod tests;
@@ -35,7 +33,6 @@ use flashlag_units::Bytes;
 
 pub(crate) use crate::role::{GROWN_BESIDE, Role};
 pub(crate) use device_wait::DeviceWait;
-pub(crate) use evidence::Evidence;
 pub(crate) use hindrance::Hindrance;
 pub(crate) use io::drive_device;
 pub(crate) use outcome::Outcome;
@@ -43,12 +40,12 @@ pub(crate) use world::{
     Access, BackgroundEnd, BackgroundOrder, BackgroundStart, Controls, Edge, FillEnd, FillOrder,
     OpenedDevice, TestJob, Trimmed, World,
 };
+pub(crate) use world::{Direction, Evidence};
 
 use crate::error::RunError;
 use crate::estimate::Estimate;
 use crate::events::{Event, Observer};
 use crate::request::Request;
-use crate::work::seed::task_seed;
 use flashlag_units::Nanos;
 
 /// Width of an interval at first: a tenth of the shortest test, and four a second on the screen.
@@ -186,12 +183,33 @@ impl<W: World> Work<W> {
 
     /// Stores the run, brought up to date; nothing where only the whole run is wanted, as by
     /// forecasts and fits.
-    ///
-    /// # Errors
-    /// Where the run file can't be written.
     fn save(&mut self) -> Result<(), RunError> {
         let Some(output) = self.request.output.clone() else { return Ok(()) };
         self.refresh();
         output.store(&mut self.run)
+    }
+}
+
+/// The seed of one task of a run.
+fn task_seed(seed: u64, label: &str) -> u64 {
+    // FNV-1a: a fixed function of the label, so that a task keeps its stream when others change.
+    let hash = label.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    hash ^ seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+#[cfg(test)]
+mod seed_tests {
+    use super::*;
+
+    #[test]
+    fn the_seed_of_a_task_is_the_published_fnv_1a_hash_of_its_label_mixed_with_the_runs_seed() {
+        // The hashes of "" and "a" in the reference tables of FNV-1a, 64 bits.
+        assert_eq!(task_seed(0, ""), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(task_seed(0, "a"), 0xaf63_dc4c_8601_ec8c);
+        assert_eq!(task_seed(0, "foobar"), 0x8594_4171_f739_67e8);
+        let mixed = task_seed(3, "a") ^ task_seed(0, "a");
+        assert_eq!(mixed, 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(3));
     }
 }

@@ -20,7 +20,6 @@ pub struct PhaseHead {
     pub state: State,
     /// The repetition, from 1.
     pub run: u32,
-    /// The operation.
     pub operation: Operation,
     /// Bytes for each operation.
     pub block: Bytes,
@@ -28,7 +27,6 @@ pub struct PhaseHead {
     pub span: Bytes,
     /// Operations in flight, in each thread.
     pub queue_depth: u32,
-    /// Number of threads.
     pub threads: u32,
     /// The mixed test of which this is one half.
     pub mixed: Option<Mixed>,

@@ -16,8 +16,8 @@ use flashlag_units::{Bytes, Nanos, Text, count};
 use super::phase::{PhaseHead, PhaseTail, phase};
 use super::world::{Access, Edge, OpenedDevice};
 use super::{Hindrance, INTERVAL, Outcome, STALL_OVER, Work, World};
-use crate::direction::Direction;
 use crate::events::{Event, Observer};
+use crate::work::Direction;
 
 impl<W: World> Work<W> {
     /// Replays a trace: a phase for each kind of operation.

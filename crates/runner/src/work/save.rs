@@ -13,8 +13,8 @@ use super::changes::changes_of;
 use super::phase::{PhaseHead, PhaseTail, phase, thinks, without_stops};
 use super::world::Edge;
 use super::{Hindrance, INTERVAL, Outcome, STALL_OVER, Work, World};
-use crate::direction::Direction;
 use crate::events::{Event, Observer};
+use crate::work::Direction;
 
 /// SQLite's page, as `flashlag-sqlite` sets it.
 const PAGE: Bytes = Bytes(4096);

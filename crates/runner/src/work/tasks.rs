@@ -66,9 +66,6 @@ impl<W: World> Work<W> {
 
     /// Fills the storage again, unmeasured: a continued run finds the storage empty, for the files
     /// of the earlier process are gone. Returns the error where that failed.
-    ///
-    /// # Errors
-    /// As [`Work::go_through`].
     pub fn fill_again(
         &mut self,
         done: &[Task<'_>],

@@ -1,4 +1,4 @@
-//! The recipes, on a world that is made up: what is done in which order, and what is counted.
+//! Tests the recipes on a mock world: what is done in which order, and what is counted.
 
 mod kept;
 mod stored;

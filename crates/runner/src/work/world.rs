@@ -15,13 +15,33 @@ use flashlag_spec::{Downgrade, Reading};
 use flashlag_sqlite::{PreparedSaves, SaveJob};
 use flashlag_stats::Stop;
 use flashlag_stats::live::Live;
+use flashlag_trust::{Fill, Verification};
 use flashlag_units::{Bytes, Nanos};
 
 use super::device_wait::DeviceWait;
-use super::evidence::Evidence;
 use super::hindrance::Hindrance;
-use crate::direction::Direction;
 use crate::role::Role;
+
+/// The direction in which a phase moved its bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Direction {
+    Read,
+    Write,
+}
+
+/// Counters around each phase, fills and the result of reading back.
+#[derive(Debug)]
+pub struct Evidence<C> {
+    /// Counters at both edges of each phase, in the order of the run's phases; `None` for phases of
+    /// an earlier process.
+    pub phases: Vec<Option<(C, C)>>,
+    /// The fills that were made.
+    pub fills: Vec<Fill>,
+    /// The result of reading back.
+    pub verified: Option<Verification>,
+    /// Free space that fills leave.
+    pub leave: Bytes,
+}
 
 /// The edge of a phase at which counters are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,9 +68,7 @@ pub struct Controls {
 /// A device that is open for a test, and what could be had of what was asked for.
 #[derive(Debug)]
 pub struct OpenedDevice<D> {
-    /// The device.
     pub device: D,
-    /// How it was opened.
     pub how: Access,
     /// Options that could not be had.
     pub downgrades: Vec<Downgrade>,
@@ -104,7 +122,6 @@ pub struct BackgroundStart {
 /// What a background did until it was ended.
 #[derive(Clone, Debug)]
 pub struct BackgroundEnd {
-    /// Bytes moved.
     pub moved: Bytes,
     /// Time from its start to its end.
     pub elapsed: Nanos,
@@ -195,9 +212,6 @@ pub trait World {
     fn files(&self, role: Role, span: Bytes) -> Option<Self::File>;
 
     /// Writes the files of that role anew. Returns the files and the bytes written.
-    ///
-    /// # Errors
-    /// No space, or an operation that failed.
     fn lay_out(
         &mut self,
         role: Role,
@@ -222,9 +236,6 @@ pub trait World {
     }
 
     /// Opens files for a test.
-    ///
-    /// # Errors
-    /// As the operating system says.
     fn open(
         &mut self,
         file: &Self::File,
@@ -232,9 +243,6 @@ pub trait World {
     ) -> Result<OpenedDevice<Self::Device>, DeviceError>;
 
     /// Opens files for block requests of a trace, of which a model has no call to charge for.
-    ///
-    /// # Errors
-    /// As [`World::open`].
     fn open_for_requests(
         &mut self,
         file: &Self::File,
@@ -263,9 +271,6 @@ pub trait World {
     ) -> Result<JobOutcome, DeviceError>;
 
     /// Starts what runs beside a test.
-    ///
-    /// # Errors
-    /// Files that can't be opened, or no thread.
     fn start_background(
         &mut self,
         file: &Self::File,
@@ -277,23 +282,14 @@ pub trait World {
     fn end_background(&mut self) -> Option<Result<BackgroundEnd, DeviceError>>;
 
     /// An empty directory for databases.
-    ///
-    /// # Errors
-    /// The directory can't be made or emptied.
     fn saves_directory(&mut self) -> Result<PathBuf, Hindrance>;
 
     /// Whether the databases of a test fit here.
-    ///
-    /// # Errors
-    /// Which setting is too large, and what would fit.
     fn check_saves(&self, _save: &Save) -> Result<(), String> {
         Ok(())
     }
 
     /// Makes the databases of a test with their first rows.
-    ///
-    /// # Errors
-    /// As SQLite says.
     fn prepare_saves<'a>(
         &mut self,
         job: &SaveJob<'a>,
@@ -301,23 +297,14 @@ pub trait World {
     ) -> Result<PreparedSaves<'a>, Hindrance>;
 
     /// Whether the databases are still those that were made.
-    ///
-    /// # Errors
-    /// What is gone.
     fn check_databases(&mut self) -> Result<(), DeviceError> {
         Ok(())
     }
 
     /// Removes the databases of a test.
-    ///
-    /// # Errors
-    /// A file that can't be removed.
     fn remove_saves(&mut self, job: &SaveJob<'_>) -> Result<(), Hindrance>;
 
     /// Makes the files of a replay as they were before the trace. Returns the bytes written.
-    ///
-    /// # Errors
-    /// No space, or an operation that failed.
     fn lay_out_replay(
         &mut self,
         files: &[ReplayFile],
@@ -336,15 +323,9 @@ pub trait World {
     ) -> Result<ReplayOutcome, Hindrance>;
 
     /// Removes the files of a replay.
-    ///
-    /// # Errors
-    /// A file that can't be removed.
     fn remove_replay(&mut self) -> Result<(), Hindrance>;
 
     /// A place for the next fill, on this storage or in another directory.
-    ///
-    /// # Errors
-    /// The directory can't be made.
     fn next_fill(&mut self, directory: Option<&str>) -> Result<Self::FillPlace, Hindrance>;
 
     /// Free space where a fill would write.
@@ -362,15 +343,9 @@ pub trait World {
     ) -> Result<FillEnd, DeviceError>;
 
     /// Deletes the files of all fills. Returns their size, where it is known.
-    ///
-    /// # Errors
-    /// A file that can't be deleted.
     fn delete_fills(&mut self) -> Result<Option<Bytes>, Hindrance>;
 
     /// Trims: the filesystem reports its free blocks to the device.
-    ///
-    /// # Errors
-    /// Why that is not possible here.
     fn trim(&mut self) -> Result<Trimmed, String>;
 
     /// A phase is about to begin.
@@ -414,7 +389,6 @@ pub trait World {
 /// A test's job with everything that looks on while it runs.
 #[derive(Debug)]
 pub struct TestJob<'a> {
-    /// The test.
     pub io: &'a Io,
     /// The job on the opened device.
     pub job: &'a Job,

@@ -1,5 +1,6 @@
-//! Kernel counters at one moment, and their difference between two. Plain data: `flashlag-inspect`
-//! reads them from `/proc` and `/sys`; the checks of a run and its ledger only calculate with them.
+//! Kernel counters at one time, and their difference between two times. Plain data:
+//! `flashlag-inspect` reads them from `/proc` and `/sys`; the checks of a run and its ledger only
+//! calculate with them.
 
 mod delta;
 mod processes;
@@ -42,7 +43,6 @@ pub struct Counters {
     pub storage_millicelsius: Reading<i64>,
     /// Temperature of the hottest CPU sensor, in thousandths of a degree Celsius.
     pub cpu_millicelsius: Reading<i64>,
-    /// The other processes.
     pub processes: Reading<Processes>,
     /// The limits of the process's control groups, with what was counted in them.
     pub limits: Vec<LimitCount>,
@@ -72,7 +72,6 @@ pub struct SelfIo {
 pub struct DiskCounters {
     /// Reads completed.
     pub reads: u64,
-    /// Bytes read.
     pub read_bytes: Bytes,
     /// Writes completed.
     pub writes: u64,

@@ -26,7 +26,6 @@ pub struct Processes(pub BTreeMap<u32, Process>);
 pub struct Neighbour {
     /// Their name: `cc1plus`. Chosen by the program's user: data, never markup.
     pub name: String,
-    /// Their number.
     pub processes: u32,
     /// CPU time.
     pub cpu: Nanos,

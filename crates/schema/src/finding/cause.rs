@@ -179,7 +179,7 @@ pub enum FindingEvidence {
     },
     /// The scheduler's own count over the phase.
     SchedulerCount {
-        /// Mean time that an operation's thread was able to run without a CPU.
+        /// Mean time that an operation's thread was runnable, waiting for a CPU.
         runnable_ns: Nanos,
         /// The same as a share of the thread's time, 0 to 1.
         share: f64,
@@ -233,7 +233,7 @@ pub struct WaitGroupRecord {
     pub sampled_below_ns: Nanos,
     /// Share of the wait spent executing, 0 to 1.
     pub on_cpu: f64,
-    /// Share spent able to run without a CPU.
+    /// Share spent runnable, waiting for a CPU.
     pub waiting_for_cpu: f64,
     /// Share spent blocked on storage.
     pub blocked: f64,

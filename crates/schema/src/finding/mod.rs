@@ -1,5 +1,6 @@
-//! What makes a device lag, what to change, and how much that changes: typed, and stored in every run
-//! without a sentence. Derived by fixed rules from the phases, the checks and the set-up.
+//! What makes a device lag, what to change, and how much that changes: typed values without
+//! sentences, stored in every run. Fixed rules derive them from the phases, the checks and the
+//! set-up.
 
 mod action;
 mod cause;

@@ -25,7 +25,6 @@ pub struct TraceEvent {
 pub enum TraceAction {
     /// A file was opened.
     Open {
-        /// The file.
         file: u32,
         /// Whether what was in the file is gone.
         truncated: bool,
@@ -33,16 +32,10 @@ pub enum TraceAction {
         created: bool,
     },
     /// A file was closed.
-    Close {
-        /// The file.
-        file: u32,
-    },
+    Close { file: u32 },
     /// A file was changed: by how many writes and bytes the source does not say, and changes that follow
     /// each other closely are one.
-    Change {
-        /// The file.
-        file: u32,
-    },
+    Change { file: u32 },
     /// What a process wrote to all of its files since the last such event, by its counters.
     Counted {
         /// Calls that write, to whatever.
@@ -52,27 +45,22 @@ pub enum TraceAction {
     },
     /// Bytes were read by a system call.
     Read {
-        /// The file.
         file: u32,
         /// Where; absent where the source does not say and the position can't be followed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         offset: Option<u64>,
-        /// How many.
         bytes: Bytes,
     },
     /// Bytes were written by a system call.
     Write {
-        /// The file.
         file: u32,
         /// Where; absent where the source does not say and the position can't be followed.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         offset: Option<u64>,
-        /// How many.
         bytes: Bytes,
     },
     /// A file was made durable: fsync or fdatasync.
     Sync {
-        /// The file.
         file: u32,
         /// Whether only the data was asked for: fdatasync.
         data_only: bool,
@@ -81,26 +69,20 @@ pub enum TraceAction {
     SyncAll,
     /// A file's size was set.
     Truncate {
-        /// The file.
         file: u32,
         /// The new size.
         bytes: Bytes,
     },
     /// A file's name was removed.
-    Unlink {
-        /// The file.
-        file: u32,
-    },
+    Unlink { file: u32 },
     /// A file's name was changed.
     Rename {
-        /// The file.
         file: u32,
         /// The file that has the new name from then on.
         to: u32,
     },
     /// A system call failed: nothing was changed, and `took_ns` is what it waited all the same.
     Failed {
-        /// The call.
         call: FailedCall,
         /// The file; absent where the call names none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -109,24 +91,14 @@ pub enum TraceAction {
         error: u16,
     },
     /// The filesystem's journal was committed: jbd2 of ext4.
-    Commit {
-        /// The device.
-        device: u32,
-    },
+    Commit { device: u32 },
     /// The filesystem wrote a checkpoint: F2FS.
-    Checkpoint {
-        /// The device.
-        device: u32,
-    },
+    Checkpoint { device: u32 },
     /// The filesystem cleaned segments: F2FS.
-    Clean {
-        /// The device.
-        device: u32,
-    },
+    Clean { device: u32 },
     /// A request to a block device, from its issue on, or from its queueing on in a source without the
     /// issue; `took_ns` goes to its completion.
     Block {
-        /// The device.
         device: u32,
         /// What was asked for.
         operation: BlockOperation,
@@ -134,7 +106,6 @@ pub enum TraceAction {
         offset: u64,
         /// How many bytes: 0 of a flush alone.
         bytes: Bytes,
-        /// How.
         flags: BlockFlags,
         /// Time in the queue before the issue; absent where the source does not say.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -171,9 +142,7 @@ pub enum FailedCall {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BlockOperation {
-    /// Read.
     Read,
-    /// Write.
     Write,
     /// Flush the device's write cache.
     Flush,

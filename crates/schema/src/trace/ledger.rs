@@ -1,4 +1,4 @@
-//! Who writes and who waits: a trace added up.
+//! Who writes and who waits: the totals of a trace.
 
 use flashlag_spec::TraceFileKind;
 use flashlag_spec::scenario::JournalMode;
@@ -15,7 +15,6 @@ use crate::{LatencySummary, StoredHistogram};
 pub struct TraceLedger {
     /// Where the events come from, and what that source can't see.
     pub source: TraceSource,
-    /// Number of events.
     pub events: u64,
     /// What each thread did to each file, by bytes written to the device, or where these are not known
     /// by the system calls; the most first.
@@ -35,7 +34,6 @@ pub struct TraceLedger {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TraceDeviceUse {
-    /// The name.
     pub name: String,
     /// The devices that this one passes its requests on to; absent where the source does not know.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -47,7 +45,6 @@ pub struct TraceDeviceUse {
     pub writes: TraceWrites,
     /// Read requests.
     pub reads: TraceWrites,
-    /// Discards.
     pub discards: TraceWrites,
     /// Flushes of the device's write cache, those before a write included.
     pub flushes: u64,
@@ -75,7 +72,6 @@ pub struct TraceWriter {
     /// The file's path, or what else the source tells files by: `inode 12 of 8,1`, `descriptor 36`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// The kind.
     pub kind: TraceWrittenKind,
     /// Writes by system calls; absent where the source does not record system calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -109,7 +105,6 @@ pub enum TraceWrittenKind {
     Wal,
     /// The index of a write-ahead log.
     WalIndex,
-    /// A directory.
     Directory,
     /// Any other file.
     Other,
@@ -117,7 +112,6 @@ pub enum TraceWrittenKind {
     All,
     /// The journal of the filesystem, or its checkpoints.
     FilesystemJournal,
-    /// Metadata of the filesystem.
     FilesystemMetadata,
     /// Discarded blocks (TRIM).
     Discard,
@@ -143,9 +137,7 @@ impl From<TraceFileKind> for TraceWrittenKind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TraceWrites {
-    /// Number of writes.
     pub count: u64,
-    /// Their bytes.
     pub bytes: Bytes,
 }
 
@@ -234,7 +226,6 @@ pub struct TraceLayers {
     /// Read requests to block devices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub block_reads: Option<TraceWrites>,
-    /// Discards.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub discards: Option<TraceWrites>,
     /// Flushes of the device's write cache, those before a write included.
@@ -246,7 +237,6 @@ pub struct TraceLayers {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TraceStalls {
-    /// Number of all.
     pub count: u64,
     /// The longest, in order of time.
     pub listed: Vec<TraceStall>,
@@ -260,14 +250,12 @@ pub struct TraceStall {
     pub t_ns: Nanos,
     /// How long.
     pub took_ns: Nanos,
-    /// The number of the event.
     pub event: u64,
     /// What was done.
     pub what: TraceStalled,
     /// The process or thread that waited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
-    /// The file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
 }
@@ -290,6 +278,5 @@ pub enum TraceStalled {
     BlockWrite,
     /// A flush of the device's write cache.
     Flush,
-    /// A discard.
     Discard,
 }

@@ -1,6 +1,6 @@
-//! A trace: what processes and the kernel did to storage, event by event, with the names of tasks,
-//! files and devices beside the events. Every importer and every live source makes one; the table of
-//! writers, the replay and the exports take one.
+//! A trace: what processes and the kernel did to storage, event by event, with separate lists of
+//! tasks, files and devices. Every importer and every live source makes one; the table of writers,
+//! the replay and the exports use one.
 
 mod event;
 mod ledger;
@@ -48,7 +48,6 @@ pub struct Trace {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TraceSource {
-    /// The kind of source.
     pub kind: TraceSourceKind,
     /// How a file was understood, where that is not plain from its format: the columns of a table and
     /// their units, what the times of strace are counted from.
@@ -157,7 +156,6 @@ pub struct TraceFile {
     /// The device of the file, by index.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<u32>,
-    /// The kind.
     pub kind: TraceFileKind,
 }
 

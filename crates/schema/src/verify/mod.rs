@@ -1,7 +1,7 @@
 //! Recomputes every figure of a run from the histograms in it.
 //!
-//! [`verify`] works on a run that was read; [`verify_text`] reads it too, and so also sees a digit
-//! that was changed beyond what a number can hold (the seventeenth of a float).
+//! [`verify`] works on a parsed run; [`verify_text`] parses it, too, and so also notices a changed
+//! digit beyond the precision of a number (the seventeenth of a float).
 
 mod figures;
 mod mixed;
@@ -25,7 +25,6 @@ use figures::Figures;
 pub struct Discrepancy {
     /// Where: `phases[3].latency_ns.p99`.
     pub path: String,
-    /// The stored value.
     pub stored: String,
     /// The recomputed value, or the condition that must hold.
     pub recomputed: String,
@@ -39,9 +38,6 @@ impl fmt::Display for Discrepancy {
 
 /// Reads a run file and recomputes its figures; also finds a number whose text is not the one that
 /// this program writes for its value.
-///
-/// # Errors
-/// As [`Run::from_json`].
 pub fn verify_text(text: &str) -> Result<Vec<Discrepancy>, RunFileError> {
     Ok(verify_read(&Run::from_json(text)?, text))
 }

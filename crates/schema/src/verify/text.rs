@@ -1,5 +1,5 @@
-//! Numbers as text: a digit may be changed without changing the value (the seventeenth of a float,
-//! `1e3` for `1000.0`), and is a changed byte of a figure all the same.
+//! Compares numbers as text: changing a digit may leave the value unchanged (the seventeenth of a
+//! float, `1e3` for `1000.0`), and is still a changed byte of a figure.
 
 use super::Discrepancy;
 

@@ -10,11 +10,11 @@ use flashlag_units::printable_line;
 use super::{Answer, Command, Fault, Reply};
 use crate::error::ServeError;
 
-/// The longest wait for an answer: only storing gigabytes takes long.
+/// The longest wait for an answer. Only storing gigabytes takes long.
 const PATIENCE: Duration = Duration::from_secs(120);
 /// The longest answer.
 const LONGEST: u64 = 16 << 20;
-const ADVICE: &str = "does a device run there? `flashlag device PROFILE` says its control socket";
+const ADVICE: &str = "does a device run there? `flashlag device PROFILE` prints its control socket";
 
 /// A connection to a running device.
 #[derive(Debug)]
@@ -25,9 +25,6 @@ pub struct Control {
 
 impl Control {
     /// Connects to a device's control socket.
-    ///
-    /// # Errors
-    /// No server listens there.
     pub fn connect(path: &Path) -> Result<Control, ServeError> {
         let refuse = |error: io::Error| ServeError::file("connect to", path, &error, ADVICE);
         check_owner(path).map_err(refuse)?;
@@ -37,9 +34,6 @@ impl Control {
     }
 
     /// Sends a command and waits for the answer.
-    ///
-    /// # Errors
-    /// The device refuses or does not answer.
     pub fn ask(&mut self, command: &Command) -> Result<Answer, ServeError> {
         match self.exchange(command) {
             Ok(Reply::Ok(answer)) => Ok(answer),
@@ -63,9 +57,6 @@ impl Control {
     }
 
     /// The device's statistics.
-    ///
-    /// # Errors
-    /// As [`Control::ask`].
     pub fn stat(&mut self) -> Result<DeviceStats, ServeError> {
         match self.ask(&Command::Stat)? {
             Answer::Stats(stats) => Ok(*stats),
@@ -74,9 +65,6 @@ impl Control {
     }
 
     /// Sets a fault.
-    ///
-    /// # Errors
-    /// As [`Control::ask`].
     pub fn fault(&mut self, fault: Fault) -> Result<(), ServeError> {
         self.ask(&Command::Fault(fault)).map(drop)
     }
@@ -94,12 +82,12 @@ fn check_owner(socket: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether a device of that user is one to talk to: this user's own, or root's.
+/// Whether a device of that user is trusted: the user's own, or root's.
 fn is_trusted(owner: u32) -> bool {
     owner == 0 || owner == rustix::process::geteuid().as_raw()
 }
 
-/// Strings of a reply are shown to people: none of them may act on a terminal.
+/// Strings of a reply are printed: remove control characters, which could act on the terminal.
 fn make_printable(value: &mut serde_json::Value) {
     match value {
         serde_json::Value::String(text) => *text = printable_line(text),
@@ -110,5 +98,5 @@ fn make_printable(value: &mut serde_json::Value) {
 }
 
 fn unexpected(answer: &Answer) -> ServeError {
-    ServeError::Refused(format!("an answer to something else: {answer:?}"))
+    ServeError::Refused(format!("an answer to another command: {answer:?}"))
 }

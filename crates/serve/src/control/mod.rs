@@ -20,10 +20,9 @@ pub enum Command {
     Stat,
     /// Cut the power.
     Cut {
-        /// The moment of the cut.
         #[serde(default)]
         moment: CutMoment,
-        /// Whether the power stays off until [`Command::On`]; else it returns at once.
+        /// Whether the power stays off until [`Command::On`], instead of coming back at once.
         #[serde(default)]
         stay_off: bool,
     },
@@ -35,34 +34,34 @@ pub enum Command {
     Repair,
     /// Record every request in a file from now on.
     Record {
-        /// The file, which must not exist.
+        /// The file to create; it must not exist.
         path: PathBuf,
         /// Whether written data is recorded too.
         #[serde(default)]
         data: bool,
-        /// The largest file: the recording ends there.
+        /// Size at which the recording ends.
         #[serde(default = "gib")]
         limit: Bytes,
     },
-    /// Stop recording; answered when the file is complete.
+    /// Stop recording. The answer comes when the file is complete.
     RecordStop,
-    /// Change the pace of the device's time.
+    /// Change the speed of the device's clock.
     TimeScale {
-        /// The pace, as a multiple of real time.
+        /// The speed, as a multiple of real time.
         times: f64,
     },
-    /// Load an image file from offset 0 on, which takes no device time.
+    /// Load an image file at offset 0, in no device time.
     Load {
         /// The file.
         image: PathBuf,
     },
-    /// Keep a list of the requests from now on that take longer than this in the device's own time,
+    /// From now on, keep a list of the requests that take longer than this in the device's time,
     /// with what they waited for.
     KeepSlow {
         /// The limit.
         over_ns: Nanos,
     },
-    /// Hand over the list, which then begins anew.
+    /// Return that list and start a new one.
     Slow,
     /// End the server.
     Quit,
@@ -83,37 +82,36 @@ pub enum CutMoment {
     AfterCommands(u64),
     /// After this much of the device's time.
     AfterNs(Nanos),
-    /// At a drawn moment within one of the next commands.
+    /// At a random time within one of the next commands.
     Drawn {
         /// The seed of the draw.
         seed: u64,
-        /// The number of commands to draw from.
+        /// How many commands to draw from.
         within_commands: u64,
     },
 }
 
-/// A fault that a device is given.
+/// A fault to inject into a device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub struct Fault {
-    /// The kind of fault.
     pub kind: FaultKind,
     /// The requests that it strikes.
     #[serde(default)]
     pub op: FaultOp,
-    /// The start of the range that it strikes.
+    /// Start of the range in which it strikes.
     #[serde(default)]
     pub offset: Bytes,
-    /// The length of the range; `None`: to the end of the device.
+    /// Length of that range; `None`: to the end of the device.
     #[serde(default)]
     pub length: Option<Bytes>,
-    /// The share of the requests that it strikes, drawn for each.
+    /// Share of the matching requests that it strikes, drawn for each.
     #[serde(default = "all")]
     pub share: f64,
     /// The seed of the draws.
     #[serde(default)]
     pub seed: u64,
-    /// The most requests that it strikes; `None`: no limit.
+    /// Most requests that it strikes; `None`: no limit.
     #[serde(default)]
     pub times: Option<u64>,
 }
@@ -143,7 +141,7 @@ impl Fault {
 pub enum FaultKind {
     /// The request fails with `EIO` and has no effect.
     Error,
-    /// The device takes no request for this long, in its own time, from now on.
+    /// From now on, the device takes no request for this long in its own time.
     StallNs(Nanos),
     /// The device is read-only.
     ReadOnly,
@@ -153,14 +151,12 @@ pub enum FaultKind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FaultOp {
-    /// All.
     #[default]
     Any,
     /// Reads.
     Read,
     /// Writes, and requests to write zeros.
     Write,
-    /// Flushes.
     Flush,
     /// Discards.
     Discard,
@@ -174,15 +170,15 @@ pub enum Answer {
     Stats(Box<DeviceStats>),
     /// The loss at a power cut.
     Cut(CutReport),
-    /// The command is done, or planned.
+    /// The command was carried out, or a later cut is planned.
     Done,
-    /// Slow requests since the list began, the newest of them where there were too many.
+    /// Slow requests since the list began; only the newest if there were too many.
     Slow(Vec<SlowRequest>),
     /// A recording has ended.
     Recorded {
         /// The number of requests recorded.
         requests: u64,
-        /// Whether the file had room for all.
+        /// Whether everything fitted into the file.
         complete: bool,
     },
 }

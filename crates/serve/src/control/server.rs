@@ -22,11 +22,8 @@ pub struct ControlServer {
 }
 
 impl ControlServer {
-    /// Creates the socket, which must not exist yet, and answers from now on. `quit` is called when a
+    /// Creates the socket, which must not exist yet, and starts to answer. Calls `quit` when a
     /// client asks the server to end.
-    ///
-    /// # Errors
-    /// The socket can't be created.
     pub fn start(
         path: &Path,
         answer: impl Fn(&Command) -> Result<Answer, CommandError> + Send + Sync + 'static,
@@ -40,7 +37,7 @@ impl ControlServer {
         let accepting = thread::Builder::new().name("control".to_owned());
         let accept = move || {
             for stream in listener.incoming() {
-                // A client that is gone before it is served is no reason to end.
+                // A client that leaves before it is served is no reason to end.
                 let Ok(stream) = stream else { continue };
                 Serving::begin(&serving, stream);
             }
@@ -53,7 +50,7 @@ impl ControlServer {
 impl Drop for ControlServer {
     /// Removes the socket. The threads end with the process.
     fn drop(&mut self) {
-        // It may have been removed by somebody else already.
+        // Somebody else may have removed it already.
         let _ = std::fs::remove_file(&self.path);
     }
 }
@@ -73,14 +70,14 @@ where
         if serving.clients.fetch_add(1, Ordering::Relaxed) >= MOST_CLIENTS {
             serving.clients.fetch_sub(1, Ordering::Relaxed);
             let reason = format!("{MOST_CLIENTS} clients are connected: wait until one leaves");
-            // Whether it still hears that is its own business.
+            // It does not matter whether the client still receives that.
             let _ = send(&mut stream, &Reply::Error(reason));
             return;
         }
         let theirs = Arc::clone(serving);
         let client = thread::Builder::new().name("control-client".to_owned());
         let spawned = client.spawn(move || {
-            // An error is a client that left.
+            // An error here means that the client left.
             let _ = theirs.converse(stream);
             theirs.clients.fetch_sub(1, Ordering::Relaxed);
         });
@@ -89,7 +86,7 @@ where
         }
     }
 
-    /// Until the client leaves, or says more than any command has.
+    /// Serves the client until it leaves, or sends more than any command has.
     fn converse(&self, stream: UnixStream) -> io::Result<()> {
         let mut stream = BufReader::new(stream);
         let mut line = Vec::new();
@@ -122,7 +119,7 @@ where
     }
 }
 
-/// A reason made fit to print: control characters are replaced, and a client's own text is cut.
+/// A reason that can be printed: replaces control characters and cuts a client's own text.
 fn bounded(reason: &str) -> String {
     plain(&reason.chars().take(LONGEST_REASON).collect::<String>())
 }

@@ -4,8 +4,8 @@ use std::os::unix::fs::FileExt;
 
 use rustix::fs::{FallocateFlags, SeekFrom, fallocate, seek};
 
-/// A sparse file, as large as the device. What is written is with the system at once, and so
-/// outlives this process; it is forced to the disk when the device is closed.
+/// A sparse file, as large as the device. A write reaches the system's page cache at once, and so
+/// survives this process; closing the device forces it to disk.
 #[derive(Debug)]
 pub(crate) struct FileData {
     file: File,

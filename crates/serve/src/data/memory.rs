@@ -2,13 +2,13 @@ use std::sync::{OnceLock, PoisonError, RwLock};
 
 /// Bytes of a chunk, each with a lock of its own.
 const CHUNK: u64 = 64 << 10;
-/// Chunks of a region, whose table is made when it is first written to.
+/// Number of chunks in a region. A region's table is made by the first write to it.
 const REGION: u64 = 16 << 10;
 
 type Chunk = RwLock<Option<Box<[u8]>>>;
 
-/// Chunks of 64 KiB, made when they are first written to, each behind its own lock: requests
-/// to different chunks do not wait for each other.
+/// Chunks of 64 KiB, each made by the first write to it and with a lock of its own, so that
+/// requests to different chunks do not wait for each other.
 #[derive(Debug)]
 pub(crate) struct MemoryData {
     regions: Box<[OnceLock<Box<[Chunk]>>]>,

@@ -9,7 +9,7 @@ pub(crate) use file::FileData;
 pub(crate) use memory::MemoryData;
 
 /// The content of a device. What was never written, or was discarded, reads as zeros and takes no
-/// room. Ranges are within the device's size: who calls has seen to that.
+/// memory. The caller has checked that ranges are within the device.
 #[derive(Debug)]
 pub(crate) enum Data {
     /// Gone with the process.
@@ -39,7 +39,7 @@ impl Data {
         }
     }
 
-    /// The range reads as zeros from now on.
+    /// Makes the range read as zeros.
     pub(crate) fn clear(&self, offset: u64, length: u64) -> io::Result<()> {
         match self {
             Data::Memory(memory) => {
@@ -50,7 +50,7 @@ impl Data {
         }
     }
 
-    /// Forces what is in a file to the disk.
+    /// Forces a file's data to disk.
     pub(crate) fn sync(&self) -> io::Result<()> {
         match self {
             Data::Memory(_) => Ok(()),
@@ -58,7 +58,7 @@ impl Data {
         }
     }
 
-    /// The next stretch from `offset` on that may hold something, within `end`.
+    /// The next range at or after `offset` that may hold data, up to `end`.
     pub(crate) fn next_held(&self, offset: u64, end: u64) -> io::Result<Option<(u64, u64)>> {
         match self {
             Data::Memory(memory) => Ok(memory.next_held(offset, end)),

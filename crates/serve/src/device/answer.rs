@@ -21,9 +21,6 @@ use flashlag_spec::target::TimeScale;
 
 impl ServedDevice {
     /// Runs a command of the control socket.
-    ///
-    /// # Errors
-    /// The reason why the command can't be run.
     pub fn tell(&self, command: &Command) -> Result<Answer, CommandError> {
         let mut core = self.core();
         let now = core.now();
@@ -86,8 +83,8 @@ impl ServedDevice {
             trim: modelled.map(ModelledFlash::trim).unwrap_or_default(),
             flash_bytes: flash.len() as u64,
         };
-        // A new file only: whatever is there may be the store itself, a pipe that nobody reads or a
-        // link to somebody's file.
+        // Create only new files: an existing one may be the store itself, a pipe that nobody reads,
+        // or a link to somebody's file.
         let mut options = File::options();
         let file = options.write(true).create_new(true).mode(PRIVATE).open(path)?;
         core.recorder = Some(Recorder::new(file, &head, &flash, data, limit)?);

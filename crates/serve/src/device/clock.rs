@@ -3,7 +3,7 @@ use flashlag_units::Nanos;
 
 use flashlag_spec::target::TimeScale;
 
-/// The device's own time: real time, scaled, that stands still while the power is off.
+/// The device's own clock: real time, scaled. It stops while the power is off.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DeviceClock {
     scale: TimeScale,
@@ -13,7 +13,7 @@ pub(crate) struct DeviceClock {
 }
 
 impl DeviceClock {
-    /// A clock that shows `device` now.
+    /// A clock that shows the time `device` now.
     pub(crate) fn new(scale: TimeScale, device: Nanos) -> DeviceClock {
         DeviceClock { scale, real: MonotonicClock.now(), device, running: true }
     }
@@ -25,12 +25,12 @@ impl DeviceClock {
         self.device.plus(self.scale.device(MonotonicClock.now().since(self.real)))
     }
 
-    /// The real time of a moment of the device's time.
+    /// When, in real time, the device's clock shows a time.
     pub(crate) fn real(&self, device: Nanos) -> Nanos {
         self.real.plus(self.scale.real(device.saturating_since(self.device)))
     }
 
-    /// Stops the clock at a moment.
+    /// Stops the clock at a time.
     pub(crate) fn stop(&mut self, at: Nanos) {
         (self.device, self.running) = (at, false);
     }
@@ -42,7 +42,7 @@ impl DeviceClock {
         }
     }
 
-    /// Changes the pace from now on.
+    /// Changes the clock's speed from now on.
     pub(crate) fn set_scale(&mut self, scale: TimeScale) {
         let (now, running) = (self.now(), self.running);
         *self = DeviceClock { running, ..DeviceClock::new(scale, now) };

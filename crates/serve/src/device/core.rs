@@ -12,25 +12,25 @@ use crate::data::Data;
 use crate::record::{Record, RecordKind, Recorder};
 use crate::store::Store;
 
-/// The state that one request at a time uses: clock, flash, faults, power.
+/// The state that requests use one at a time: clock, flash, faults, power.
 #[derive(Debug)]
 pub(crate) struct Core {
     pub(super) clock: DeviceClock,
-    /// The modelled flash; `None`: every request takes no time and is durable at once.
+    /// The modelled flash; with `None`, every request takes no time and is durable at once.
     pub(super) flash: Option<ModelledFlash>,
     pub(super) faults: Faults,
     pub(super) plan: Option<Plan>,
     pub(super) powered: bool,
-    /// Whether the device is stored and refuses requests.
+    /// Whether the device is closed: its state is stored, and it refuses requests.
     pub(super) closed: bool,
     /// Moments of the power cuts.
     pub(super) cuts: Vec<Nanos>,
     pub(super) last_cut: Option<CutReport>,
     pub(super) read_only: Option<String>,
     pub(super) recorder: Option<Recorder>,
-    /// The store of the flash's state.
+    /// Where the flash's state is stored.
     pub(super) store: Option<Store>,
-    /// Requests that took long, if anyone asks.
+    /// Slow requests, if they are listed.
     pub(super) slow: Option<super::slow::SlowRequests>,
 }
 
@@ -67,7 +67,7 @@ impl Core {
         }
     }
 
-    /// Whether requests may pass it by.
+    /// Whether requests may go straight to the data.
     pub(super) fn is_plain(&self) -> bool {
         self.flash.is_none()
             && self.faults.is_empty()
@@ -78,7 +78,7 @@ impl Core {
             && self.recorder.is_none()
     }
 
-    /// Whether its flash was never written to.
+    /// Whether nothing was ever written to the flash.
     pub(super) fn is_fresh(&self) -> bool {
         let written = self.flash.as_ref().map(|modelled| modelled.flash.stats().host_written);
         written == Some(Bytes::ZERO)
@@ -88,7 +88,7 @@ impl Core {
         self.clock.now()
     }
 
-    /// Keeps a list from now on of the requests that take longer than `over`.
+    /// From now on, lists the requests that take longer than `over`.
     pub(super) fn keep_slow(&mut self, over: Nanos) {
         if let Some(modelled) = &mut self.flash {
             modelled.flash.keep_waits();
@@ -96,8 +96,8 @@ impl Core {
         }
     }
 
-    /// Until when requests wait because of a stall: its end, or a power cut before that. `None` where
-    /// they are taken, or refused, now.
+    /// Until when a stall delays requests: its end, or a power cut before that. `None` if requests
+    /// are taken, or refused, now.
     pub(super) fn stalled_until(&self) -> Option<Nanos> {
         let stalled = self.faults.stalled_until();
         let waits = self.powered && !self.closed && self.now() < stalled;
@@ -105,7 +105,7 @@ impl Core {
         waits.then_some(stalled.min(cut))
     }
 
-    /// What a discard forgets whole ones of; `None` where the device does not know discards.
+    /// Size of the units that a discard forgets; `None` if the device does not support discards.
     pub(super) fn discard_unit(&self) -> Option<u64> {
         match &self.flash {
             None => Some(SECTOR.0),
@@ -113,7 +113,7 @@ impl Core {
         }
     }
 
-    /// Hands a request over to the device, which does it at once and says when it will have ended.
+    /// Submits a request to the flash, which carries it out at once and computes when it completes.
     pub(super) fn take(
         &mut self,
         data: &Data,
@@ -135,10 +135,10 @@ impl Core {
         Ok(Ticket { ended: record.ended, deadline, cuts: self.cuts.len() })
     }
 
-    /// Whether the device takes such a request now.
+    /// Checks whether the device takes this request now.
     fn check(&mut self, offset: u64, work: &Work<'_>) -> Result<(), Refusal> {
         if self.closed {
-            return Err(Refusal::new(Errno::SHUTDOWN, "the device is ending"));
+            return Err(Refusal::new(Errno::SHUTDOWN, "the device is shutting down"));
         }
         if !self.powered {
             return Err(Refusal::new(Errno::IO, "the device has no power"));
@@ -150,7 +150,7 @@ impl Core {
         self.faults.check(offset, work)
     }
 
-    /// Says when the device took it; when it ends is in the record then.
+    /// Submits a request to the flash; sets the completion time in its record.
     fn submit(
         &mut self,
         data: &Data,
@@ -176,7 +176,7 @@ impl Core {
             slow.note(record.at, record.ended, &waited);
         }
         if let Err(error) = modelled.apply(data, record, work) {
-            // The flash did it, and the log will not have it.
+            // The flash has carried it out, but the log lacks it.
             if let Some(store) = &mut self.store {
                 store.miss();
             }
@@ -185,8 +185,9 @@ impl Core {
         Ok(timing.started)
     }
 
-    /// Whether what is asked can be written down: known before the flash does it. On a full disk of the
-    /// host reads go on without; a state that is stored later has what they did to the flash.
+    /// Ensures that the request can be logged before the flash carries it out. If the host's disk
+    /// is full, reads continue without a log; a state stored later includes what they did to the
+    /// flash.
     fn make_room(&mut self, work: &Work<'_>) -> Result<bool, Refusal> {
         let Some(store) = &mut self.store else { return Ok(true) };
         match store.reserve() {
@@ -199,7 +200,7 @@ impl Core {
         }
     }
 
-    /// Where requests are recorded, or stay with the flash's state.
+    /// Logs a request, if requests are recorded or the flash's state is stored.
     fn write_down(
         &mut self,
         record: &Record,
@@ -218,7 +219,7 @@ impl Core {
         let (is_due, is_overdue) = (store.is_due(), store.is_overdue());
         if is_due && record.kind == RecordKind::Flush {
             let saved = self.save();
-            // The state before it and its log go on, but not for ever.
+            // The previous state and its log stay valid, but the log must not grow forever.
             if is_overdue {
                 saved.map_err(|error| Refusal::new(Errno::IO, error.to_string()))?;
             }
@@ -226,7 +227,7 @@ impl Core {
         Ok(())
     }
 
-    /// Stores the flash's state, where it is to stay.
+    /// Stores the flash's state, if the device has a store.
     pub(super) fn save(&mut self) -> Result<(), crate::error::ServeError> {
         let now = self.clock.now();
         match (&mut self.store, &self.flash) {
@@ -235,7 +236,7 @@ impl Core {
         }
     }
 
-    /// Says whether a request has ended, whose time is over.
+    /// Whether a request succeeded, once its completion time has come.
     pub(super) fn finish(&mut self, data: &Data, due: &Ticket) -> Result<(), Refusal> {
         self.cut_where_due(data, self.now())?;
         match self.cuts.get(due.cuts) {

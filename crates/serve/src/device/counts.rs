@@ -5,7 +5,7 @@ use flashlag_units::Bytes;
 
 use super::request::Work;
 
-/// What hosts asked for, counted without a lock.
+/// What hosts requested, counted without a lock.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
     reads: AtomicU64,

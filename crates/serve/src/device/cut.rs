@@ -8,7 +8,7 @@ use crate::data::Data;
 use crate::record::{Record, RecordKind};
 
 impl Core {
-    /// Cuts the power if a planned cut is due.
+    /// Carries out a planned cut that is due.
     pub(super) fn cut_where_due(&mut self, data: &Data, now: Nanos) -> std::io::Result<()> {
         if let Some((at, stay_off)) = self.plan.as_ref().and_then(|plan| plan.due(now)) {
             self.plan = None;
@@ -17,7 +17,7 @@ impl Core {
         Ok(())
     }
 
-    /// Cuts the power at `at`; it returns at once, or with `stay_off` when it is switched on.
+    /// Cuts the power at `at`. It comes back at once, or with `stay_off` only when switched on.
     pub(super) fn cut(
         &mut self,
         data: &Data,
@@ -70,7 +70,7 @@ impl Core {
             recorder.note(&record, None);
         }
         if let Some(store) = &mut self.store {
-            // Without room for the record, the next stored state contains the recovery.
+            // If there is no room for the record, the next stored state includes the recovery.
             let _ = store.reserve().and_then(|()| store.note(&record)).map_err(|_| store.miss());
         }
     }

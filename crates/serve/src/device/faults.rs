@@ -22,7 +22,7 @@ struct Set {
     left: u64,
 }
 
-/// Faults that can be set at once: more are a mistake.
+/// Most faults at a time; more are a mistake.
 const MOST: usize = 1000;
 
 impl Faults {
@@ -42,7 +42,7 @@ impl Faults {
         Ok(())
     }
 
-    /// No request is taken before a moment.
+    /// Takes no request before a time.
     pub(super) fn stall_until(&mut self, until: Nanos) {
         self.stalled_until = self.stalled_until.max(until);
     }
@@ -89,7 +89,8 @@ impl Set {
         let end = fault.length.map_or(u64::MAX, |length| fault.offset.plus(length).0);
         let (from, until) = (offset, offset + work.length());
         let within = matches!(work, Work::Flush) || (from < end && until > fault.offset.0);
-        // A draw for each request that it could strike, so that the same requests are struck.
+        // Draw for every request that the fault could strike: the same seed then strikes the same
+        // requests.
         kind && within && (fault.share >= 1.0 || self.random.random_bool(fault.share))
     }
 }

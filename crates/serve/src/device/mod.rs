@@ -32,7 +32,7 @@ pub(crate) use request::Work;
 use self::core::{Core, Ticket};
 use counts::Counts;
 
-/// Requests that wait for a stall's end check again after this time at the latest.
+/// Requests that wait for a stall to end check again after this time at the latest.
 const LONGEST_WAIT: Nanos = Nanos::from_secs(3600);
 
 /// A served device, for use from many threads at once.
@@ -43,10 +43,10 @@ pub struct ServedDevice {
     size: Bytes,
     data: Data,
     counts: Counts,
-    /// No flash is modelled and no request is noted: requests go straight to the data.
+    /// Without a modelled flash or a log, requests go straight to the data.
     plain: AtomicBool,
     core: Mutex<Core>,
-    /// Signalled after a control command: requests that wait for a stall's end check again.
+    /// Signalled after a control command: requests that wait for a stall to end check again.
     changed: Condvar,
     /// Real time between a request's modelled completion and its actual one.
     lateness: Mutex<Histogram>,
@@ -64,9 +64,6 @@ impl ServedDevice {
     }
 
     /// Reads at an offset.
-    ///
-    /// # Errors
-    /// A range beyond the device, a fault that was set, or no power.
     pub fn read(&self, offset: u64, into: &mut [u8]) -> Result<(), Refusal> {
         self.perform(offset, Work::Read(into), false)
     }
@@ -79,27 +76,18 @@ impl ServedDevice {
         self.perform(offset, Work::Write(from), fua)
     }
 
-    /// Makes every write durable that returned before.
-    ///
-    /// # Errors
-    /// As [`ServedDevice::read`].
+    /// Makes every write durable that had returned before.
     pub fn flush(&self) -> Result<(), Refusal> {
         self.perform(0, Work::Flush, false)
     }
 
-    /// Discards a range. Mapping units wholly in it read as zeros then, if the device supports
+    /// Discards a range. Mapping units wholly within it then read as zeros, if the device supports
     /// discards.
-    ///
-    /// # Errors
-    /// As [`ServedDevice::write`].
     pub fn trim(&self, offset: u64, length: u64, fua: bool) -> Result<(), Refusal> {
         self.perform(offset, Work::Discard(length), fua)
     }
 
     /// Makes a range read as zeros: by a discard if allowed and supported, else by writing them.
-    ///
-    /// # Errors
-    /// As [`ServedDevice::write`].
     pub fn zero(&self, offset: u64, length: u64, may_trim: bool, fua: bool) -> Result<(), Refusal> {
         self.counts.zero();
         let unit = self.core().discard_unit().filter(|_| may_trim);
@@ -125,10 +113,7 @@ impl ServedDevice {
         core.flash.is_none() || may_trim && core.discard_unit().is_some()
     }
 
-    /// The next range from `offset` up to `end` that may hold data; takes no device time.
-    ///
-    /// # Errors
-    /// A store that can't be read.
+    /// The next range at or after `offset` that may hold data, up to `end`; takes no device time.
     pub fn next_held(&self, offset: u64, end: u64) -> Result<Option<(u64, u64)>, Refusal> {
         Ok(self.data.next_held(offset, end)?)
     }
@@ -164,7 +149,7 @@ impl ServedDevice {
         self.deliver(&due)
     }
 
-    /// Waits until a stall has ended or was cleared.
+    /// Waits until a stall ends or is cleared.
     fn unstalled(&self) -> Result<MutexGuard<'_, Core>, Refusal> {
         let mut core = self.core();
         let cuts = core.cuts.len();
@@ -192,7 +177,7 @@ impl ServedDevice {
     }
 
     fn core(&self) -> MutexGuard<'_, Core> {
-        // No request leaves the core half changed: a poisoned one is as good as any.
+        // No panic can leave the core half changed, so a poisoned lock is as good as any.
         self.core.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -14,20 +14,20 @@ use crate::record::{Record, RecordKind};
 pub(crate) struct ModelledFlash {
     pub(crate) flash: Flash,
     undo: Undo,
-    /// Number of the flash's last change.
+    /// Sequence number of the flash's last change.
     changes: u64,
     trim: TrimKind,
 }
 
 impl ModelledFlash {
-    /// A flash that keeps count, from now on, of what a power cut would lose.
+    /// A flash that tracks from now on what a power cut would lose.
     pub(crate) fn new(mut flash: Flash, trim: TrimKind) -> ModelledFlash {
         flash.keep_ledger();
         let (changes, _) = flash.changes();
         ModelledFlash { flash, undo: Undo::default(), changes, trim }
     }
 
-    /// What a discard forgets whole ones of; `None` where the device does not know discards.
+    /// Size of the units that a discard forgets; `None` if the device does not support discards.
     pub(crate) fn discard_unit(&self) -> Option<u64> {
         (self.trim != TrimKind::Ignored).then(|| self.flash.mapping_unit().0)
     }
@@ -36,7 +36,7 @@ impl ModelledFlash {
         self.trim
     }
 
-    /// Hands a request over to the flash, which works out when it ends.
+    /// Submits a request to the flash, which computes when it completes.
     pub(crate) fn submit(&mut self, record: &Record) -> Result<Timing, FlashError> {
         match record.command() {
             Some(command) => self.flash.submit(record.at, command),
@@ -44,7 +44,7 @@ impl ModelledFlash {
         }
     }
 
-    /// Moves the data of the request that the flash has just taken.
+    /// Moves the data of the request that the flash has just accepted.
     pub(crate) fn apply(
         &mut self,
         data: &Data,
@@ -72,11 +72,11 @@ impl ModelledFlash {
         }
     }
 
-    /// Writes down what the command that the flash has just taken is about to change; `false`
-    /// where it changes nothing. A discard changes nothing of what holds nothing.
+    /// Saves the data that the command just accepted will change; returns `false` if it changes
+    /// nothing. Discarding empty units changes nothing.
     fn note(&mut self, data: &Data, offset: u64, length: u64, discards: bool) -> io::Result<bool> {
         let (changes, oldest) = self.flash.changes();
-        // A discard that the flash ignores has no number.
+        // A discard that the flash ignores gets no sequence number.
         let changed = std::mem::replace(&mut self.changes, changes) != changes;
         self.undo.forget_before(oldest);
         if !changed {
@@ -89,7 +89,7 @@ impl ModelledFlash {
             let within = if discards { end } else { at + size };
             let next = data.next_held(at, within)?.map_or(within, |(start, _)| start);
             if discards && next >= at + unit {
-                // On to the unit that holds something, or to the end, which is that of a unit.
+                // Skip to the unit that holds data, or to the end, which is also the end of a unit.
                 at = next - next % unit;
                 continue;
             }
@@ -105,12 +105,12 @@ impl ModelledFlash {
         Ok(true)
     }
 
-    /// Cuts the power at `at`, which returns at once, and restores the data that survived.
+    /// Cuts the power at `at`; the power comes back at once. Restores the data that survived.
     pub(crate) fn cut(&mut self, data: &Data, at: Nanos) -> io::Result<CutReport> {
         let mut report = CutReport { virtual_ns: at, ..CutReport::default() };
         let Ok(cut) = self.flash.power_cut(at) else {
-            // Idle work until then met the end of the flash: it takes no more writes, and what it
-            // had taken is where it was.
+            // Idle work until then wore the flash out: it accepts no more writes, and all that it
+            // had accepted is in place.
             return Ok(report);
         };
         let unit = self.flash.mapping_unit().0;

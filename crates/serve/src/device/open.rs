@@ -26,10 +26,10 @@ use flashlag_flash::{SECTOR, aged, is_instant, model_of_size};
 const PIECE: u64 = 64 << 10;
 
 impl ServedDevice {
-    /// Makes the device of the settings.
+    /// Opens the device that the settings describe.
     ///
     /// # Errors
-    /// What is wrong with them, by name; a file that can't be used.
+    /// Settings at fault, by name; a file that can't be used.
     pub fn open(settings: &Settings) -> Result<ServedDevice, ServeError> {
         if settings.profile.is_empty() {
             return Err(ServeError::setting("profile", "", "say which: profile=nexus5-2013"));
@@ -43,7 +43,7 @@ impl ServedDevice {
         let check = || check_store(settings, &profile.name, size, is_instant(&model));
         check()?;
         let file = settings.store.as_deref().map(|path| DataFile::open(path, size)).transpose()?;
-        // Another server may have made it since.
+        // Another server may have created it in the meantime.
         check()?;
         let opened = ServedDevice::begin(settings, (&profile, &model), size, file.as_ref());
         if let (Err(_), Some(file)) = (&opened, &file) {
@@ -83,7 +83,7 @@ impl ServedDevice {
         Ok(served)
     }
 
-    /// Loads the first content: an image, or the file's data if no flash is stored beside it.
+    /// Loads the first content: an image, or the data file if no flash state is stored beside it.
     fn fill(&self, was_there: bool) -> Result<(), ServeError> {
         let mut core = self.core();
         if let Some(image) = &self.settings.image {
@@ -94,10 +94,7 @@ impl ServedDevice {
         Ok(())
     }
 
-    /// Stores the device and refuses requests from then on.
-    ///
-    /// # Errors
-    /// A file that can't be written.
+    /// Stores the device's state and refuses requests from then on.
     pub fn close(&self) -> Result<(), ServeError> {
         let mut core = self.core();
         self.shut(&mut core)
@@ -120,7 +117,7 @@ impl ServedDevice {
         saved
     }
 
-    /// Holds what an image file holds, in no time of the host's; what is beyond the image stays.
+    /// Loads an image file in no time of the host's clock; data beyond the image stays.
     pub(super) fn load(&self, core: &mut Core, path: &Path) -> Result<(), ServeError> {
         let refuse = |error: io::Error| {
             ServeError::file("load", path, &error, "give an image no larger than the device")
@@ -146,8 +143,8 @@ impl ServedDevice {
         self.absorb(core, 0, length)
     }
 
-    /// The flash learns of what is in the data: written from the beginning on and flushed, in no
-    /// time of the host's.
+    /// Brings the flash into line with the data, as if it were written from the start and flushed,
+    /// in no time of the host's clock.
     fn absorb(&self, core: &mut Core, offset: u64, end: u64) -> Result<(), ServeError> {
         let refuse = |reason: String| ServeError::Profile {
             name: self.settings.profile.clone(),
@@ -174,7 +171,7 @@ impl ServedDevice {
 }
 
 impl Core {
-    /// Stores a flash for the first time, where it is to stay.
+    /// Stores a flash for the first time, if the device has a store.
     fn begin_store(
         &mut self,
         settings: &Settings,
@@ -216,7 +213,7 @@ fn nameless(folder: &Path, size: Bytes) -> Result<File, ServeError> {
     Ok(file)
 }
 
-/// The flash of a device, made anew or as it was stored.
+/// The flash of a device, new or as it was stored.
 fn make_core(settings: &Settings, profile: &Profile, model: &Model) -> Result<Core, ServeError> {
     let Settings { seed, time_scale, .. } = *settings;
     let core = |flash, now, store| {
@@ -227,7 +224,7 @@ fn make_core(settings: &Settings, profile: &Profile, model: &Model) -> Result<Co
         && let Some(restored) = Store::restore(path, &profile.name, model, seed)?
     {
         let StoredState { store, mut flash, now } = restored;
-        // What was pending is in the file: nothing of it is to be lost by a later cut.
+        // Data in the file is durable: make it so in the flash, too, lest a later cut lose it.
         let flushed = flash.submit(now, Command::Flush).map_or(now, |timing| timing.ended);
         let mut core = core(flash, flushed, Some(store));
         core.save()?;

@@ -18,7 +18,7 @@ pub(crate) struct Plan {
 enum When {
     /// At a moment.
     At(Nanos),
-    /// In the last of the next `left` commands: at a drawn moment, or at its beginning.
+    /// In the last of the next `left` commands: at a random time, or at its start.
     After { left: u64, draws: Option<Box<Pcg64Mcg>> },
 }
 
@@ -38,7 +38,7 @@ impl Plan {
         Some(Plan { when, stay_off })
     }
 
-    /// The moment of the cut, if known yet.
+    /// When the cut happens, if that is known yet.
     pub(super) fn moment(&self) -> Option<Nanos> {
         match self.when {
             When::At(at) => Some(at),
@@ -46,12 +46,12 @@ impl Plan {
         }
     }
 
-    /// The moment and whether the power stays off, if the cut is due by `now`.
+    /// When the cut happens and whether the power stays off, if it is due by `now`.
     pub(super) fn due(&self, now: Nanos) -> Option<(Nanos, bool)> {
         self.moment().filter(|at| *at <= now).map(|at| (at, self.stay_off))
     }
 
-    /// Counts a command that was submitted and lasts from `started` to `ended`.
+    /// Counts a submitted command, which lasts from `started` to `ended`.
     pub(super) fn passed(&mut self, started: Nanos, ended: Nanos) {
         if let When::After { left, draws } = &mut self.when {
             *left -= 1;

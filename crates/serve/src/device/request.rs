@@ -10,9 +10,7 @@ use crate::data::Data;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
 pub struct Refusal {
-    /// The error number that the host sees.
     pub errno: i32,
-    /// The reason, in words.
     pub reason: String,
 }
 

@@ -1,4 +1,4 @@
-//! Requests that took long, with what they waited for.
+//! Slow requests, with what they waited for.
 
 use std::collections::VecDeque;
 
@@ -27,7 +27,7 @@ impl SlowRequests {
         std::mem::take(&mut self.kept).into()
     }
 
-    /// Takes a request that came at `at` and took until `ended`, if that was long.
+    /// Lists a request that came at `at` and took until `ended`, if that was slow.
     pub(super) fn note(&mut self, at: Nanos, ended: Nanos, waited: &Waited) {
         let ns = ended.saturating_since(at);
         if ns <= self.over {

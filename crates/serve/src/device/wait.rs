@@ -1,4 +1,4 @@
-//! Waiting until a moment, on a system that wakes sleepers late.
+//! Sleeping until a time, on a system that wakes sleepers late.
 
 use std::cell::Cell;
 use std::num::NonZeroU64;
@@ -9,7 +9,8 @@ use flashlag_units::Nanos;
 use rustix::thread::{ClockId, clock_nanosleep_absolute, set_current_timer_slack};
 use rustix::time::Timespec;
 
-/// Limit of a sleep's lateness in the average, in nanoseconds: a busy machine is no measure.
+/// Most lateness of one sleep that enters the average, in nanoseconds: an overloaded machine must
+/// not distort it.
 const LATE_MOST: u64 = 80_000;
 /// Weight of the average, in sleeps.
 const MEMORY: u64 = 16;
@@ -20,17 +21,17 @@ thread_local! {
 
 /// Moving average of the lateness of all threads' sleeps, in nanoseconds.
 static LATE: AtomicU64 = AtomicU64::new(30_000);
-/// One thread at a time spins: more would take the time of those that they serve.
+/// Only one thread spins at a time: more would take CPU time from the clients.
 static SPINS: AtomicBool = AtomicBool::new(false);
 
-/// Waits until a moment of `CLOCK_MONOTONIC`; returns the lateness.
+/// Waits until a time of `CLOCK_MONOTONIC`; returns how late it is.
 ///
-/// A sleeper is woken late, by tens of microseconds where its CPU slept as well. So it is to be
-/// woken earlier by as much as that usually is, and one thread at a time spins for what is left.
+/// The kernel wakes a sleeper late, by tens of microseconds if its CPU was idle. So this sleeps
+/// shorter by the usual lateness, and one thread at a time spins for the rest.
 pub(crate) fn until(deadline: Nanos) -> Nanos {
     if !PREPARED.replace(true) {
-        // Sleepers are woken together with others that are due within their slack, 50 µs as a
-        // rule. Where that can't be changed they are late by it, which the statistics show.
+        // The kernel wakes sleepers together within their timer slack, usually 50 µs. If the slack
+        // can't be reduced, they wake that much later, which the statistics show.
         let _ = set_current_timer_slack(NonZeroU64::new(1));
     }
     let early = LATE.load(Relaxed);
@@ -64,7 +65,7 @@ fn sleep_until(moment: Nanos) {
         tv_nsec: (moment.0 % 1_000_000_000) as _,
     };
     while MonotonicClock.now() < moment {
-        // EINTR: sleep again until the moment.
+        // EINTR: sleep again until the deadline.
         let _ = clock_nanosleep_absolute(ClockId::Monotonic, &request);
     }
 }

@@ -15,25 +15,22 @@ use rustix::process::{Pid, geteuid, test_kill_process};
 
 use crate::error::ServeError;
 
-/// How the names of such directories begin; a process and a number follow.
+/// Prefixes of such directories' names; a process number and a counter follow.
 const NAMES: [&str; 2] = ["flashlag-", "flashlag-lab-"];
-/// None of ours has folders in folders that deep.
+/// Deepest nesting to remove; ours are never that deep.
 const DEEPEST: u32 = 16;
 
-/// A directory that only its owner may open, removed with this value. If its process is killed, the next
-/// process that makes one removes it.
+/// A directory that only its owner may open, removed when this value is dropped. After a kill, the
+/// next process that creates one removes it.
 #[derive(Debug)]
 pub struct OwnDirectory {
     path: PathBuf,
-    /// Locked while its process lives: process numbers are used again.
+    /// Held locked while the process lives, since process numbers are reused.
     held: File,
 }
 
 impl OwnDirectory {
-    /// A directory for sockets, where the system keeps those of a session.
-    ///
-    /// # Errors
-    /// There is no room, or no right to write there.
+    /// A directory for sockets, where the system keeps a session's runtime files.
     pub fn for_sockets() -> Result<OwnDirectory, ServeError> {
         let parent = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
         let parent = parent.filter(|path| path.is_dir()).unwrap_or_else(std::env::temp_dir);
@@ -41,9 +38,6 @@ impl OwnDirectory {
     }
 
     /// A directory for the files of a lab, in the folder for temporary files.
-    ///
-    /// # Errors
-    /// There is no room, or no right to write there.
     pub fn for_lab() -> Result<OwnDirectory, ServeError> {
         OwnDirectory::create(&std::env::temp_dir(), NAMES[1])
     }
@@ -54,11 +48,11 @@ impl OwnDirectory {
         loop {
             let number = NEXT.fetch_add(1, Ordering::Relaxed);
             let path = parent.join(format!("{name}{}-{number}", std::process::id()));
-            let advice = "is there room, and may we write there?";
+            let advice = "is there room, and may this user write there?";
             let refuse = |error: io::Error| ServeError::file("make", &path, &error, advice);
             match std::fs::DirBuilder::new().mode(0o700).create(&path) {
                 Ok(()) => {}
-                // Of a process that had this number before.
+                // Left by an earlier process with the same number.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                 Err(error) => return Err(refuse(error)),
             }
@@ -92,13 +86,13 @@ fn remove_dead(parent: &Path) {
     for entry in std::fs::read_dir(parent).into_iter().flatten().flatten() {
         let name = entry.file_name();
         if name.to_str().and_then(process_of).is_some_and(is_dead) {
-            // Another's, one that is held, or one that can't be removed, stays.
+            // Another user's, one that is locked, or one that can't be removed, stays.
             let _ = remove_left(&entry.path());
         }
     }
 }
 
-/// The process of a directory with that name; `None` of one that is not ours.
+/// The process number in a directory's name; `None` if the name is not ours.
 fn process_of(name: &str) -> Option<Pid> {
     let rest = NAMES.iter().rev().find_map(|known| name.strip_prefix(known))?;
     let (process, number) = rest.split_once('-')?;
@@ -111,8 +105,7 @@ fn is_dead(process: Pid) -> bool {
     test_kill_process(process) == Err(Errno::SRCH)
 }
 
-/// Removes a directory that is ours alone, and that nobody holds: also no process that another namespace
-/// numbers.
+/// Removes a directory that is ours and that no process holds locked, in any PID namespace.
 fn remove_left(path: &Path) -> io::Result<()> {
     let held = open(path)?;
     let stat = fstat(&held)?;
@@ -123,13 +116,13 @@ fn remove_left(path: &Path) -> io::Result<()> {
     remove(path, &held)
 }
 
-/// Removes what is in a directory, and then the directory.
+/// Removes the content of a directory, and then the directory.
 fn remove(path: &Path, held: &File) -> io::Result<()> {
     empty(held.as_fd(), fstat(held)?.st_dev, 0)?;
     std::fs::remove_dir(path)
 }
 
-/// Removes what is in a directory, by descriptors, and nothing that is mounted in it.
+/// Removes the content of a directory through descriptors, but no mount point.
 fn empty(folder: BorrowedFd<'_>, device: u64, depth: u32) -> io::Result<()> {
     if depth > DEEPEST || fstat(folder)?.st_dev != device {
         return Err(io::Error::other("it is not as it was made"));
@@ -189,7 +182,7 @@ mod tests {
             make(at(format!("flashlag-{gone}-x")), 0o700),
             make(at(format!("flashlag-{gone}")), 0o700),
         ];
-        // Held, by a process that has another number in its own namespace.
+        // Held by a process that has another number in its own PID namespace.
         let held = make(at(format!("flashlag-{gone}-10")), 0o700);
         let lock = open(&held).unwrap();
         flock(&lock, FlockOperation::NonBlockingLockExclusive).unwrap();

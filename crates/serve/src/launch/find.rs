@@ -30,7 +30,7 @@ pub(super) fn nbdkit(given: Option<&Path>) -> Result<PathBuf, ServeError> {
     found.ok_or_else(|| missing(Path::new(NBDKIT)))
 }
 
-/// The plugin's file: what was given, or what the environment says, or beside the program.
+/// Path of the plugin: as given, else from the environment, else beside the program.
 pub(super) fn plugin(given: Option<&Path>) -> Result<PathBuf, ServeError> {
     let missing = |path: &Path| ServeError::File {
         operation: "find",
@@ -46,7 +46,7 @@ pub(super) fn plugin(given: Option<&Path>) -> Result<PathBuf, ServeError> {
         return path.canonicalize().map_err(|_| missing(&path));
     }
     let program = std::env::current_exe().unwrap_or_default();
-    // Tests and examples lie one folder below the library.
+    // Tests and examples are one folder below the library.
     let beside = program.ancestors().skip(1).take(2).map(Path::to_owned);
     let system = SYSTEM.map(PathBuf::from);
     let found = beside.chain(system).map(|folder| folder.join(PLUGIN)).find(|path| path.is_file());

@@ -1,4 +1,4 @@
-//! Starting nbdkit with our plugin, and ending it.
+//! Starts nbdkit with our plugin, and ends it.
 
 mod directory;
 mod find;
@@ -30,11 +30,11 @@ use flashlag_flash::{SECTOR, is_instant, model_of_size};
 pub use directory::OwnDirectory;
 use ready::KeptLines;
 
-/// Most threads of a client: nbdkit keeps a request's buffer for each.
+/// Most threads per client: nbdkit keeps a request buffer for each.
 const MOST_THREADS: u32 = 64;
-/// Fewest threads of a client, so that a next request waits when one ends.
+/// Fewest threads per client: when one request ends, another one must be waiting.
 const LEAST_THREADS: u32 = 4;
-/// How long clients may delay the end of a server that has stored everything.
+/// How long clients may delay the exit of a server that has stored everything.
 const GRACE: Nanos = Nanos::from_millis(500);
 
 /// A device to be served by nbdkit, as a process of its own.
@@ -42,11 +42,11 @@ const GRACE: Nanos = Nanos::from_millis(500);
 pub struct Launch {
     /// The device.
     pub settings: Settings,
-    /// Its address; a socket in a directory of its own by default.
+    /// Address to listen on; by default a socket in a directory of its own.
     pub listen: Option<Listen>,
-    /// Concurrent requests of each client; twice the device's queue, 4 to 64, by default.
+    /// Concurrent requests of each client; by default twice the device's queue depth, but 4 to 64.
     pub threads: Option<u32>,
-    /// Path of nbdkit; found by `PATH` by default.
+    /// Path of nbdkit; by default found in `PATH`.
     pub nbdkit: Option<PathBuf>,
     /// Path of our plugin; by default `FLASHLAG_NBD_PLUGIN`, beside the program, or in the system's
     /// library directory.
@@ -55,13 +55,13 @@ pub struct Launch {
     pub options: Vec<String>,
 }
 
-/// A device that is being served. It ends when this is dropped.
+/// A device that is being served until this is dropped.
 #[derive(Debug)]
 pub struct Running {
     child: Child,
     said: KeptLines,
     reader: Option<JoinHandle<()>>,
-    /// The connection that keeps the server alive.
+    /// The connection whose end makes the server exit.
     _life: UnixStream,
     listen: Listen,
     control: PathBuf,
@@ -70,7 +70,7 @@ pub struct Running {
 }
 
 impl Launch {
-    /// A launch of a device with defaults for all else.
+    /// A launch with defaults for everything else.
     pub fn new(settings: Settings) -> Launch {
         Launch {
             settings,
@@ -100,7 +100,7 @@ impl Launch {
         listen::check_socket(&control)?;
         let notify = directory.join("notify.sock");
         let refuse = |error: io::Error| {
-            ServeError::file("listen on", &notify, &error, "is the directory ours to write to?")
+            ServeError::file("listen on", &notify, &error, "may this user write to the directory?")
         };
         let listener = UnixListener::bind(&notify).map_err(refuse)?;
         let mut settings = self.settings.clone();
@@ -108,7 +108,7 @@ impl Launch {
         settings.notify = Some(notify.clone());
         let mut command = Command::new(&nbdkit);
         command.arg("--foreground");
-        // With TLS, this nbdkit is as good as another.
+        // With TLS, this nbdkit does not need the relay.
         let is_plain = !self.options.iter().any(|option| option.starts_with("--tls"));
         if is_plain && version::needs_relay(&nbdkit) {
             let behind = Listen::Unix(directory.join("nbdkit.sock"));
@@ -121,7 +121,7 @@ impl Launch {
         command.arg(format!("--threads={threads}")).args(&self.options);
         command.arg(plugin).args(settings.arguments());
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-        // In a process group of its own, against Ctrl-C: users of the device end first.
+        // In a process group of its own: Ctrl-C must first end the users of the device.
         command.process_group(0);
         let child = command.spawn().map_err(|error| ServeError::Server {
             program: nbdkit.display().to_string(),
@@ -135,7 +135,7 @@ impl Launch {
 
 type Begun = (UnixStream, Child, KeptLines, Option<JoinHandle<()>>);
 
-/// Waits until a server is ready; kills one that never is.
+/// Waits until a server is ready; kills it if that takes too long.
 fn begin(listener: &UnixListener, mut child: Child) -> Result<Begun, ServeError> {
     let said = KeptLines::default();
     let reader = child.stderr.take().map(|stderr| said.keep(stderr));
@@ -185,9 +185,6 @@ impl Running {
     }
 
     /// A connection to its control socket.
-    ///
-    /// # Errors
-    /// The server is gone.
     pub fn control(&self) -> Result<Control, ServeError> {
         Control::connect(&self.control)
     }
@@ -214,10 +211,7 @@ impl Running {
         }
     }
 
-    /// Waits at most this long for the server's end; whether it ended.
-    ///
-    /// # Errors
-    /// The process can't be watched.
+    /// Waits at most this long for the server to exit; returns whether it did.
     pub fn ended_within(&mut self, time: Duration) -> Result<bool, ServeError> {
         let watched = self.watch(time);
         watched.map_err(|error| self.ended(&format!("can't be watched: {error}")))
@@ -247,7 +241,7 @@ impl Running {
         }
     }
 
-    /// Ends the server and waits until everything is stored.
+    /// Ends the server and waits until it has stored everything.
     ///
     /// # Errors
     /// The server failed; with its last lines.
@@ -272,7 +266,7 @@ impl Running {
                 return Ok(self.child.wait()?.success());
             }
         }
-        // nbdkit waits for its clients to leave.
+        // nbdkit would wait for its clients to leave.
         self.child.kill()?;
         self.child.wait()?;
         Ok(stored.is_ok())

@@ -16,9 +16,9 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use rustix::time::Timespec;
 use thiserror::Error;
 
-/// A device is ready in moments, but where it must be filled or read back first.
+/// Time until a device is ready: long only if it must be filled or restored first.
 const PATIENCE: Nanos = Nanos::from_secs(300);
-/// Lines of the server that are kept.
+/// Number of the server's last lines to keep.
 const LINES: usize = 20;
 
 /// The last lines that a server printed.
@@ -26,7 +26,7 @@ const LINES: usize = 20;
 pub(super) struct KeptLines(Arc<Mutex<VecDeque<String>>>);
 
 impl KeptLines {
-    /// Keeps those of a stream, in a thread that ends with it.
+    /// Keeps the last lines of a stream, in a thread that ends with the stream.
     pub(super) fn keep(&self, from: impl Read + Send + 'static) -> JoinHandle<()> {
         let kept = self.clone();
         std::thread::spawn(move || {
@@ -56,8 +56,9 @@ pub(super) enum NotReady {
     System(#[from] io::Error),
 }
 
-/// Waits until the plugin says that the device is ready, or its process ends. The plugin connects before
-/// it begins, and ends when the connection does: a server never outlives who starts it.
+/// Waits until the plugin reports that the device is ready, or its process ends. The plugin
+/// connects when it starts, and exits when the connection closes: a server never outlives the
+/// process that started it.
 pub(super) fn wait(listener: &UnixListener, child: &Child) -> Result<UnixStream, NotReady> {
     let until = MonotonicClock.now().plus(PATIENCE);
     wait_for(listener, child, until)?;
@@ -69,7 +70,7 @@ pub(super) fn wait(listener: &UnixListener, child: &Child) -> Result<UnixStream,
     }
 }
 
-/// Waits until something is to be read, while a process lives.
+/// Waits until a source is readable, while a process lives.
 fn wait_for(source: &impl AsFd, child: &Child, until: Nanos) -> Result<(), NotReady> {
     let process = pidfd_open(Pid::from_child(child), PidfdFlags::empty());
     let process = process.map_err(io::Error::from)?;

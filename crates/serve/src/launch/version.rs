@@ -1,17 +1,17 @@
-//! Which versions of nbdkit must not have clients of their own.
+//! Versions of nbdkit that clients must not connect to directly.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Whether a client that dies ends this nbdkit: see `relay`. One that does not say its version is taken for
-/// such; a relay is never wrong.
+/// Whether a dying client ends this nbdkit: see `relay`. If the version is unknown, use the relay,
+/// which never does harm.
 pub(super) fn needs_relay(nbdkit: &Path) -> bool {
     let asked = Command::new(nbdkit).arg("--version").stdin(Stdio::null()).output();
     let said = asked.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
     said.ok().as_deref().and_then(version).is_none_or(is_ended_by_clients)
 }
 
-/// `nbdkit 1.32.5`, or with a further word behind.
+/// `nbdkit 1.32.5`, possibly followed by another word.
 fn version(said: &str) -> Option<(u32, u32, u32)> {
     let mut numbers = said.split_whitespace().nth(1)?.split('.');
     let mut number = || {
@@ -22,8 +22,9 @@ fn version(said: &str) -> Option<(u32, u32, u32)> {
     Some((number()?, number()?, number()?))
 }
 
-/// Between the commits "server: Give client EOF when we are done writing" and "server: Don't assert on send
-/// if client hangs up early", on the stable branch and on the other.
+/// Affected are the versions between the commits "server: Give client EOF when we are done writing"
+/// and "server: Don't assert on send if client hangs up early", on the stable branch and on the
+/// development branch.
 fn is_ended_by_clients(version: (u32, u32, u32)) -> bool {
     match version {
         (1, 32, patch) => patch >= 4,

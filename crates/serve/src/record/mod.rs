@@ -15,34 +15,27 @@ pub(crate) use writer::Recorder;
 /// The kind of a recorded event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordKind {
-    /// A read.
     Read,
-    /// A write.
     Write,
     /// A write of zeros.
     Zeros,
-    /// A flush.
     Flush,
-    /// A discard.
     Discard,
     /// A power cut.
     Cut,
 }
 
-/// One recorded request: 32 bytes in a file, little-endian: time of submission and of completion (8
-/// each), offset (8), length (4), a letter for its kind, and a byte of flags: 1 force unit access, 2
-/// data follows; then two zeros.
+/// One recorded request, 32 bytes in a file, little-endian: time of submission and of completion (8
+/// bytes each), offset (8), length (4), a letter for its kind, and a byte of flags (1: force unit
+/// access, 2: data follows); then two zeros.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
     /// Submission, in the device's time.
     pub at: Nanos,
     /// Completion, in the device's time.
     pub ended: Nanos,
-    /// Its offset.
     pub offset: Bytes,
-    /// Its length.
     pub length: Bytes,
-    /// Its kind.
     pub kind: RecordKind,
     /// Force unit access.
     pub fua: bool,
@@ -59,7 +52,7 @@ const KINDS: [(RecordKind, u8); 6] = [
     (RecordKind::Cut, b'c'),
 ];
 
-/// The latest moment of a device's time that is stored: 292 years.
+/// The latest device time that can be stored: 292 years.
 pub(crate) const LATEST: Nanos = Nanos(u64::MAX / 2);
 
 impl Record {
@@ -78,7 +71,7 @@ impl Record {
         bytes
     }
 
-    /// Reads the next record of a file; `None` at the end, also within a record.
+    /// Reads the next record of a file; `None` at the end, a torn record included.
     pub(crate) fn read(from: &mut impl Read, size: Bytes) -> io::Result<Option<Record>> {
         let mut bytes = [0; Record::SIZE];
         match from.read_exact(&mut bytes) {
@@ -126,7 +119,7 @@ impl Record {
 
     /// Repeats the request on a flash.
     pub(crate) fn replay(&self, flash: &mut Flash) {
-        // What failed then fails again, and only what had succeeded was recorded.
+        // A request that failed fails again; only successful ones were recorded.
         match self.command() {
             Some(command) => drop(flash.submit(self.at, command)),
             None => drop(flash.power_cut(self.at)),

@@ -16,7 +16,7 @@ const ADVICE: &str = "give a recording that this version of flashlag made";
 /// The longest first line.
 const LONGEST: u64 = 1 << 20;
 
-/// The first line of a recording, as JSON: the device that was recorded.
+/// The first line of a recording, as JSON: which device was recorded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Head {
@@ -24,17 +24,16 @@ pub struct Head {
     pub schema: String,
     /// The device's profile.
     pub profile: String,
-    /// Its size.
     pub size_bytes: Bytes,
     /// The device's seed.
     pub seed: u64,
-    /// Its time when the recording began.
+    /// The device's time when the recording began.
     pub began: Nanos,
     /// Whether written data was recorded.
     pub data: bool,
     /// What discards do.
     pub(crate) trim: TrimKind,
-    /// Bytes after this line in which its flash is stored as it was; 0 where none is modelled.
+    /// Length of the flash state that follows this line; 0 without a modelled flash.
     pub(crate) flash_bytes: u64,
 }
 
@@ -50,9 +49,6 @@ pub struct Recording {
 
 impl Recording {
     /// Opens a recording.
-    ///
-    /// # Errors
-    /// A file that is no recording, or that can't be read.
     pub fn open(path: &Path) -> Result<Recording, ServeError> {
         let refuse = |error: io::Error| ServeError::file("read", path, &error, ADVICE);
         let file = File::open(path).map_err(refuse)?;
@@ -71,7 +67,7 @@ impl Recording {
         Ok(Recording { head, path: path.to_owned(), reader, flash })
     }
 
-    /// The flash as it was when the recording began, where one is modelled.
+    /// The flash as it was when the recording began, if one is modelled.
     pub(crate) fn flash(&self) -> Result<Option<Flash>, ServeError> {
         if self.flash.is_empty() {
             return Ok(None);
@@ -87,9 +83,6 @@ impl Recording {
     }
 
     /// The next request with its data, if recorded; `None` at the end.
-    ///
-    /// # Errors
-    /// A file that is damaged.
     pub fn next_request(&mut self) -> Result<Option<(Record, Vec<u8>)>, ServeError> {
         let refuse = |error: io::Error| ServeError::file("read", &self.path, &error, ADVICE);
         let size = self.head.size_bytes;
@@ -100,7 +93,7 @@ impl Recording {
         let mut data = Vec::new();
         (&mut self.reader).take(length).read_to_end(&mut data).map_err(refuse)?;
         if (data.len() as u64) < length {
-            // It was being written when the server ended.
+            // A torn record: the server was writing it when it ended.
             return Ok(None);
         }
         Ok(Some((record, data)))

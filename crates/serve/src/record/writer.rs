@@ -6,19 +6,19 @@ use flashlag_units::Bytes;
 use super::Record;
 use super::reader::Head;
 
-/// A recording under way: every request is written to a file, up to its largest size.
+/// A recording in progress: writes every request to a file, up to a maximum size.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     file: BufWriter<File>,
     with_data: bool,
     left: u64,
     requests: u64,
-    /// It ended early: its file was full, or could not be written.
+    /// The recording ended early: the file was full, or could not be written.
     ended: bool,
 }
 
 impl Recorder {
-    /// Begins a file with what is needed to do the same again: the device, and its flash.
+    /// Begins a file with everything that a replay needs: the device, and its flash state.
     pub(crate) fn new(
         file: File,
         head: &Head,
@@ -38,7 +38,7 @@ impl Recorder {
         self.requests
     }
 
-    /// A request was taken, which writes `data`.
+    /// Records a request that the device has taken; `data` is what it writes.
     pub(crate) fn note(&mut self, record: &Record, data: Option<&[u8]>) {
         let data = data.filter(|_| self.with_data);
         let size = Record::SIZE as u64 + data.map_or(0, |data| data.len() as u64);
@@ -54,7 +54,7 @@ impl Recorder {
         self.requests += u64::from(!self.ended);
     }
 
-    /// Completes the file; the number of requests in it, and whether the recording is complete.
+    /// Completes the file; returns the number of requests in it, and whether none is missing.
     pub(crate) fn finish(mut self) -> io::Result<(u64, bool)> {
         self.file.flush()?;
         Ok((self.requests, !self.ended))

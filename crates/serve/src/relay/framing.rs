@@ -1,34 +1,34 @@
-//! Where one message of an NBD client ends and the next begins.
+//! Finds where one message of an NBD client ends and the next begins.
 
 use thiserror::Error;
 
-/// The length of the flags that a client begins with.
+/// Length of the flags that a client sends first.
 const FLAGS: usize = 4;
-/// How an option of the handshake begins: `IHAVEOPT`.
+/// First bytes of an option in the handshake: `IHAVEOPT`.
 const OPTION_MAGIC: u64 = 0x4948_4156_454f_5054;
 const OPTION_HEADER: usize = 16;
 /// How a request begins.
 const REQUEST_MAGIC: u32 = 0x2560_9513;
 const REQUEST_HEADER: usize = 28;
 const WRITE: u16 = 1;
-/// The largest write that nbdkit reads to its end: it serves half of that, and skips the rest.
+/// The largest write whose data nbdkit reads: it serves up to half of that, and skips the rest.
 const LARGEST_WRITE: usize = 128 << 20;
 
-/// What a client sends that is no NBD.
+/// The client sent something that is not NBD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("a client sends what is no request")]
 pub(super) struct NoMessage;
 
-/// The bytes of whole messages, and how many the next one needs.
+/// How many bytes form whole messages, and how many the next message needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Whole {
-    /// Bytes of messages that are all there.
+    /// Bytes of the complete messages.
     pub(super) bytes: usize,
-    /// The least length of the message after them.
+    /// Least length of the message after them.
     pub(super) next: usize,
 }
 
-/// The part of the conversation that a client is in.
+/// The phase of the protocol that a client is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Flags,
@@ -37,7 +37,7 @@ enum Part {
     Requests,
 }
 
-/// The state of one client's side of a conversation.
+/// The state of the client's side of a connection.
 #[derive(Debug)]
 pub(super) struct Framing {
     part: Part,
@@ -48,11 +48,12 @@ impl Framing {
         Framing { part: Part::Flags }
     }
 
-    /// How much of what a client has sent are whole messages. What is whole must be passed on, and the next
-    /// call begins behind it.
+    /// Counts how many of the bytes that a client has sent form whole messages. The caller must
+    /// pass those on; the next call starts after them.
     ///
     /// # Errors
-    /// No message begins so. Those before it were given as whole by an earlier call.
+    /// The next bytes are no valid message. Whole messages before them were reported by an earlier
+    /// call.
     pub(super) fn whole(&mut self, sent: &[u8]) -> Result<Whole, NoMessage> {
         let mut bytes = 0;
         loop {
@@ -75,7 +76,7 @@ impl Framing {
         }
     }
 
-    /// The length of the message at the beginning; more than is there where that is not known yet.
+    /// Length of the first message; if that is not known yet, more than there is.
     fn length(&self, rest: &[u8]) -> Result<usize, NoMessage> {
         if self.part == Part::Flags {
             return Ok(FLAGS);
@@ -105,7 +106,7 @@ fn bounded(header: usize, data: u64) -> Result<usize, NoMessage> {
     data.map(|data| header + data).ok_or(NoMessage)
 }
 
-/// A number in the network's order; 0 where the bytes are not there.
+/// A big-endian number; 0 if its bytes have not arrived.
 fn number<const N: usize>(bytes: &[u8], at: usize) -> u64 {
     let bytes = bytes.get(at..at + N).unwrap_or_default();
     bytes.iter().fold(0, |number, byte| number << 8 | u64::from(*byte))
@@ -139,7 +140,7 @@ mod tests {
         let data = || prop::collection::vec(any::<u8>(), 0..100);
         let options = prop::collection::vec(data().prop_map(|data| option(&data)), 0..4);
         let write = data().prop_map(|data| request(WRITE, data.len() as u32, &data));
-        // Whatever else there is has no data behind it, whatever its length says.
+        // No other message carries data, whatever its length field says.
         let other = (0..9u16, any::<u32>()).prop_filter("a write", |(kind, _)| *kind != WRITE);
         let other = other.prop_map(|(kind, length)| request(kind, length, &[]));
         let requests = prop::collection::vec(prop_oneof![write, other], 0..8);
@@ -148,7 +149,8 @@ mod tests {
     }
 
     proptest! {
-        /// However the bytes arrive, and wherever they end: only whole messages are passed on, all of them.
+        /// However the bytes arrive, and wherever they end, all whole messages are passed on and
+        /// nothing else.
         #[test]
         fn only_whole_messages_are_whole(
             messages in conversation(),
@@ -193,7 +195,7 @@ mod tests {
         assert_eq!(framing.whole(&option(b"x")).unwrap().bytes, 17);
         assert_eq!(framing.whole(&request(3, 0, &[])).unwrap().bytes, 28);
         assert_eq!(framing.whole(&option(b"x")), Err(NoMessage));
-        // One too large to serve is read to its end, for the answer that it is too large.
+        // A write that is too large is read to its end: nbdkit then answers that it is too large.
         let large = framing.whole(&request(WRITE, 65 << 20, &[])).unwrap();
         assert_eq!(large, Whole { bytes: 0, next: 28 + (65 << 20) });
         assert_eq!(framing.whole(&request(WRITE, u32::MAX, &[])), Err(NoMessage));

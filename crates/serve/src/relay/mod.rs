@@ -1,12 +1,14 @@
-//! A relay before nbdkit, for the versions that a dying client ends.
+//! A relay in front of those versions of nbdkit that a dying client would end.
 //!
-//! nbdkit 1.32.4 and 1.32.5 (Debian 12), and 1.33.3 to 1.33.9, close their half of a connection when an answer
-//! can't be sent, or a request ends in its middle. A second thread with an answer for that client then fails
-//! an assertion (`raw_send_socket: Assertion 'sock >= 0'`), which ends the server for everybody; nbdkit's
-//! commit 9d82aa4f mends it. The relay keeps both causes away: it takes every answer, whether the client
-//! still lives or not, and passes on whole messages only. To nbdkit, each client leaves in good order.
+//! nbdkit 1.32.4 and 1.32.5 (Debian 12), and 1.33.3 to 1.33.9, close their half of a connection
+//! when a reply can't be sent, or when a request is truncated. If another thread then replies to
+//! that client, an assertion fails (`raw_send_socket: Assertion 'sock >= 0'`) and ends the server
+//! for all clients; nbdkit's commit 9d82aa4f fixes it. The relay prevents both causes: it reads
+//! every reply even if the client is gone, and passes on only whole messages. So nbdkit sees each
+//! client leave in good order.
 //!
-//! TLS needs no relay: there nbdkit does not take the socket away from its threads.
+//! With TLS there is no need for a relay, since nbdkit then does not take the socket away from its
+//! threads.
 
 mod framing;
 mod pump;
@@ -27,9 +29,9 @@ use rustix::net::{Shutdown, SocketFlags, accept_with, shutdown, sockopt};
 use crate::error::ServeError;
 use crate::listen::Listen;
 
-/// A thread of the relay has a buffer on the heap, and little on its stack.
+/// A relay thread has its buffer on the heap, and little on its stack.
 const STACK: usize = 128 << 10;
-/// How long to wait where the system has no room for another client.
+/// How long to wait if the system has no resources for another client.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// A socket that clients connect to.
@@ -39,7 +41,7 @@ pub struct Relay {
     listen: Listen,
 }
 
-/// A relay at work. It ends when this is dropped.
+/// A running relay. Dropping it ends it.
 #[derive(Debug)]
 pub struct Relaying {
     listener: Arc<OwnedFd>,
@@ -49,10 +51,7 @@ pub struct Relaying {
 }
 
 impl Relay {
-    /// Takes the address; clients wait until the relay is begun.
-    ///
-    /// # Errors
-    /// It is in use, or not ours to use.
+    /// Binds the address; clients wait until [`Relay::begin`].
     pub fn bind(listen: &Listen) -> Result<Relay, ServeError> {
         let bound = match listen {
             Listen::Unix(path) => UnixListener::bind(path).map(OwnedFd::from),
@@ -65,10 +64,7 @@ impl Relay {
         Ok(Relay { listener: bound.map_err(refuse)?, listen: listen.clone() })
     }
 
-    /// Passes on from now on what clients send to the server at a socket.
-    ///
-    /// # Errors
-    /// The system has no room for another thread.
+    /// Starts to pass on what clients send to the server at a socket.
     pub fn begin(self, server: &Path) -> io::Result<Relaying> {
         let listener = Arc::new(self.listener);
         let ends = Arc::new(AtomicBool::new(false));
@@ -84,14 +80,14 @@ impl Relay {
 }
 
 impl Drop for Relaying {
-    /// Removes the socket, and waits for the threads: their code goes with the plugin.
+    /// Removes the socket and joins the threads: nbdkit unloads their code with the plugin.
     fn drop(&mut self) {
         self.ends.store(true, Ordering::Relaxed);
-        // Wakes the thread that waits for clients.
+        // Wakes the thread that accepts clients.
         let _ = shutdown(&*self.listener, Shutdown::Both);
         let _ = self.accepting.take().map(JoinHandle::join);
         if let Listen::Unix(path) = &self.listen {
-            // It may have been removed by somebody else already.
+            // Somebody else may have removed it already.
             let _ = std::fs::remove_file(path);
         }
     }
@@ -101,7 +97,7 @@ fn named(name: &str) -> thread::Builder {
     thread::Builder::new().name(name.to_owned()).stack_size(STACK)
 }
 
-/// A client, with both ends of its connection.
+/// A client and its connection to the server.
 struct Served {
     client: Arc<OwnedFd>,
     server: Arc<OwnedFd>,
@@ -121,7 +117,7 @@ impl Accepting {
             match accept_with(&*self.listener, SocketFlags::CLOEXEC) {
                 Ok(client) => {
                     self.clients.retain(|served| !served.thread.is_finished());
-                    // A client that there is no room for finds its connection closed.
+                    // If there is no room for a client, its connection is closed.
                     if let Ok(served) = self.serve(client) {
                         self.clients.push(served);
                     }
@@ -139,7 +135,7 @@ impl Accepting {
     }
 
     fn serve(&self, client: OwnedFd) -> io::Result<Served> {
-        // An answer waits for no other; a unix socket has no such delay.
+        // Send each reply at once (Nagle would delay it); a unix socket has no such delay.
         let _ = sockopt::set_tcp_nodelay(&client, true);
         let client = Arc::new(client);
         let server = Arc::new(OwnedFd::from(UnixStream::connect(&self.server)?));
@@ -149,7 +145,7 @@ impl Accepting {
             match named("relay-replies").spawn(move || pump::replies(&from, &to)) {
                 Ok(replies) => {
                     pump::requests(&ours, &theirs);
-                    // It ends when the server has answered all.
+                    // That thread ends when the server has sent all replies.
                     let _ = replies.join();
                 }
                 Err(_) => drop(shutdown(&*ours, Shutdown::Both)),

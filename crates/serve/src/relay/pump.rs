@@ -8,13 +8,13 @@ use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
 
 use super::framing::Framing;
 
-/// What is taken from a socket at a time.
+/// Bytes to read from a socket at a time.
 const STEP: usize = 256 << 10;
 
-/// Passes a client's whole messages on to the server until the client is gone. The server sees an end
-/// between two messages, and answers what it has.
+/// Passes a client's whole messages on to the server until the client is gone. The server then sees
+/// the stream end between two messages, and replies to all it has.
 pub(super) fn requests(client: &OwnedFd, server: &OwnedFd) {
-    // Whatever went wrong, it ends this client alone.
+    // An error ends only this client.
     let _ = pass_requests(client, server);
     let _ = shutdown(server, Shutdown::Write);
 }
@@ -39,7 +39,8 @@ fn pass_requests(client: &OwnedFd, server: &OwnedFd) -> io::Result<()> {
             held.copy_within(whole.bytes..filled, 0);
             filled -= whole.bytes;
         };
-        // A large write grows the buffer as its data arrives, and the next small one gives it back.
+        // A large write grows the buffer while its data arrives; the next small message shrinks it
+        // again.
         let wanted = (filled + STEP).min(next).max(STEP);
         if wanted > held.len() || next <= STEP {
             held.resize(wanted.max(filled), 0);
@@ -48,8 +49,8 @@ fn pass_requests(client: &OwnedFd, server: &OwnedFd) -> io::Result<()> {
     }
 }
 
-/// Passes the server's answers on to the client. A client that is gone changes nothing for the server: its
-/// answers are taken as before, until the server has none.
+/// Passes the server's replies on to the client. If the client is gone, still reads the replies
+/// until there are no more, so that the server does not notice.
 pub(super) fn replies(server: &OwnedFd, client: &OwnedFd) {
     let mut held = vec![0; STEP];
     let mut is_there = true;
@@ -57,7 +58,7 @@ pub(super) fn replies(server: &OwnedFd, client: &OwnedFd) {
         let answers = held.get(..bytes).unwrap_or_default();
         if is_there && send_all(client, answers).is_err() {
             is_there = false;
-            // Nor are further requests of one who does not read taken.
+            // Take no further requests of a client that does not read its replies.
             let _ = shutdown(client, Shutdown::Both);
         }
     }

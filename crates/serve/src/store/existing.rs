@@ -1,4 +1,4 @@
-//! Checks an existing store against the settings: what contradicts it is refused.
+//! Checks the settings against an existing store, and refuses contradictions.
 
 use std::io;
 use std::path::Path;
@@ -10,10 +10,7 @@ use super::{beside, snapshot};
 use crate::error::ServeError;
 use crate::settings::Settings;
 
-/// Refuses settings that contradict what a store holds, or that would write over it.
-///
-/// # Errors
-/// What is there, by name, and what to do.
+/// Refuses settings that contradict a store, or that would overwrite it.
 pub(crate) fn check_store(
     settings: &Settings,
     profile: &str,
@@ -74,7 +71,7 @@ fn begin_anew(option: &str) -> String {
     )
 }
 
-/// Bytes of a file; none where it is not there.
+/// Length of a file; 0 if it does not exist.
 fn length(path: &Path) -> Result<u64, ServeError> {
     match std::fs::metadata(path) {
         Ok(metadata) => Ok(metadata.len()),

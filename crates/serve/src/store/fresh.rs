@@ -1,17 +1,17 @@
-//! A file that replaces another in one step when it is complete.
+//! A file that atomically replaces another one when it is complete.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// What a device holds is its owner's, whatever umask a server sets itself.
+/// Only the owner may read a device's data, whatever the server's umask is.
 pub(crate) const PRIVATE: u32 = 0o600;
 
-/// A file beside its place, which is removed unless it is put there.
+/// A temporary file, removed unless it is renamed into place.
 #[derive(Debug)]
 pub(super) struct NewFile {
-    /// The temporary path; `None` once the file is in its place.
+    /// The file; `None` once it was renamed into place.
     file: Option<File>,
     made: PathBuf,
     place: PathBuf,
@@ -32,7 +32,7 @@ impl NewFile {
         self.file.as_ref().ok_or_else(|| io::Error::other("it is in its place already"))
     }
 
-    /// Puts it in its place: a reader finds the old file or this one.
+    /// Renames it into place: a reader finds the old file or this one.
     pub(super) fn put(mut self) -> io::Result<File> {
         std::fs::rename(&self.made, &self.place)?;
         self.file.take().ok_or_else(|| io::Error::other("it is in its place already"))
@@ -42,7 +42,7 @@ impl NewFile {
 impl Drop for NewFile {
     fn drop(&mut self) {
         if self.file.is_some() {
-            // On a full disk it would take the room of what is to stay.
+            // On a full disk it would take the room of what must stay.
             let _ = std::fs::remove_file(&self.made);
         }
     }

@@ -9,12 +9,12 @@ use sha2::{Digest, Sha256};
 use crate::error::{ServeError, plain};
 use crate::record::LATEST;
 
-/// The form of stored states. Another number whenever a field of the flash changes.
+/// Format of stored states. Change it whenever a field of the flash changes.
 pub(super) const FORMAT: &str = "flashlag.flash/1";
 const SMALL: Bytes = Bytes::from_mib(16);
 pub(super) const ADVICE: &str = "remove this file and the one that ends in .log to begin with a flash \
                                  that holds the data and is otherwise new";
-/// Characters of a name from a file that a message shows.
+/// Most characters of a name from a file that a message prints.
 const SHOWN: usize = 40;
 
 /// The device and version of a stored flash: its first line, as JSON.
@@ -25,16 +25,16 @@ pub(super) struct Header {
     pub(super) profile: String,
     /// SHA-256 of the profile's parameters.
     pub(super) model: String,
-    /// SHA-256 of a small new flash of them: another program version that stores or makes flashes
-    /// differently has another one.
+    /// SHA-256 of a small new flash, stored. It differs if another program version makes or stores
+    /// flashes differently.
     pub(super) form: String,
     pub(super) size_bytes: Bytes,
     pub(super) seed: u64,
     /// The device's time when the state was stored.
     pub(super) now: Nanos,
-    /// SHA-256 of the state itself: the first line of its log.
+    /// SHA-256 of the state itself, repeated in the first line of its log.
     pub(super) state: String,
-    /// That of the state before it: a log that follows this one was about to be replaced.
+    /// SHA-256 of the previous state: a log that starts with it was about to be replaced.
     pub(super) before: String,
 }
 
@@ -43,7 +43,7 @@ pub(super) fn sum(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// SHA-256 of the smallest flash of a model that is made quickly.
+/// SHA-256 of the smallest flash of a model, which is quick to make.
 fn form(model: &Model) -> String {
     let mut small = model.clone();
     small.map.capacity.0 = SMALL;
@@ -80,12 +80,12 @@ impl Header {
         ExpectedDevice { profile: &self.profile, size: self.size_bytes, seed: self.seed }
     }
 
-    /// Whether its time can be that of a device.
+    /// Whether its time is a valid device time.
     pub(super) fn has_a_time(&self) -> bool {
         self.now <= LATEST
     }
 
-    /// Whether it is of the device that is asked for.
+    /// Checks that it is of the device that the settings ask for.
     pub(super) fn check(&self, path: &Path, wanted: &ExpectedDevice<'_>) -> Result<(), ServeError> {
         let differs = |what: &str, is: &str, wanted: &str, advice: String| {
             Err(ServeError::File {
@@ -111,7 +111,7 @@ impl Header {
         Ok(())
     }
 
-    /// Whether its flash was made and is stored as those of this program and profile are.
+    /// Checks that this program, with this profile, would make and store the flash in the same way.
     pub(super) fn check_form(&self, path: &Path, wanted: &Header) -> Result<(), ServeError> {
         let differs = |reason: &str| {
             Err(ServeError::File {
@@ -131,7 +131,7 @@ impl Header {
     }
 }
 
-/// The device that a store is asked for.
+/// The device that the settings ask for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ExpectedDevice<'a> {
     pub(super) profile: &'a str,

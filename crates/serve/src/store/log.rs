@@ -1,4 +1,4 @@
-//! The requests since a flash was stored: a line with the state that they follow, then records.
+//! The requests since the flash was stored: a line that names the stored state, then records.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -13,8 +13,8 @@ use super::header::Header;
 use crate::error::ServeError;
 use crate::record::Record;
 
-/// Room on the disk that is set aside at a time, so that a full disk is known before the flash takes a
-/// request. The second is for a disk that is nearly full.
+/// How much disk space to reserve at a time, so that a full disk is noticed before the flash takes
+/// a request. The second amount is for a nearly full disk.
 const AHEAD: [u64; 2] = [1 << 20, 4 << 10];
 /// The longest first line.
 const LONGEST_LINE: u64 = 4096;
@@ -26,13 +26,13 @@ pub(super) struct Log {
     file: File,
     /// Offset of the first record.
     begin: u64,
-    /// Offset of the next record; bytes behind it are no whole record.
+    /// Offset of the next record; bytes after it are a torn record.
     end: u64,
-    /// Offset up to which the disk has room.
+    /// Offset up to which disk space is reserved.
     reserved: u64,
 }
 
-/// A log without records, in a file of another name until the state that it follows is stored.
+/// An empty log, under a temporary name until the state that it follows is stored.
 #[derive(Debug)]
 pub(super) struct NewLog {
     fresh: NewFile,
@@ -80,7 +80,8 @@ impl Log {
         if follows.is_empty() {
             return Err(refuse(io::Error::other("it is empty")));
         }
-        // Killed between storing a state and putting the log in its place that follows it.
+        // The server was killed after it stored a state and before it renamed that state's log into
+        // place.
         if follows == header.before.as_bytes() {
             return NewLog::create(path, header)?.put();
         }
@@ -97,7 +98,7 @@ impl Log {
         Ok(Log { file, begin, end, reserved: end })
     }
 
-    /// Sees to it that the disk has room for one more record.
+    /// Ensures that the disk has room for one more record.
     pub(super) fn reserve(&mut self) -> io::Result<()> {
         if self.end + Record::SIZE as u64 <= self.reserved {
             return Ok(());
@@ -109,7 +110,7 @@ impl Log {
                     self.reserved = self.end + ahead;
                     return Ok(());
                 }
-                // A filesystem that sets nothing aside: a full disk is known when it is written to.
+                // The filesystem can't reserve space: a write will notice a full disk.
                 Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
                     self.reserved = u64::MAX;
                     return Ok(());
@@ -120,10 +121,10 @@ impl Log {
         Err(full.into())
     }
 
-    /// Adds a record, or leaves the log as it was.
+    /// Appends a record, or leaves the log as it was.
     pub(super) fn append(&mut self, record: &Record) -> io::Result<()> {
         if let Err(error) = self.file.write_all_at(&record.to_bytes(), self.end) {
-            // Where this fails as well, the next record is written over what there is of this one.
+            // If this fails as well, the next record overwrites the torn one.
             let _ = self.file.set_len(self.end);
             self.reserved = self.reserved.min(self.end);
             return Err(error);

@@ -1,9 +1,9 @@
 //! The files of a device that outlive its server: its data, and the state of its flash.
 //!
-//! `FILE` has the data, sparse, as it is: an image that anything can read. `FILE.flash` has the
-//! flash as it was at some moment, `FILE.log` every request since then. Both together give the
-//! flash as it was when the server ended, in whatever way, since the same requests at the same
-//! times do the same again. The log is written before a request completes.
+//! `FILE` holds the data as a sparse image that any program can read. `FILE.flash` is a snapshot of
+//! the flash, and `FILE.log` has every request since then. Replaying the log on the snapshot gives
+//! the flash as it was when the server ended, in whatever way, since the same requests at the same
+//! times have the same effect. A request is logged before it completes.
 
 mod existing;
 mod fresh;
@@ -29,12 +29,12 @@ pub(crate) use fresh::PRIVATE;
 use header::Header;
 use log::{Log, NewLog};
 
-/// With a log larger than this, the flash is stored anew.
+/// When the log is larger than this, the flash is stored again.
 const LARGEST_LOG: u64 = 64 << 20;
 
-/// With one larger than this, a flash that can't be stored is an error.
+/// When the log is larger than this and the flash can't be stored, that is an error.
 const LOG_LIMIT: u64 = 4 * LARGEST_LOG;
-/// After a flash could not be stored, the log grows by this much before it is tried again.
+/// After a failure to store the flash, how much the log grows before the next try.
 const RETRY: u64 = 64 << 10;
 
 /// The files of one device, locked against other servers.
@@ -45,11 +45,12 @@ pub(crate) struct Store {
     log_path: PathBuf,
     header: Header,
     log: Log,
-    /// Records in bytes before a flash is stored that could not be stored at the last try.
+    /// Size of the log at which to try again after a failure to store the flash.
     retry: u64,
-    /// The flash has done what the log lacks, for want of room: it is stored anew when there is some.
+    /// For want of disk space the log lacks something that the flash has done: store the flash as
+    /// soon as there is room.
     behind: bool,
-    /// The log does not follow the stored state: nothing more is taken.
+    /// The log does not follow the stored state: accept no more requests.
     lost: bool,
 }
 
@@ -58,18 +59,18 @@ pub(crate) struct Store {
 pub(crate) struct StoredState {
     pub(crate) store: Store,
     pub(crate) flash: Flash,
-    /// The device's time when it ended.
+    /// The device's time when the server ended.
     pub(crate) now: Nanos,
 }
 
-/// A file's path with another ending.
+/// A path with another extension.
 fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(ending);
     PathBuf::from(name)
 }
 
-/// A file with a device's data, which nobody else has open.
+/// A device's data file, locked against other servers.
 #[derive(Debug)]
 pub(crate) struct DataFile {
     pub(crate) file: File,
@@ -81,7 +82,7 @@ pub(crate) struct DataFile {
 }
 
 impl DataFile {
-    /// Opens it, or makes it, as an empty file until [`DataFile::finish`].
+    /// Opens or creates it; a new file stays empty until [`DataFile::finish`].
     pub(crate) fn open(path: &Path, size: Bytes) -> Result<DataFile, ServeError> {
         const ADVICE: &str = "give a file of the device's size, or one that is not there";
         let refuse = |error: io::Error| ServeError::file("open", path, &error, ADVICE);
@@ -97,29 +98,26 @@ impl DataFile {
         Ok(DataFile { file, path: path.to_owned(), size, existed, was_there })
     }
 
-    /// What it is to hold at first is in it: it is as large as the device from now on. A start that was
-    /// cut short is known by the size.
+    /// Marks the first content as complete by giving the file the device's size. A start that was
+    /// cut short is recognised by the size.
     pub(crate) fn finish(&self) -> Result<(), ServeError> {
         let advice = "is there room on its disk?";
         let sized = self.file.set_len(self.size.0);
         sized.map_err(|error| ServeError::file("size", &self.path, &error, advice))
     }
 
-    /// Takes back what a start made that went wrong.
+    /// Undoes what a failed start has created.
     pub(crate) fn undo(&self) {
         if self.was_there {
             return;
         }
-        // What can't be removed is refused by name at the next start.
+        // The next start refuses, by name, what can't be removed now.
         let _ = if self.existed { self.file.set_len(0) } else { std::fs::remove_file(&self.path) };
     }
 }
 
 impl Store {
     /// The flash stored beside a data file; `None` if none is stored yet.
-    ///
-    /// # Errors
-    /// Files that are damaged, or of another device.
     pub(crate) fn restore(
         data: &Path,
         profile: &str,
@@ -130,7 +128,7 @@ impl Store {
         let log_path = beside(data, ".log");
         let wanted = Header::new(profile, model, seed)?;
         let Some((header, mut flash)) = snapshot::read(&path, &wanted)? else {
-            // A start that was cut short leaves a log beside no data.
+            // A start that was cut short leaves a log without data.
             let has_data = std::fs::metadata(data).is_ok_and(|found| found.len() > 0);
             if has_data && log_path.exists() {
                 let gone = io::Error::other("it is gone, and the log of its requests is there");
@@ -150,9 +148,6 @@ impl Store {
     }
 
     /// Stores a flash for the first time.
-    ///
-    /// # Errors
-    /// Files that can't be written.
     pub(crate) fn begin(
         data: &Path,
         profile: &str,
@@ -163,13 +158,13 @@ impl Store {
         let (path, log_path) = (beside(data, ".flash"), beside(data, ".log"));
         let header = Header::new(profile, model, seed)?;
         let (header, body) = snapshot::next(&path, &header, flash, now)?;
-        // The log first: a flash without one is refused.
+        // The log comes first: a flash without a log is refused.
         let log = NewLog::create(&log_path, &header)?.put()?;
         snapshot::write(&path, &header, &body)?;
         Ok(Store { path, log_path, header, log, retry: 0, behind: false, lost: false })
     }
 
-    /// Sees to it that there is room to write down one more request.
+    /// Ensures that there is room to log one more request.
     pub(crate) fn reserve(&mut self) -> io::Result<()> {
         if self.lost {
             return Err(io::Error::other("its log was lost: end the server, and start it again"));
@@ -180,7 +175,9 @@ impl Store {
     /// Adds an accepted request to the log.
     pub(crate) fn note(&mut self, record: &Record) -> io::Result<()> {
         let noted = if record.ended > LATEST {
-            Err(io::Error::other("the device's time is over: begin another store"))
+            Err(io::Error::other(
+                "the device's clock has reached its last value: begin another store",
+            ))
         } else {
             self.log.append(record)
         };
@@ -188,33 +185,33 @@ impl Store {
         noted
     }
 
-    /// The flash did what can't be written down.
+    /// Records that the flash has done something that can't be logged.
     pub(crate) fn miss(&mut self) {
         self.behind = true;
     }
 
-    /// Whether the flash should be stored anew.
+    /// Whether the flash should be stored again.
     pub(crate) fn is_due(&self) -> bool {
         let length = self.log.length();
         length >= self.retry && (self.behind || length > LARGEST_LOG)
     }
 
-    /// Whether it has to be, since the log may not grow any more.
+    /// Whether it must be stored, since the log may not grow any more.
     pub(crate) fn is_overdue(&self) -> bool {
         self.log.length() > LOG_LIMIT
     }
 
-    /// Stores the flash as it is now; the log begins again.
+    /// Stores the present state of the flash and begins a new log.
     ///
     /// # Errors
-    /// Files that can't be written: the older state and its log stay then, and go on.
+    /// Files that can't be written; the previous state and its log then stay in use.
     pub(crate) fn save(&mut self, flash: &Flash, now: Nanos) -> Result<(), ServeError> {
         self.retry = self.log.length() + RETRY;
         let (header, body) = snapshot::next(&self.path, &self.header, flash, now)?;
         let log = NewLog::create(&self.log_path, &header)?;
         snapshot::write(&self.path, &header, &body)?;
         self.header = header;
-        // From here on the log before is of no use: it is dropped at the next start.
+        // From here on the previous log is useless: the next start drops it.
         self.lost = true;
         self.log = log.put()?;
         (self.retry, self.behind, self.lost) = (0, false, false);

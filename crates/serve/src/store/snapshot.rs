@@ -24,7 +24,7 @@ fn damaged(path: &Path, reason: &str) -> ServeError {
     refuse(path, &io::Error::other(plain(reason)))
 }
 
-/// The device of the flash in a file; `None` without a file.
+/// The header of a stored flash; `None` without a file.
 pub(super) fn header(path: &Path) -> Result<Option<Header>, ServeError> {
     Ok(open(path)?.map(|(header, _)| header))
 }
@@ -76,7 +76,7 @@ pub(super) fn read(path: &Path, wanted: &Header) -> Result<Option<(Header, Flash
     Ok(Some((header, flash)))
 }
 
-/// A flash as it is stored: the header of the next state, and its bytes.
+/// The stored form of a flash: the next state's header, and its bytes.
 pub(super) fn next(
     path: &Path,
     header: &Header,
@@ -89,7 +89,7 @@ pub(super) fn next(
     Ok((next, body))
 }
 
-/// Replaces a file at once: a reader finds the old state or the new one.
+/// Replaces the file atomically: a reader finds the old state or the new one.
 pub(super) fn write(path: &Path, header: &Header, body: &[u8]) -> Result<(), ServeError> {
     let refuse = |error: io::Error| full(path, &error);
     let mut line = serde_json::to_vec(header).map_err(|error| refuse(error.into()))?;

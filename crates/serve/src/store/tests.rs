@@ -17,7 +17,7 @@ fn model() -> &'static Model {
     })
 }
 
-/// A state and its log, with a few records, as they lie on a disk.
+/// A state and its log with a few records, as files hold them.
 fn stored() -> &'static [Vec<u8>; 2] {
     static STORED: OnceLock<[Vec<u8>; 2]> = OnceLock::new();
     STORED.get_or_init(|| {
@@ -45,7 +45,7 @@ fn record(at: Nanos) -> Record {
     }
 }
 
-/// Restores what is given as a state and a log.
+/// Restores a flash from the bytes of a state and of a log.
 fn restore(flash: &[u8], log: &[u8]) -> Result<Option<StoredState>, ServeError> {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("device");
@@ -133,7 +133,7 @@ proptest! {
     ) {
         let mut files = stored().clone();
         let file = &mut files[which];
-        // Most of a state is its body, of which every change is the same.
+        // Most of a state is its body; changing any byte there has the same effect.
         let most = if head { 700.min(file.len()) } else { file.len() };
         for (at, byte) in edits {
             file[at.index(most)] = byte;

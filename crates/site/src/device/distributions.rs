@@ -1,4 +1,5 @@
-//! The distributions of a device's tests over all runs, by what differs among them.
+//! The distributions of a device's tests over all runs, grouped by the properties in which they
+//! differ.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,7 @@ use crate::model::{Row, Site};
 use crate::pool::TestKey;
 use crate::setup::SetUp;
 
-/// Tests that are drawn, at most.
+/// Most tests to draw.
 const MOST_TESTS: usize = 6;
 const HEIGHT: u32 = 230;
 
@@ -30,7 +31,7 @@ const PROPERTIES: [Property; 3] = [
     ("fill", SetUp::fill_and_state),
 ];
 
-/// A drawing of each test by each property that differs; of one that has none, all runs together.
+/// A drawing of each test for each property that differs; a single one of all runs if none does.
 pub(super) fn all(site: &Site<'_>, rows: &[&Row], tests: &[TestKey]) -> Vec<Drawing> {
     let decides = |test: &&TestKey| {
         let pools = rows.iter().flat_map(|row| &row.pools);

@@ -7,7 +7,7 @@ use crate::pool::TestKey;
 use crate::setup::filesystem;
 use crate::words;
 
-/// Runs on a page, at most: the latest.
+/// Most runs on a page: the latest ones.
 const MOST: usize = 500;
 
 /// A run in words.
@@ -23,7 +23,7 @@ pub(super) struct RunLine {
     pub(super) cells: Vec<String>,
 }
 
-/// The latest runs of a device, and how many there are beside them.
+/// The latest runs of a device, and a sentence about how many more there are.
 pub(super) fn lines(site: &Site<'_>, device: &Device) -> (Vec<RunLine>, Option<String>) {
     let began =
         |run: &usize| site.entries[*run].run.facts.as_ref().and_then(|facts| facts.started.clone());

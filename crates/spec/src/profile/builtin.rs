@@ -1,4 +1,4 @@
-//! The profiles that come with flashlag. They are files like a user's own.
+//! The profiles that come with flashlag; the format is that of a user's own files.
 
 use crate::packed::{PackedText, packed};
 

@@ -1,4 +1,4 @@
-//! What stands before the flash: link, caches, discards.
+//! What is in front of the flash: link, caches, discards.
 
 use flashlag_units::{Bytes, Nanos, Text};
 use serde::{Deserialize, Serialize};

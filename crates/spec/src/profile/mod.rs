@@ -153,9 +153,6 @@ const HEAD_KEYS: [&str; 8] =
 
 impl Profile {
     /// Reads a profile and proves that it makes a model.
-    ///
-    /// # Errors
-    /// What is wrong, by the parameter's name, and what is allowed.
     pub fn parse(text: &str) -> Result<Profile, ProfileError> {
         let table: toml::Table = text.parse().map_err(|error| ProfileError::syntax(text, error))?;
         let (head, sections): (toml::Table, toml::Table) =

@@ -11,9 +11,6 @@ const SOURCE: &str = "a check's `model`";
 impl Profile {
     /// The same device with the parameters of a check's `model` in place of its own. A parameter that
     /// the profile lacks is added.
-    ///
-    /// # Errors
-    /// As [`Profile::model`].
     pub fn overridden(&self, by: &BTreeMap<String, toml::Value>) -> Result<Profile, ProfileError> {
         let mut changed = self.clone();
         for (key, value) in by {

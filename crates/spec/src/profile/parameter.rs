@@ -74,9 +74,6 @@ impl Parameter {
     }
 
     /// Takes another value, written as on the command line.
-    ///
-    /// # Errors
-    /// A text of another type than the present value.
     pub(super) fn set(&mut self, key: &str, text: &str) -> Result<(), ProfileError> {
         let wrong =
             |expected| ProfileError::Value { key: key.to_owned(), text: text.to_owned(), expected };

@@ -1,5 +1,5 @@
-//! The protocols that come with flashlag: scenarios by which the profiles' devices were measured.
-//! They are files like a user's own.
+//! The protocols that come with flashlag: scenarios by which the profiles' devices were measured;
+//! the format is that of a user's own files.
 
 use super::ProfileCheck;
 use crate::packed::{PackedText, packed};
@@ -47,9 +47,6 @@ pub fn builtin_protocol(name: &str) -> Option<&'static str> {
 
 impl ProfileCheck {
     /// The scenario of this check, from its text, with the check's own settings.
-    ///
-    /// # Errors
-    /// As [`Scenario::parse`].
     pub fn scenario_of(&self, text: &str) -> Result<Scenario, ScenarioError> {
         let settings = self.settings.iter().map(|(key, value)| (key.clone(), value.clone()));
         Scenario::parse(text, &settings.collect::<Vec<_>>())

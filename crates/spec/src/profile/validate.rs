@@ -1,4 +1,4 @@
-//! Parameters that make no device together, refused by name.
+//! Refuses, by name, parameters that together make no device.
 
 use flashlag_units::{Bytes, Nanos};
 

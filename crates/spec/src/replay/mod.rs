@@ -1,4 +1,4 @@
-//! Replays of traces: the operations to be done again, in a form that another process can be sent.
+//! Replays of traces: the operations to repeat, in a form that can be sent to another process.
 
 mod op;
 
@@ -20,7 +20,6 @@ pub const LARGEST_REQUEST: Bytes = Bytes::from_mib(1);
 pub struct ReplayStream {
     /// SHA-256 of the trace's file.
     pub sha256: String,
-    /// The kind of source that the trace is of.
     pub source: TraceSourceKind,
     /// The layer of the operations.
     pub level: ReplayLevel,

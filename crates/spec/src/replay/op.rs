@@ -135,7 +135,6 @@ pub struct ReplayOp {
     pub file: u32,
     /// Where, in bytes from the beginning of the file or the device.
     pub offset: u64,
-    /// How many bytes.
     pub bytes: u64,
     /// What the operation took where it was traced.
     pub took: Option<Nanos>,

@@ -5,31 +5,20 @@ use super::fault::ScenarioFault;
 /// Why a scenario can't be used. Lines count from 1.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ScenarioError {
-    /// A fault of the file.
     #[error("line {line}: {fault}")]
     File {
-        /// The line.
         line: usize,
-        /// What is wrong and what is allowed.
         #[source]
         fault: ScenarioFault,
     },
     /// `--set` names a setting that the scenario does not have.
     #[error("`--set {key}=…`: no such setting; {name} has {allowed}")]
-    UnknownSetting {
-        /// The name that was given.
-        key: String,
-        /// The scenario's name.
-        name: String,
-        /// The scenario's settings.
-        allowed: String,
-    },
+    UnknownSetting { key: String, name: String, allowed: String },
     /// `--set` of a setting that only tests use which other settings leave out.
     #[error("{set}: no test that is left uses `{key}`: each that does is left out by {left_out}")]
     IdleSetting {
         /// As given: `--set journal=wal`.
         set: String,
-        /// The setting.
         key: String,
         /// The keys that leave tests out, as the file has them: `unless = "$android"`.
         left_out: String,
@@ -39,7 +28,6 @@ pub enum ScenarioError {
     Setting {
         /// As given: `--set span=100`.
         set: String,
-        /// What is wrong and what is allowed.
         #[source]
         fault: ScenarioFault,
     },

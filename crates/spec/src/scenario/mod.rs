@@ -1,4 +1,4 @@
-//! Scenarios: what is done to the storage, as a TOML file. The built-in ones are such files too.
+//! Scenarios: what is done to the storage, as a TOML file. The built-in ones have the same format.
 //!
 //! A file has `[settings]` (names that `--set` changes and that `"$name"` refers to), tests
 //! (`[[io]]`, `[[save]]` and `[[replay]]`) and steps (`[[step]]`) that run them, fill, delete, trim and wait. It may

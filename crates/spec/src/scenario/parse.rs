@@ -204,9 +204,6 @@ struct StepText {
 
 impl Scenario {
     /// Reads a scenario file and applies `--set` pairs.
-    ///
-    /// # Errors
-    /// The first mistake, with its line and what is allowed there.
     pub fn parse(text: &str, set: &[(String, String)]) -> Result<Scenario, ScenarioError> {
         let fault = match Scenario::parse_with(text, set) {
             Err(ScenarioError::File { fault, .. })

@@ -9,7 +9,6 @@ use crate::words::{Durability, EngineKind, Pattern, State};
 /// A scenario with its settings applied and its matrices expanded: nothing is left to decide.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Scenario {
-    /// Its name.
     pub name: String,
     /// A description, in a line.
     pub about: String,
@@ -21,7 +20,6 @@ pub struct Scenario {
     /// The file as it was read, before settings were applied.
     #[serde(skip)]
     pub text: String,
-    /// The tests, by name.
     pub tests: BTreeMap<String, Test>,
     /// The steps, in order.
     pub steps: Vec<Step>,
@@ -246,7 +244,6 @@ pub struct Save {
 pub enum Step {
     /// Runs tests, in order, and this `repeat` times.
     Measure {
-        /// Names of tests.
         tests: Vec<String>,
         /// The state the device is in by now.
         state: State,

@@ -14,7 +14,6 @@ pub enum TargetError {
         near = did_you_mean(.0, Kind::ALL.map(Kind::name).into_iter().chain([PHONE_KIND]))
     )]
     Kind(String),
-    /// A phone where a device with a profile is needed.
     #[error("adb: is a phone, which has no profile: give sim:PROFILE or lab:PROFILE+FS")]
     NoProfile,
     /// Characters that no serial number of a phone has.
@@ -23,69 +22,30 @@ pub enum TargetError {
          with a slash, as in adb:SERIAL:/sdcard"
     )]
     Serial(String),
-    /// Control characters in the path of a phone.
     #[error("the path on the phone contains control characters, such as a line break")]
     PhonePath,
-    /// A target that is misspelt, where it is clear what was meant.
     #[error("{wrong}; did you mean `{meant}`?")]
-    Misspelt {
-        /// What is wrong.
-        wrong: String,
-        /// The target that was meant, which is taken.
-        meant: String,
-    },
-    /// No profile, where all else is there.
+    Misspelt { wrong: String, meant: String },
     #[error("no profile is named: write {0}; `flashlag profiles` lists the profiles")]
     ProfileMissing(String),
-    /// No filesystem, which the lab needs.
     #[error("\"{0}\" names no filesystem: write lab:PROFILE+FS, e.g. lab:nexus5-2013+ext4")]
     NoFilesystem(String),
-    /// An unknown filesystem, or one of the other kind of target.
     #[error("{}", no_filesystem(*.kind, .name))]
-    Filesystem {
-        /// The kind of target.
-        kind: Kind,
-        /// The name as it was written.
-        name: String,
-    },
+    Filesystem { kind: Kind, name: String },
     /// An unknown option.
     #[error(
         "there is no option \"{word}\"; there are {}{}",
         listed(*.kind),
         near_option(*.kind, .word)
     )]
-    Option {
-        /// The kind of target.
-        kind: Kind,
-        /// The option as it was written.
-        word: String,
-    },
-    /// An option without its value.
+    Option { kind: Kind, word: String },
     #[error("option \"{word}\" needs a value: {usages}")]
-    NoValue {
-        /// The option as it was written.
-        word: String,
-        /// How it is written.
-        usages: String,
-    },
-    /// An option twice.
+    NoValue { word: String, usages: String },
     #[error("\"{first}\" and \"{second}\" are one option: leave one out")]
-    Twice {
-        /// The option as it is written first.
-        first: String,
-        /// The option as it is written later.
-        second: String,
-    },
+    Twice { first: String, second: String },
     /// An option that only the other kind of target has.
     #[error("{kind}: has no option \"{option}\"; {}: has it ({})", kind.other(), named(.of))]
-    NotOfKind {
-        /// The option.
-        option: String,
-        /// The kind of target.
-        kind: Kind,
-        /// The filesystems of the other kind that have the option.
-        of: &'static [FilesystemKind],
-    },
+    NotOfKind { option: String, kind: Kind, of: &'static [FilesystemKind] },
     /// An option that only other filesystems have.
     #[error(
         "{filesystem} has no option \"{option}\"; {} {}",
@@ -93,23 +53,13 @@ pub enum TargetError {
         if .of.len() == 1 { "has" } else { "have" }
     )]
     NotOfFilesystem {
-        /// The option.
         option: String,
-        /// The kind of target.
         kind: Kind,
-        /// The filesystem.
         filesystem: FilesystemKind,
-        /// The filesystems that have the option.
         of: &'static [FilesystemKind],
     },
-    /// A value that an option can't have.
     #[error("\"{word}\": {source}")]
-    Value {
-        /// The option with the value, as it was written.
-        word: String,
-        /// What is wrong with the value.
-        source: ValueError,
-    },
+    Value { word: String, source: ValueError },
 }
 
 fn no_filesystem(kind: Kind, name: &str) -> String {

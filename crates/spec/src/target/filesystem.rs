@@ -7,15 +7,11 @@ use super::{Kind, TargetError};
 pub enum FilesystemKind {
     /// No filesystem: files are ranges of the device.
     Raw,
-    /// ext4.
     Ext4,
     /// F2FS.
     F2fs,
-    /// Btrfs.
     Btrfs,
-    /// XFS.
     Xfs,
-    /// NILFS2.
     Nilfs2,
 }
 

@@ -6,11 +6,11 @@
 //! kind  profile   FS     option    option with a value
 //! ```
 //!
-//! The kinds have one list of options ([`OPTIONS`]): each row says which kinds and filesystems an
-//! option has a meaning for, and `docs/target-reference.md` is generated from the list. Options
-//! apply in the order in which they are written, each once, but for the layers of `lab:`.
+//! All kinds share one list of options ([`OPTIONS`]): each row says for which kinds and filesystems
+//! an option has a meaning, and `docs/target-reference.md` is generated from the list. Options
+//! apply in the order in which they are written, each once, except for the layers of `lab:`.
 //!
-//! A parsed target prints as it was written, without spaces, and reads back as the same.
+//! A parsed target prints as it was written, without spaces, and parses to the same target again.
 
 mod error;
 mod filesystem;
@@ -105,7 +105,6 @@ impl TargetSpec {
 /// A virtual device: kind, profile and what is mounted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceSpec {
-    /// The kind.
     pub kind: Kind,
     /// The profile's name, or its file, which may not exist.
     pub profile: String,

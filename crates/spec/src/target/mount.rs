@@ -6,7 +6,6 @@ use super::{FilesystemKind, Kind, TargetError, table};
 /// A filesystem and options: `ext4,nobarrier,fuse`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MountSpec {
-    /// The filesystem.
     pub filesystem: FilesystemKind,
     /// The options, in the order in which they apply.
     pub options: Vec<TargetOption>,
@@ -26,18 +25,12 @@ impl MountSpec {
     }
 
     /// Checks that the filesystem and every option have a meaning for a kind of target.
-    ///
-    /// # Errors
-    /// The first that has none, and which kinds and filesystems have it.
     pub fn check(&self, kind: Kind) -> Result<(), TargetError> {
         FilesystemKind::parse(kind, self.filesystem.name())?;
         self.options.iter().try_for_each(|option| table::check(kind, self.filesystem, option))
     }
 
     /// Checks that no option is there twice, as a target has each once. Layers of the lab lie on one another.
-    ///
-    /// # Errors
-    /// The first that is there again.
     pub(super) fn check_each_once(&self, kind: Kind) -> Result<(), TargetError> {
         use TargetOption::{Bind, Fuse, Overlay};
         let mut seen: Vec<String> = Vec::new();

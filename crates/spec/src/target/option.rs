@@ -61,9 +61,7 @@ pub enum TargetOption {
     InPlace(bool),
     /// `rootdir`: files are in the root directory.
     RootDirectory,
-    /// `fast_commit`.
     FastCommit,
-    /// `data=journal`.
     DataJournal,
     /// `fuse`: a FUSE daemon that passes every call on.
     Fuse,

@@ -27,7 +27,6 @@ pub enum PhoneChoice {
 /// `adb:192.168.1.7:5555:/sdcard`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PhoneSpec {
-    /// The phones.
     pub choice: PhoneChoice,
     /// The directory that is measured on them; the default is [`PHONE_DIRECTORY`].
     pub path: Option<String>,

@@ -84,8 +84,8 @@ pub const OPTIONS: [OptionRow; 30] = [
         value: None,
         sim: &[F2fs],
         lab: &[F2fs],
-        help: "F2FS cleans a segment now and then while nothing else happens: the default of \
-               `lab:`.",
+        help: "F2FS cleans a segment from time to time while the device is idle: the default of \
+             `lab:`.",
         read: |_| Ok(TargetOption::BackgroundCleaning(true)),
     },
     OptionRow {
@@ -93,8 +93,8 @@ pub const OPTIONS: [OptionRow; 30] = [
         value: None,
         sim: &[F2fs],
         lab: &[F2fs],
-        help: "F2FS cleans only when it runs out of free segments: the default of `sim:`, since a \
-               phone that rests is suspended.",
+        help: "F2FS cleans only when it runs out of free segments: the default of `sim:`, since \
+             an idle phone is suspended.",
         read: |_| Ok(TargetOption::BackgroundCleaning(false)),
     },
     OptionRow {
@@ -102,8 +102,8 @@ pub const OPTIONS: [OptionRow; 30] = [
         value: None,
         sim: &[F2fs],
         lab: &[F2fs],
-        help: "Checkpoints that several threads need at once are made as one by a thread of the \
-               kernel; nothing changes for a single one.",
+        help: "A kernel thread makes one checkpoint for all threads that need one at the same \
+             time; for a single thread nothing changes.",
         read: |_| Ok(TargetOption::CheckpointMerge),
     },
     OptionRow {
@@ -111,7 +111,7 @@ pub const OPTIONS: [OptionRow; 30] = [
         value: None,
         sim: &[Btrfs],
         lab: &[Btrfs],
-        help: "Data is overwritten in place, without checksums; trees are copied still.",
+        help: "Data is overwritten in place, without checksums; trees are still copied.",
         read: |_| Ok(TargetOption::NoDataCopy),
     },
     OptionRow {
@@ -119,7 +119,7 @@ pub const OPTIONS: [OptionRow; 30] = [
         value: None,
         sim: SIM,
         lab: LAB,
-        help: "Space that becomes free is discarded at once: the default on F2FS.",
+        help: "Freed space is discarded at once: the default on F2FS.",
         read: |_| Ok(TargetOption::Discard(true)),
     },
     OptionRow {
@@ -127,7 +127,7 @@ pub const OPTIONS: [OptionRow; 30] = [
         value: None,
         sim: SIM,
         lab: LAB,
-        help: "Nothing is discarded but by a trim: the default but on F2FS.",
+        help: "Only a trim discards: the default except on F2FS.",
         read: |_| Ok(TargetOption::Discard(false)),
     },
     OptionRow {
@@ -151,7 +151,8 @@ pub const OPTIONS: [OptionRow; 30] = [
         value: None,
         sim: &[F2fs],
         lab: NONE,
-        help: "Pages of an atomic write wait in memory, as before Linux 5.19, and for the node of the one before.",
+        help: "Pages of an atomic write wait in memory, as before Linux 5.19, and also for the \
+             previous atomic write's node.",
         read: |_| Ok(TargetOption::AtomicInMemory),
     },
     OptionRow {
@@ -193,7 +194,7 @@ pub const OPTIONS: [OptionRow; 30] = [
         value: None,
         sim: SIM,
         lab: NONE,
-        help: "A wrapper in the kernel in the place of FUSE, at no cost.",
+        help: "A wrapper in the kernel instead of FUSE, at no cost.",
         read: |_| Ok(TargetOption::Esdfs),
     },
     OptionRow {
@@ -201,8 +202,8 @@ pub const OPTIONS: [OptionRow; 30] = [
         value: None,
         sim: NONE,
         lab: LAB,
-        help: "An overlay above the filesystem, over an empty directory: the flash takes what is \
-               written.",
+        help: "An overlay above the filesystem, over an empty directory: all writes reach the \
+             flash.",
         read: |_| Ok(TargetOption::Overlay),
     },
     OptionRow {
@@ -243,7 +244,7 @@ pub const OPTIONS: [OptionRow; 30] = [
         sim: NONE,
         // The other filesystems are refused later, with what to leave out.
         lab: LAB,
-        help: "The host's own kernel in the place of a guest's (ext4, btrfs and xfs, as root).",
+        help: "The host's own kernel instead of a guest's (ext4, btrfs and xfs, as root).",
         read: |_| Ok(TargetOption::Host),
     },
     OptionRow {
@@ -268,7 +269,7 @@ pub const OPTIONS: [OptionRow; 30] = [
         value: Some("N"),
         sim: NONE,
         lab: LAB,
-        help: "The device lives N times as fast as real time.",
+        help: "The device's clock runs N times as fast as real time.",
         read: |value| value.parse().map(TargetOption::TimeScale),
     },
     OptionRow {

@@ -1,4 +1,4 @@
-//! Values of options: a device's state at the start, and the pace of its time.
+//! Values of options: a device's state at the start, and the speed of its clock.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,19 +9,14 @@ use thiserror::Error;
 /// Why a word is no value of an option.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ValueError {
-    /// No size.
     #[error("no size: write size=4GB or size=4GiB")]
     Size,
-    /// No state of a device.
     #[error("write new, full or aged:12mo")]
     Age,
-    /// No length of time.
     #[error(transparent)]
     Time(#[from] ParseUnitError),
-    /// A pace that is no number.
     #[error("write a number such as 10 or 0.5")]
     NoNumber,
-    /// A pace at which no time can be kept.
     #[error("{0} is not between 0.001 and 1000000")]
     Pace(String),
 }
@@ -30,7 +25,6 @@ pub enum ValueError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Literal<T> {
     text: String,
-    /// The value.
     pub value: T,
 }
 
@@ -104,9 +98,6 @@ impl Default for TimeScale {
 
 impl TimeScale {
     /// A pace of `times` real time.
-    ///
-    /// # Errors
-    /// A pace at which no time can be kept.
     pub fn of(times: f64) -> Result<TimeScale, ValueError> {
         if !(0.001..=1_000_000.0).contains(&times) {
             return Err(ValueError::Pace(times.to_string()));

@@ -1,5 +1,5 @@
-//! Every key of a scenario's file and of a profile's, read from the types that read those files: so
-//! that the list matches the program.
+//! Every key of a scenario's file and of a profile's, taken from the types that parse those files,
+//! so that the list matches the program.
 
 use std::fmt::Write;
 

@@ -7,9 +7,9 @@ use super::Phase;
 use crate::error::SqliteError;
 
 impl<M: WaitMeter> Phase<'_, M> {
-    /// Several statements in one transaction of each database, each statement of a row of its own. Making
-    /// and binding a row's content, which takes less than a microsecond for 100 bytes, is within the
-    /// save's latency here.
+    /// Several statements in one transaction of each database, each on a row of its own. Making and
+    /// binding a row's content (less than a microsecond for 100 bytes) counts in the save's latency
+    /// here.
     pub(super) fn transaction(&mut self, statements: u32) -> Result<(), SqliteError> {
         let rows = (0..statements).map(|_| self.next_row()).collect::<Result<Vec<i64>, _>>()?;
         for (index, database) in self.databases.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! When saves begin: by the schedule, after a think time, or at once; and when none begins any more.
+//! When saves begin: on the schedule, after a think time, or at once; and when no more begin.
 
 use std::sync::atomic::Ordering;
 
@@ -24,14 +24,15 @@ impl<M: WaitMeter> Phase<'_, M> {
         self.save.think.map(|think| think.0).unwrap_or_default()
     }
 
-    /// When the think time after the last save ends; `None` before the first save and where a save
-    /// follows the last at once.
+    /// When the think time after the last save ends; `None` before the first save and without a
+    /// think time.
     pub(super) fn rest_ends(&self) -> Option<Nanos> {
         let think = self.think();
         self.last_ended.filter(|_| think > Nanos::ZERO).map(|ended| ended.plus(think))
     }
 
-    /// Whether the phase is to end by time but no time passes, as on a free simulated device.
+    /// Whether a limit in time can't be reached because no time passes, as on a simulated device
+    /// that takes none.
     pub(super) fn time_stands_still(&self) -> bool {
         let endless = self.save.saves.is_none() && self.arrivals.is_none();
         endless && self.saves >= STILL && self.clock.now() == self.start
@@ -74,7 +75,8 @@ impl<M: WaitMeter> Phase<'_, M> {
         }
     }
 
-    /// Late wake-ups belong to a scheduled save: only the time until the intended start is idle.
+    /// In a schedule, a late wake-up counts as the save's: only the time until the intended start
+    /// is idle.
     fn waited(&mut self, intended: Nanos, from: WaitReading, to: WaitReading) {
         let idle = intended.saturating_since(from.at);
         self.idle = self.idle.plus(idle);
@@ -82,7 +84,7 @@ impl<M: WaitMeter> Phase<'_, M> {
         self.outside.on_cpu = self.outside.on_cpu.plus(on_cpu);
     }
 
-    /// A thread that wakes late has rested longer: nothing waited for the save that follows.
+    /// After a think time, a late wake-up only lengthens the rest: no save was waiting.
     fn rested(&mut self, from: WaitReading, to: WaitReading) {
         let (before, after) = (from.times, to.times);
         self.idle = self.idle.plus(to.at.saturating_since(from.at));
@@ -92,7 +94,7 @@ impl<M: WaitMeter> Phase<'_, M> {
         self.outside.runnable = self.outside.runnable.plus(runnable);
     }
 
-    /// Uses a slot of the schedule, which is missed if its save begins more than a period late.
+    /// Uses a slot of the schedule. It counts as missed if its save begins more than a period late.
     fn take_slot(&mut self, intended: Nanos) {
         let late = self.clock.now().since(intended);
         if let Some(arrivals) = &mut self.arrivals {

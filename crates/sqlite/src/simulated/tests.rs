@@ -142,7 +142,7 @@ fn a_save_takes_the_virtual_time_of_its_calls_and_of_what_is_computed() {
         let saved = run(&save, &files, cpu).unwrap();
         let median = saved.recorded.latency.quantile(Percentile::P50).unwrap().0;
         assert!(median.abs_diff(micros * 1000) < micros * 10, "{median}");
-        // And so do the elapsed time, and the bytes: a page and its header.
+        // The elapsed time and the bytes count it as well: a page and its header.
         let elapsed = saved.recorded.elapsed.0;
         assert!((100 * micros * 1000..101 * micros * 1000 + 2_000_000).contains(&elapsed));
         let bytes = saved.page_bytes.value().unwrap().0;
@@ -163,7 +163,7 @@ fn an_open_loop_waits_in_virtual_time_and_counts_response_from_the_schedule() {
     assert_eq!(recorded.missed_slots, 0);
     assert!(recorded.elapsed.0.abs_diff(10_000_000_000) < 30_000_000, "{}", recorded.elapsed);
     assert_eq!(recorded.response.sum(), recorded.latency.sum(), "none waits for another");
-    // Twice as fast as they can be: each waits longer than the one before.
+    // Twice the rate that is possible: each save waits longer than the one before.
     save.arrivals.per_second = Some(2000.0);
     let recorded = run(&save, &Fake::new(1 << 24), Nanos::ZERO).unwrap().recorded;
     assert!(recorded.missed_slots > 5000, "{}", recorded.missed_slots);
@@ -234,8 +234,8 @@ fn the_virtual_clock_moves_while_rows_are_put_back_but_no_figure_does() {
     assert!(elapsed.0.abs_diff(saved.recorded.latency.sum().0) < 1000);
 }
 
-/// Runs a job beside which the machine is as slow as `reading` to read its counters: at the end of
-/// each interval and after the last save.
+/// Runs a job on a machine that takes `reading` to read its counters, at the end of each interval
+/// and after the last save.
 fn run_with_slow_readings(save: &Save, reading: Nanos) -> SavesOutcome {
     let files = Fake::new(1 << 24);
     let job = job(save);

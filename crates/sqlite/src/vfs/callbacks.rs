@@ -18,9 +18,6 @@ struct Vfs;
 struct IoMethods;
 
 /// Registers the VFS with SQLite, once per process and for good.
-///
-/// # Errors
-/// If SQLite refuses it.
 pub(crate) fn register() -> Result<(), String> {
     static REGISTERED: OnceLock<Result<(), String>> = OnceLock::new();
     let registered = REGISTERED.get_or_init(|| {

@@ -53,7 +53,7 @@ impl Fake {
         copy
     }
 
-    /// The same files, which take atomic writes.
+    /// The same files, with support for atomic writes.
     pub(crate) fn atomic(self) -> Fake {
         self.0.atomic.set(true);
         self

@@ -19,9 +19,9 @@ pub(super) struct StackFile {
     pub(super) held: LockLevel,
     /// Whether the next sync must make its name durable.
     pub(super) name_is_new: bool,
-    /// Whether several writes can be made as one.
+    /// Whether the file supports atomic writes.
     pub(super) is_atomic: bool,
-    /// Writes of an atomic write that was begun: offset and bytes of each.
+    /// Writes of the atomic write in progress: offset and bytes of each.
     pub(super) begun: Option<Vec<(u64, Vec<u8>)>>,
 }
 
@@ -35,7 +35,7 @@ impl StackFile {
         with(self.mount, code, |mount| work(mount).map_err(|error| mount.refuse(code, error)))
     }
 
-    /// Begins an atomic write: from here on writes are kept in memory.
+    /// Begins an atomic write: writes are kept in memory until it is committed.
     pub(super) fn begin_atomic(&mut self) {
         self.begun = Some(Vec::new());
     }
@@ -45,7 +45,7 @@ impl StackFile {
         self.begun = None;
     }
 
-    /// Carries the atomic write out, all or nothing of it.
+    /// Commits the atomic write, all or nothing of it.
     pub(super) fn commit_atomic(&mut self) -> VfsResult<()> {
         let writes = self.begun.take().unwrap_or_default();
         let writes: Vec<(u64, &[u8])> =
@@ -100,7 +100,8 @@ impl VfsFile for StackFile {
         self.call(VfsErrorCode::IoTruncate, |mount| mount.files.truncate(self.file, size))
     }
 
-    /// Syncs as the `unix` VFS does: whatever is asked for, by one call for all; then, once for a new journal or log, the directory, whose errors are ignored.
+    /// Syncs as the `unix` VFS does: always by the same call, whatever the options; then, once for
+    /// a new journal or log, the directory, ignoring errors.
     fn sync(&mut self, _options: SyncOptions) -> VfsResult<()> {
         self.call(VfsErrorCode::IoSync, |mount| mount.files.sync(self.file, mount.sync.get()))?;
         if std::mem::take(&mut self.name_is_new) {

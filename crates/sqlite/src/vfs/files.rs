@@ -7,7 +7,7 @@ use flashlag_units::Nanos;
 
 /// Files of a simulated phone, as a program uses them: names are plain, files are numbers.
 ///
-/// A call returns when it has ended on the clock.
+/// A call returns when it has ended in virtual time.
 pub trait Files: fmt::Debug {
     /// The file with this name; `None` if there is none.
     fn find(&self, name: &str) -> Option<u64>;
@@ -22,18 +22,18 @@ pub trait Files: fmt::Debug {
     /// Writes all of `from` at `offset`.
     fn write(&self, file: u64, offset: u64, from: &[u8]) -> Result<(), DeviceError>;
 
-    /// Whether several writes of a file can be made as one.
+    /// Whether files support atomic writes and use them.
     fn is_atomic(&self) -> bool {
         false
     }
 
-    /// Whether it could, where a test asks for it: [`Files::is_atomic`] says what happens otherwise.
+    /// Whether files support atomic writes, used or not: see [`Files::is_atomic`].
     fn can_be_atomic(&self) -> bool {
         self.is_atomic()
     }
 
-    /// Makes several writes, offset and bytes of each, as one that is durable when it ends. Called
-    /// only if [`Files::is_atomic`].
+    /// Makes several writes (offset and bytes of each) as one that is durable when the call
+    /// returns. Called only if [`Files::is_atomic`].
     fn write_atomically(&self, file: u64, writes: &[(u64, &[u8])]) -> Result<(), DeviceError> {
         for (offset, from) in writes {
             self.write(file, *offset, from)?;
@@ -56,7 +56,8 @@ pub trait Files: fmt::Debug {
     /// Size of a file in bytes.
     fn size(&self, file: u64) -> Result<u64, DeviceError>;
 
-    /// What calls on the files have waited for in all, and [`Files::compute`], where the place knows.
+    /// The sum of what calls on the files, and [`Files::compute`], have waited for, if the place
+    /// knows.
     fn waited(&self) -> Option<Waited> {
         None
     }
@@ -64,7 +65,7 @@ pub trait Files: fmt::Debug {
     /// The virtual clock; background work goes on while time passes.
     fn clock(&self) -> &dyn Clock;
 
-    /// Lets time pass that SQLite computes: as long as the work takes at full speed, by default.
+    /// Lets SQLite's computing time pass; by default as long as the work takes at full speed.
     fn compute(&self, work: Nanos) {
         let clock = self.clock();
         clock.pass_until(clock.now().plus(work));

@@ -19,7 +19,7 @@ static NEXT: AtomicU64 = AtomicU64::new(1);
 
 thread_local! {
     static MOUNTS: RefCell<BTreeMap<u64, Rc<Mount>>> = const { RefCell::new(BTreeMap::new()) };
-    /// The mount that was used last, whose clock SQLite gets.
+    /// The most recently used mount, whose clock SQLite gets.
     static LAST: Cell<u64> = const { Cell::new(0) };
 }
 
@@ -35,7 +35,7 @@ pub(super) struct Mount {
     pub(super) writes: Cell<Writes>,
     /// The call by which files are made durable.
     pub(super) sync: Cell<SyncCall>,
-    /// Whether databases commit by atomic writes; `None` is as the files say.
+    /// Whether databases commit by atomic writes; `None`: as the files say.
     atomic: Cell<Option<bool>>,
     databases: RefCell<BTreeMap<String, DatabaseState>>,
     failure: RefCell<Option<DeviceError>>,
@@ -113,8 +113,8 @@ pub(super) fn with_last<T>(work: impl FnOnce(&Mount) -> T) -> Option<T> {
     find(LAST.get()).map(|mount| work(&mount))
 }
 
-/// A mount of this thread, as a share of its own, since the caller may mount and unmount; `None` at
-/// the end of the thread, when the registry is gone.
+/// A mount of this thread, with a reference of its own, since the caller may mount and unmount;
+/// `None` at the end of the thread, when the registry is gone.
 fn find(mount: u64) -> Option<Rc<Mount>> {
     MOUNTS.try_with(|mounts| mounts.borrow().get(&mount).cloned()).ok().flatten()
 }
@@ -142,13 +142,13 @@ impl MountGuard {
         MountGuard { number, mount }
     }
 
-    /// The same mount whose files are made durable by this call.
+    /// The same mount; files are made durable by this call.
     pub(crate) fn syncing(self, call: SyncCall) -> MountGuard {
         self.mount.sync.set(call);
         self
     }
 
-    /// The same mount in which databases commit by atomic writes, or not; with `None` as the files say.
+    /// The same mount; whether databases commit by atomic writes. `None`: as the files say.
     pub(crate) fn committing(self, atomic: Option<bool>) -> MountGuard {
         self.mount.atomic.set(atomic);
         self

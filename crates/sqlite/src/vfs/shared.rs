@@ -93,7 +93,8 @@ impl SharedIndex {
 
 impl Drop for SharedIndex {
     fn drop(&mut self) {
-        // A handle may still have pointers: better to leak the memory than to free it under them.
+        // A handle may still have pointers: leaking the memory is better than freeing it under
+        // them.
         if !self.users.is_empty() {
             std::mem::forget(std::mem::take(&mut self.regions));
         }

@@ -36,10 +36,10 @@ impl VfsStore for Store {
                 found.database(name, |database| database.handles += 1);
             }
             let journals = [FileKind::MainJournal, FileKind::SuperJournal, FileKind::Wal];
-            // Only for these: what SQLite does not find after a power cut must be truly gone. The
-            // `unix` VFS checks only whether the file may be created, not whether it was, so a
-            // journal that remains (PERSIST, TRUNCATE) is closed after each commit and has its name
-            // synced again.
+            // Only these files: one that SQLite does not find after a power cut must really be
+            // gone. The `unix` VFS checks only whether the file may be created, not whether it was.
+            // So a journal that remains (PERSIST, TRUNCATE) is closed after each commit, and its
+            // name is synced again.
             let may_be_new = options.create();
             let name_is_new = may_be_new && kind.is_some_and(|kind| journals.contains(&kind));
             let file = StackFile {
@@ -86,7 +86,7 @@ impl VfsStore for Store {
             let Some(file) = mount.files.find(name) else { return Ok(false) };
             let size = mount.files.size(file);
             let size = size.map_err(|error| mount.refuse(VfsErrorCode::IoAccess, error))?;
-            // To SQLite's `unix` VFS an empty file does not exist.
+            // SQLite's `unix` VFS treats an empty file as absent.
             Ok(mode != AccessMode::Exists || size > 0)
         })
     }

@@ -157,7 +157,7 @@ fn a_rolled_back_journal_is_played_back_when_it_is_found() {
     let (fake, mounted) = mounted(1 << 20);
     let connection =
         open(&mounted, "CREATE TABLE t (c BLOB); INSERT INTO t VALUES (zeroblob(9000))");
-    // So small a cache spills: pages of a transaction that never ends get into the database.
+    // With so small a cache, pages of the unfinished transaction spill into the database.
     let unfinished = "PRAGMA cache_size=5; BEGIN; UPDATE t SET c=randomblob(9000);
         INSERT INTO t VALUES (randomblob(200000))";
     connection.execute_batch(unfinished).unwrap();

@@ -52,8 +52,8 @@ mod tests {
         drawn
     }
 
-    /// The farthest that the drawn values are from a distribution (Kolmogorov and Smirnov): of as many
-    /// draws of it, 0.0044 is passed once in a thousand times.
+    /// The largest distance of the drawn values from a distribution (Kolmogorov and Smirnov). With
+    /// this many draws, 0.0044 is exceeded once in a thousand times.
     fn farthest(drawn: &[f64], distribution: impl Fn(f64) -> f64) -> f64 {
         let ranked = drawn.iter().zip(1u32..);
         let off = ranked.map(|(value, rank)| {

@@ -156,7 +156,7 @@ fn welch(first: &Side, second: &Side) -> (f64, f64) {
 }
 
 /// Restricts an interval to the ratios that a resample can have.
-fn within(low: f64, high: f64, (first, second): ((f64, f64), (f64, f64))) -> (f64, f64) {
+fn within(low: f64, high: f64, first: (f64, f64), second: (f64, f64)) -> (f64, f64) {
     let (least, most) = (second.0 - first.1, second.1 - first.0);
     (low.clamp(least, most.max(least)), high.clamp(least, most.max(least)))
 }
@@ -210,7 +210,7 @@ impl Side {
         let center = second.center - self.center;
         let (low, high) = if several { welch(self, second) } else { resampled(self, second) };
         let (low, high) = (center + low, center + high);
-        let (low, high) = within(low, high, (self.hull(several), second.hull(several)));
+        let (low, high) = within(low, high, self.hull(several), second.hull(several));
         let log_ratio = second.printed - self.printed;
         let ratio = log_ratio.exp();
         let (low, high) = (low.exp().min(ratio), high.exp().max(ratio));

@@ -1,4 +1,4 @@
-//! Coverage: of two samples of one distribution, the interval holds 1 in about 95 % of cases.
+//! Coverage: for two samples of one distribution, the interval contains 1 in about 95 % of cases.
 mod parts;
 
 use super::beta::{beta, normal};
@@ -58,7 +58,7 @@ fn drifting(median: f64, correlation: f64, random: &mut Pcg64Mcg) -> Sample {
     Sample { histogram, intervals, bytes: Bytes(200 * 50 * 4096), elapsed: Nanos(ends) }
 }
 
-/// In how many of the cases 1 is within the interval, as a share.
+/// The share of cases in which the interval contains 1.
 fn coverage(mut case: impl FnMut(u64, &mut Pcg64Mcg) -> RatioInterval) -> f64 {
     let holds = |seed: &u64| {
         let compared = case(*seed, &mut Pcg64Mcg::seed_from_u64(*seed));
@@ -259,8 +259,8 @@ fn an_interval_of_two_levels_is_not_widened_beyond_their_ratio() {
 
 #[test]
 fn three_whole_runs_of_6_ms_against_three_of_20_ms_show_a_difference() {
-    // Each run has two levels, so within a run anything between them could be its median; but the
-    // runs themselves agree.
+    // Each run has two levels, so within a run its median could be anything between them; but the
+    // runs agree with each other.
     let runs = |levels: [f64; 2], share: f64, seed: u64| -> Vec<Sample> {
         let run = |run| two_levels(levels, share, &mut Pcg64Mcg::seed_from_u64(seed + run));
         (0..3).map(run).collect()
@@ -293,7 +293,7 @@ fn two_runs_a_side_that_differ_are_covered_by_students_interval() {
     }
 }
 
-/// Turned round, as (b, a) of (a, b).
+/// The ratio inverted: (b, a) in place of (a, b).
 fn inverse(of: RatioInterval) -> RatioInterval {
     RatioInterval { ratio: 1.0 / of.ratio, low: 1.0 / of.high, high: 1.0 / of.low, ..of }
 }
@@ -336,7 +336,7 @@ fn a_run_against_itself_has_an_interval_on_both_sides_of_equal() {
     assert!((found.low * found.high - 1.0).abs() < 1e-9, "{found:?}");
 }
 
-/// Two runs that agree to the last operation say nothing of how a third on another device varies.
+/// Two runs that agree to the last operation tell nothing about how runs on another device vary.
 #[test]
 fn a_single_run_is_no_surer_for_repeats_on_the_other_side() {
     let single = [two_levels([6e6, 14e6], 0.55, &mut Pcg64Mcg::seed_from_u64(3))];
@@ -351,8 +351,8 @@ fn a_single_run_is_no_surer_for_repeats_on_the_other_side() {
     assert_eq!(compare(&[bare], &many, Figure::Throughput, 1), None);
 }
 
-/// About 2.5 % of the values lie below a gap: an end of one rank alone would be one of the two
-/// levels, and the other for one draw more or less.
+/// About 2.5 % of the values are below a gap. An end taken at one rank would be one of the two
+/// levels, and the other level after one draw more or less.
 #[test]
 fn an_end_beside_a_gap_is_between_its_levels() {
     let mut ordered: Vec<f64> = vec![0.0; 51];

@@ -1,10 +1,10 @@
 //! Change points of an interval series: level shifts of throughput or latency, and stalls at
-//! regular distances. Pure; finds nothing in noise (`tests/it/change.rs` measures the rate of false
+//! regular intervals. Pure; finds nothing in noise (`tests/it/change.rs` measures the rate of false
 //! findings, below 1 %).
 //!
-//! Levels are found by ranks (`segment`), so outliers and the shape of the noise do not matter, and
-//! must differ by a fifth in their medians. Names need evidence: a drop is called throttling only
-//! if temperatures support that.
+//! Levels are found by ranks (`segment`), so outliers and the shape of the noise do not matter. The
+//! medians of two levels must differ by a fifth. A cause needs evidence: a drop is called
+//! throttling only if temperatures support that.
 
 mod name;
 mod period;
@@ -32,8 +32,8 @@ pub enum Workload {
 /// Kind of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangePointKind {
-    /// Writing fell by at least 30 % from a stable first level, for good: the write cache is used
-    /// up.
+    /// Write throughput fell by at least 30 % from a stable first level, for good: the write cache
+    /// is used up.
     CacheExhausted,
     /// Throughput fell while the storage was hot, or recovered when it cooled.
     Throttled,
@@ -48,7 +48,6 @@ pub enum ChangePointKind {
 /// A change point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChangePoint {
-    /// Kind of the change.
     pub kind: ChangePointKind,
     /// Time since the start of the phase: the end of the last interval of the old level, or the
     /// first of the periodic stalls.
@@ -65,7 +64,7 @@ pub struct ChangePoint {
     pub stalls: u64,
     /// Storage temperature before and at the change, in millidegrees Celsius; `None` if unknown.
     pub temperature_millicelsius: Option<(i64, i64)>,
-    /// When throughput was back at 85 % of its old level, if ever.
+    /// When throughput returned to 85 % of its old level, if it ever did.
     pub recovered_at: Option<Nanos>,
 }
 
@@ -214,7 +213,8 @@ mod tests {
 
     #[test]
     fn periodic_stalls_are_after_all_that_was_written_in_whole_intervals_before_the_first() {
-        // Every two seconds from 3 s on: three whole intervals before the first, one of which ends there.
+        // A stall every two seconds from 3 s on: three whole intervals precede the first, one of
+        // which ends there.
         let stall = |number: u64| Stall {
             at: Nanos(SECOND.0 * (3 + 2 * number)),
             length: Nanos::from_millis(100),

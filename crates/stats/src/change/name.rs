@@ -132,7 +132,7 @@ mod tests {
         assert_eq!(kinds(&[1000, 700], Workload::Reads), [Slower]);
         assert_eq!(kinds(&[2000, 1000, 500], writes), [CacheExhausted, Slower], "only the first");
         assert_eq!(kinds(&[1000, 1200], writes), [Faster]);
-        // Back at 85 %: no cache stays exhausted then.
+        // Throughput returned to 85 %, so the cache can't be exhausted.
         assert_eq!(kinds(&[1000, 500, 850], writes), [Slower, Faster]);
         assert_eq!(kinds(&[1000, 500, 849], writes), [CacheExhausted, Faster]);
     }
@@ -147,7 +147,7 @@ mod tests {
         assert_eq!((second.throughput, second.at), (Some((500.0, 400.0)), Nanos::from_secs(6)));
         assert_eq!(second.recovered_at, Some(Nanos::from_secs(9)));
         assert_eq!((last.kind, last.recovered_at), (Faster, None));
-        // What rose is not "recovered" where it rises again.
+        // A rise that follows a rise is not a recovery.
         assert_eq!(changes_of(&[500, 900, 950], Workload::Writes)[0].recovered_at, None);
     }
 
@@ -169,7 +169,8 @@ mod tests {
         assert_eq!(found[0].kind, Slower, "no cache was stable before");
     }
 
-    /// The kind of a halving at the fourth of nine intervals, which is back from the seventh on.
+    /// What halving the throughput at the fourth of nine intervals is called, if it recovers from
+    /// the seventh on.
     fn kind_at(warmth: impl Fn(usize) -> Option<i64>) -> (ChangePointKind, Option<(i64, i64)>) {
         let bytes = [1000, 1000, 1000, 500, 500, 500, 1000, 1000, 1000];
         let rates = bytes.map(|bytes| bytes as f64);

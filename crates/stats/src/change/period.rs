@@ -11,9 +11,7 @@ use crate::stall::Stall;
 pub struct Period {
     /// Start of the first, from the start of the phase.
     pub first: Nanos,
-    /// The period.
     pub length: Nanos,
-    /// Number of stalls.
     pub stalls: u64,
 }
 
@@ -25,7 +23,7 @@ const JITTER_MAX: f64 = 0.12;
 /// Largest share of distances that span more than one period (a stall was missing, or too short to
 /// be kept).
 const MISSED_MAX: f64 = 0.2;
-/// A stall that takes a larger share of its period is how the device always is, not an event.
+/// A stall that takes a larger share of its period is normal for the device, not an event.
 const BUSY_MAX: f64 = 0.5;
 /// An interval is a spike if its longest wait is this many times the typical longest wait.
 const SPIKE: f64 = 5.0;
@@ -140,8 +138,8 @@ mod tests {
 
     #[test]
     fn distances_may_deviate_by_twelve_percent_of_the_period() {
-        // By turns longer and shorter by `off`, five times: about a median that is one of them, the
-        // mean of all is off too, so the deviations are computed here.
+        // Distances that are alternately longer and shorter by `off`, five of them. Their median is
+        // one of the two and their mean is off as well, so the deviations are computed here.
         let alternating = |off: u64| {
             let mut at = vec![0];
             for step in 0..6 {

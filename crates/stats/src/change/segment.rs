@@ -1,13 +1,13 @@
 //! Level shifts in a series, by ranks.
 //!
-//! Where one split is tested, the statistic is Wilcoxon's: the sum of the ranks left of the split,
-//! standardised; the split with the largest is taken. It does not depend on the distribution of the
+//! To test one split, the statistic is Wilcoxon's: the standardised sum of the ranks left of the
+//! split; the split with the largest one is taken. It does not depend on the distribution of the
 //! noise, and one wild value moves it by one rank. Splits are sought in nested windows of halved
 //! lengths (seeded binary segmentation), so that a dip in the middle is found as well as a step.
 //!
-//! The bound on what noise reaches: P(|z| > t) ≤ exp(−t²/2) for one split, so over all `s` splits
-//! that are looked at t = √(2 ln(s/α)) holds the chance of any false finding to α. Neighbouring
-//! intervals of storage are alike without any change of level; z is therefore divided by
+//! How far noise can reach is bounded: P(|z| > t) ≤ exp(−t²/2) for one split, so with `s` splits t
+//! = √(2 ln(s/α)) keeps the probability of any false finding below α. Neighbouring intervals of
+//! storage are correlated even if the level does not change; z is therefore divided by
 //! √((1+ρ)/(1−ρ)), ρ the correlation of neighbours about their levels.
 
 use std::ops::Range;
@@ -240,7 +240,7 @@ mod tests {
         let values = [1.0, 3.0, 1.0, 3.0, 11.0, 13.0, 11.0, 13.0];
         assert!((neighbour_correlation(&values, 4) + 7.0 / 8.0).abs() < 1e-12);
         assert_eq!(neighbour_correlation(&[5.0; 8], 4), 0.0);
-        // About the median of 1: 0, −2, 0, −2, 999, −2, 0, −2, 0. Half of them are 2 or more apart
+        // About the median of 1: 0, −2, 0, −2, 999, −2, 0, −2, 0. Half of them are at least 2 away
         // from it, so 999 counts as 3·1.4826·2.
         let wild = [1.0, -1.0, 1.0, -1.0, 1000.0, -1.0, 1.0, -1.0, 1.0];
         let limit = 3.0 * 1.4826 * 2.0;
@@ -269,7 +269,7 @@ mod tests {
         assert_eq!(joined(1.1), [0, 10, 30, 40]);
         assert_eq!(joined(1.26), [0, 30, 40]);
         assert_eq!(joined(5.0), [0, 40]);
-        // A ratio that is just as asked is far enough.
+        // A ratio of exactly the limit is enough.
         assert_eq!(joined(1.2), [0, 10, 30, 40]);
     }
 

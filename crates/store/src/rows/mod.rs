@@ -11,7 +11,7 @@ use crate::table::{Column, Kind, Value};
 pub use phase::{PHASES, PhaseRow};
 pub use run::{RUNS, RunFacts, RunRow};
 
-/// The longest text of a cell, in characters: a run file may hold megabytes.
+/// The longest text of a cell, in characters: a run file may contain megabytes.
 const LONGEST: usize = 200;
 
 /// A column of a table whose rows are `R`.
@@ -38,7 +38,8 @@ pub(crate) fn heads<R>(columns: &[ColumnOf<R>]) -> Vec<Column> {
     columns.iter().map(head).collect()
 }
 
-/// A text for a cell: no control characters, none that hide or reorder, and not too long.
+/// A text for a cell: truncated, and without control characters or characters that hide or reorder
+/// text.
 pub(crate) fn short(text: &str) -> String {
     let head: String = text.chars().take(4 * LONGEST).collect();
     let clean = flashlag_units::sanitize(&head);

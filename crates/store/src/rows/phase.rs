@@ -7,7 +7,7 @@ use super::state::filled_percent;
 use super::{ColumnOf, nanos, short};
 use crate::table::Kind::{Boolean, Integer, Real, Text};
 
-/// A test of a run: what was asked, and its figures as users see them (from the intended start where
+/// A test of a run: its parameters, and its figures as users feel them (from the intended start if
 /// there was a schedule).
 #[derive(Clone, Debug, PartialEq)]
 pub struct PhaseRow {
@@ -25,21 +25,20 @@ pub struct PhaseRow {
     pub state: &'static str,
     /// Repetition within the state, from 1.
     pub repeat: u32,
-    /// Share of the filesystem in use.
+    /// Fill level of the filesystem.
     pub filled_percent: Option<f64>,
     /// What was done.
     pub operation: &'static str,
     /// Bytes for each operation.
     pub block_bytes: u64,
-    /// Addresses were drawn from this many bytes.
+    /// Addresses were drawn from a span of this size.
     pub span_bytes: u64,
     /// Operations in flight in each thread.
     pub queue_depth: u32,
-    /// Threads.
     pub threads: u32,
     /// How each operation was made durable.
     pub durable: &'static str,
-    /// Whether the next operation waits for the last.
+    /// Whether each operation waits for the previous one.
     pub closed_loop: bool,
     /// The workload beside it.
     pub background: Option<String>,
@@ -53,15 +52,13 @@ pub struct PhaseRow {
     pub bytes_per_sec: f64,
     /// Number of operations, percentiles, longest, mean and late ones.
     pub figures: Figures,
-    /// Number of stalls.
     pub stalls: u64,
-    /// Bytes at the block device.
     pub block_device_bytes: Option<u64>,
     /// Flushes at the block device.
     pub flushes: Option<u64>,
-    /// How the device would feel; absent where a failed check covers the test.
+    /// How the device would feel; absent if a failed check covers the test.
     pub verdict: Option<LagVerdict>,
-    /// Whether it is one of the tests that a run's verdict is made of.
+    /// Whether it is one of the tests that decide a run's verdict.
     pub decides: bool,
     /// Whether no failed check covers it.
     pub trusted: bool,
@@ -142,6 +139,7 @@ pub const PHASES: &[ColumnOf<PhaseRow>] = &[
     ColumnOf { name: "block_device_bytes", kind: Integer, about: "bytes at the block device, from everyone", value: |r| r.block_device_bytes.into() },
     ColumnOf { name: "flushes", kind: Integer, about: "flushes at the block device", value: |r| r.flushes.into() },
     ColumnOf { name: "verdict", kind: Text, about: "smooth, hitches, lags, freezes, overloaded; absent where a failed check covers the test", value: |r| r.verdict.map(LagVerdict::name).into() },
-    ColumnOf { name: "decides", kind: Boolean, about: "whether the run's verdict is made of it", value: |r| r.decides.into() },
+    ColumnOf { name: "decides", kind: Boolean, about: "whether it decides the run's \
+         verdict", value: |r| r.decides.into() },
     ColumnOf { name: "trusted", kind: Boolean, about: "whether no failed check covers it", value: |r| r.trusted.into() },
 ];

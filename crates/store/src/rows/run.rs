@@ -8,7 +8,7 @@ use super::{ColumnOf, short};
 use crate::standing::Standing;
 use crate::table::Kind::{Boolean, Integer, Real, Text};
 
-/// A run file. Of one that can't be read only the file, its size and the reason are known.
+/// A run file. If it can't be read, only its name, its size and the reason are known.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunRow {
     /// The file, relative to the folder.
@@ -23,7 +23,7 @@ pub struct RunRow {
     pub reason: Option<String>,
     /// Checksum of the run as it was measured.
     pub run: Option<String>,
-    /// Hash of what was measured: equal in all copies.
+    /// Hash of the measurement: equal in all copies.
     pub measurement_sha256: Option<String>,
     /// The file that counts instead.
     pub copy_of: Option<String>,
@@ -33,7 +33,7 @@ pub struct RunRow {
     pub facts: Option<RunFacts>,
 }
 
-/// What a run file says of its run, without what is private.
+/// The facts of a run, without private parts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunFacts {
     /// Name of the device, as in every view.
@@ -42,37 +42,28 @@ pub struct RunFacts {
     pub kind: Option<String>,
     /// Model that the device reports.
     pub model: Option<String>,
-    /// Its firmware.
     pub firmware: Option<String>,
-    /// Its size.
     pub size_bytes: Option<u64>,
     /// The machine around it.
     pub machine: Option<String>,
-    /// The system.
     pub system: Option<String>,
-    /// The kernel.
     pub kernel: Option<String>,
-    /// The kind of target.
     pub target: TargetKind,
     /// The profile of a virtual device.
     pub profile: Option<String>,
-    /// The filesystem.
     pub filesystem: Option<String>,
-    /// Its options.
     pub mount_options: Option<String>,
-    /// The mount option by which a sync flushes no device.
+    /// The mount option that keeps a sync from flushing the device.
     pub no_flush: Option<String>,
     /// The filesystems above it, from the top.
     pub above: Option<String>,
-    /// Share of it in use before the run.
+    /// Fill level of the filesystem before the run.
     pub filled_percent: Option<f64>,
     /// Age of the device.
     pub age: Option<String>,
     /// The scenario's name.
     pub scenario: String,
-    /// Its hash.
     pub scenario_hash: String,
-    /// The seed.
     pub seed: u64,
     /// When it began.
     pub started: Option<String>,
@@ -89,7 +80,7 @@ pub struct RunFacts {
 }
 
 impl RunFacts {
-    /// Of a run without what is private.
+    /// The facts of a run without private parts.
     pub(crate) fn of(run: &Run, verdict: Option<LagVerdict>) -> RunFacts {
         let environment = &run.environment;
         let text = |reading: &Reading<String>| reading.value().map(|text| short(text));
@@ -124,7 +115,7 @@ impl RunFacts {
         }
     }
 
-    /// Whether no device was measured, but a model.
+    /// Whether a model was measured and not a device.
     pub fn is_simulated(&self) -> bool {
         self.target == TargetKind::Simulated
     }

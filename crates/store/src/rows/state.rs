@@ -1,12 +1,12 @@
-//! Age and fill of a device, as far as a run file says.
+//! Age and fill level of a device, as far as a run file knows them.
 
 use flashlag_schema::{Phase, Run, TargetKind};
 use flashlag_spec::State;
 use flashlag_spec::profile::StorageKind;
 use flashlag_units::ratio;
 
-/// The age of the device: `new` of a virtual one, or what was asked of it (`aged:12mo`, `full`); of a
-/// real one the share of its rated life that it reports as used; else nothing.
+/// The age of a device. Virtual: `new`, or the requested age (`aged:12mo`, `full`). Real: the share
+/// of its rated life that it reports as used; else nothing.
 pub(super) fn age(run: &Run) -> Option<String> {
     if matches!(run.target.kind, TargetKind::Simulated | TargetKind::Lab) {
         let options = run.target.profile.iter().flat_map(|profile| &profile.device_options);
@@ -17,7 +17,7 @@ pub(super) fn age(run: &Run) -> Option<String> {
     Some(format!("up to {}% of life used", life.used_percent_at_most))
 }
 
-/// The kind of the device; of a simulated one what its profile models.
+/// The kind of the device; for a simulated one, what its profile models.
 pub(super) fn kind(run: &Run) -> Option<String> {
     let profile = run.target.profile.as_ref();
     let modelled = profile.and_then(|profile| StorageKind::in_text(&profile.text));
@@ -26,15 +26,15 @@ pub(super) fn kind(run: &Run) -> Option<String> {
         .or_else(|| run.environment.device.kind.value().cloned())
 }
 
-/// The share of the filesystem in use before the run, in percent.
+/// The fill level of the filesystem before the run, in percent.
 pub(super) fn found_filled_percent(run: &Run) -> Option<f64> {
     let filesystem = &run.environment.filesystem;
     let (total, free) = (filesystem.total_bytes.value()?.0, filesystem.free_bytes.value()?.0);
     ratio(total.checked_sub(free)?, total).map(rounded)
 }
 
-/// The share of the filesystem in use during a phase, in percent: what was found; after a fill, all but
-/// what it left; afterwards what was found again.
+/// The fill level of the filesystem during a phase, in percent. While a fill is in place, it is
+/// everything but what the fill left free; otherwise it is as before the run.
 pub(super) fn filled_percent(run: &Run, phase: &Phase) -> Option<f64> {
     if phase.state != State::Filled {
         return found_filled_percent(run);
@@ -44,7 +44,7 @@ pub(super) fn filled_percent(run: &Run, phase: &Phase) -> Option<f64> {
     ratio(total - left, total).map(rounded)
 }
 
-/// To a tenth of a percent: what is known is not more exact.
+/// To a tenth of a percent: the value is no more precise.
 fn rounded(share: f64) -> f64 {
     (share * 1000.0).round() / 10.0
 }

@@ -5,11 +5,9 @@
 pub enum Kind {
     /// A whole number of 64 bits.
     Integer,
-    /// A number.
     Real,
     /// `true` or `false`.
     Boolean,
-    /// Text.
     Text,
 }
 
@@ -20,11 +18,9 @@ pub enum Value {
     Null,
     /// A whole number.
     Integer(i64),
-    /// A number.
     Real(f64),
     /// `true` or `false`.
     Boolean(bool),
-    /// Text.
     Text(String),
 }
 
@@ -40,14 +36,13 @@ pub struct Column {
 /// A table in memory.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    /// Its columns.
     pub columns: Vec<Column>,
     /// Its rows, each with a value for each column.
     pub rows: Vec<Vec<Value>>,
 }
 
 impl Value {
-    /// A number as text in its shortest exact form, text as it is; nothing for null.
+    /// A number as text in its shortest exact form; text unchanged; empty for null.
     pub fn plain(&self) -> String {
         match self {
             Value::Null => String::new(),
@@ -60,7 +55,7 @@ impl Value {
 }
 
 impl From<u64> for Value {
-    /// What is beyond 63 bits, as in a damaged file, is null.
+    /// A value beyond 63 bits, as in a damaged file, becomes null.
     fn from(value: u64) -> Value {
         i64::try_from(value).map_or(Value::Null, Value::Integer)
     }

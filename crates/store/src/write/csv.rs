@@ -2,7 +2,7 @@ use flashlag_units::sanitize;
 
 use crate::table::{Table, Value};
 
-/// The table as CSV, with a head.
+/// The table as CSV, with a header.
 pub fn csv(table: &Table) -> String {
     let head: Vec<String> = table.columns.iter().map(|column| quoted(&column.name)).collect();
     let mut csv = head.join(",") + "\n";
@@ -21,7 +21,7 @@ pub fn csv(table: &Table) -> String {
     csv
 }
 
-/// A text, quoted where needed, and escaped if a spreadsheet would take it for a formula.
+/// A text, quoted if necessary, and escaped if a spreadsheet would take it for a formula.
 fn quoted(text: &str) -> String {
     let text = sanitize(text);
     let text = match text.chars().next() {

@@ -1,14 +1,14 @@
-//! A table in the forms that other programs read.
+//! Writes a table in formats of other programs.
 
 mod csv;
-mod json;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod text;
 
+use serde_json::{Map, Value as Json};
 use thiserror::Error;
 
-use crate::table::Table;
+use crate::table::{Table, Value};
 
 /// A form of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,21 +31,17 @@ pub enum WriteError {
         "this flashlag was built without Parquet: build it with `--features parquet`, or use CSV"
     )]
     NoParquet,
-    /// The library's reason.
     #[error("the Parquet file cannot be made: {0}")]
     Parquet(String),
 }
 
 impl TableFormat {
-    /// The table in this form; text fits `width` columns.
-    ///
-    /// # Errors
-    /// The program was built without the form.
+    /// The table in this format; text is formatted for `width` columns.
     pub fn write(self, table: &Table, width: usize) -> Result<Vec<u8>, WriteError> {
         match self {
             TableFormat::Text => Ok(text::text(table, width).into_bytes()),
             TableFormat::Csv => Ok(csv::csv(table).into_bytes()),
-            TableFormat::Json => Ok(json::json(table).into_bytes()),
+            TableFormat::Json => Ok(json(table).into_bytes()),
             #[cfg(feature = "parquet")]
             TableFormat::Parquet => parquet::parquet(table).map_err(WriteError::Parquet),
             #[cfg(not(feature = "parquet"))]
@@ -53,8 +49,32 @@ impl TableFormat {
         }
     }
 
-    /// Whether this program can write it.
+    /// Whether this program was built with it.
     pub fn is_built(self) -> bool {
         self != TableFormat::Parquet || cfg!(feature = "parquet")
+    }
+}
+
+/// The table as a list of objects, one per line; null values are omitted.
+fn json(table: &Table) -> String {
+    let rows: Vec<String> = table.rows.iter().map(|row| object(table, row).to_string()).collect();
+    format!("[\n{}\n]\n", rows.join(",\n"))
+}
+
+fn object(table: &Table, row: &[Value]) -> Json {
+    let cells = table.columns.iter().zip(row);
+    let known = cells.filter(|(_, value)| **value != Value::Null);
+    Json::Object(
+        known.map(|(column, value)| (column.name.clone(), json_of(value))).collect::<Map<_, _>>(),
+    )
+}
+
+fn json_of(value: &Value) -> Json {
+    match value {
+        Value::Null => Json::Null,
+        Value::Integer(value) => (*value).into(),
+        Value::Real(value) => (*value).into(),
+        Value::Boolean(value) => (*value).into(),
+        Value::Text(text) => text.clone().into(),
     }
 }

@@ -1,4 +1,5 @@
-//! Apache Parquet by its columns, uncompressed: without Arrow, whose crates are larger than the tables.
+//! Apache Parquet, written column by column and uncompressed: without Arrow, whose crates are
+//! larger than the tables.
 
 use std::sync::Arc;
 
@@ -83,7 +84,7 @@ fn boolean(value: &Value) -> Option<bool> {
     if let Value::Boolean(value) = value { Some(*value) } else { None }
 }
 
-/// A column of numbers may hold whole ones.
+/// A column of numbers may contain whole ones.
 fn real(value: &Value) -> Option<f64> {
     match value {
         Value::Real(value) => Some(*value),
@@ -92,7 +93,7 @@ fn real(value: &Value) -> Option<f64> {
     }
 }
 
-/// A computed column may hold values of several types: they are text.
+/// A computed column may have values of several types: they are written as text.
 fn text(value: &Value) -> Option<ByteArray> {
     (*value != Value::Null).then(|| ByteArray::from(value.plain().as_bytes()))
 }

@@ -2,11 +2,12 @@ use flashlag_units::harmless;
 
 use crate::table::{Kind, Table, Value};
 
-/// No column of text is narrower, where the table does not fit.
+/// Narrowest width of a text column, if the table does not fit.
 const NARROWEST: usize = 6;
 
-/// The table as columns for a terminal: text at the left, numbers at the right. Where it does not fit,
-/// the widest columns of text are cut; with more columns than fit at all, each row is a list.
+/// The table as columns for a terminal: text left-aligned, numbers right-aligned. If it does not
+/// fit, the widest text columns are cut; if there are too many columns for that, each row becomes a
+/// list.
 pub fn text(table: &Table, width: usize) -> String {
     let cells: Vec<Vec<String>> =
         table.rows.iter().map(|row| row.iter().map(shown).collect()).collect();
@@ -36,7 +37,7 @@ pub fn text(table: &Table, width: usize) -> String {
     std::iter::once(line(&head)).chain(cells.iter().map(|row| line(row))).collect()
 }
 
-/// Each row as lines of `name  value`, without what is not known.
+/// Each row as lines of `name  value`, without missing values.
 fn lists(table: &Table, cells: &[Vec<String>]) -> String {
     let widest = table.columns.iter().map(|it| it.name.chars().count()).max().unwrap_or(0);
     let list = |row: &Vec<String>| -> String {

@@ -1,4 +1,4 @@
-//! A grid as it is written: for each key a value, or a list of values.
+//! A grid as it is written in TOML: for each key a value, or a list of values.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,7 +8,7 @@ use serde::de::{Deserializer, Error, SeqAccess, Visitor};
 
 use crate::error::GridError;
 
-/// The keys of a grid, in the order in which they change, the slowest first.
+/// The keys of a grid, slowest-changing first.
 pub(super) const KEYS: [&str; 13] = [
     "name",
     "about",
@@ -25,7 +25,7 @@ pub(super) const KEYS: [&str; 13] = [
     "points",
 ];
 
-/// The values of one key, as texts: `5` and `"5"` are the same.
+/// The values of one key, as text: `5` and `"5"` are the same.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Values(pub Vec<String>);
 
@@ -51,7 +51,7 @@ pub(super) struct Axes {
     pub points: Vec<Axes>,
 }
 
-/// Seeds: a list, or the first one and their number.
+/// Seeds: a list, or a first seed and a number of seeds.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(untagged, expecting = "no seeds: write 1, [1, 2, 3] or { from = 1, count = 100 }")]
 pub(super) enum Seeds {
@@ -64,14 +64,12 @@ pub(super) enum Seeds {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SeedRange {
-    /// The first.
     pub from: u64,
-    /// Their number.
     pub count: u64,
 }
 
 impl Axes {
-    /// These keys, and those of `base` that are not among them.
+    /// These keys, completed by those of `base`.
     pub fn over(&self, base: &Axes) -> Axes {
         let or = |own: &Option<Values>, other: &Option<Values>| own.clone().or(other.clone());
         let both = |own: &BTreeMap<String, Values>, other: &BTreeMap<String, Values>| {
@@ -94,7 +92,7 @@ impl Axes {
         }
     }
 
-    /// Refuses keys of a whole grid in one of its lists of points.
+    /// Refuses in a list of points those keys that belong to the whole grid.
     pub fn refuse_head(&self, place: &str) -> Result<(), GridError> {
         let given = [
             ("name", self.name.is_some()),

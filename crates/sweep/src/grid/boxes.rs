@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::axes::SeedRange;
+use crate::point::FILLED;
 use crate::point::Point;
-use crate::words::FILLED;
 
 /// Checked values of each key; none is empty.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,7 +24,7 @@ pub(super) struct Box {
     pub seed: SeedList,
 }
 
-/// Seeds, of which a range takes no memory.
+/// Seeds; a range takes no memory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) enum SeedList {
     Some(Vec<u64>),
@@ -73,7 +73,7 @@ impl SeedList {
 }
 
 impl Box {
-    /// Number of combinations; `None` where that is more than can be counted.
+    /// Number of combinations; `None` if it overflows.
     pub fn points(&self) -> Option<u64> {
         let texts =
             [&self.scenario, &self.profile, &self.filesystem, &self.options, &self.size, &self.age];
@@ -82,7 +82,7 @@ impl Box {
         lengths.map(|length| length as u64).try_fold(self.seed.count(), u64::checked_mul)
     }
 
-    /// The combination of that index: the seed changes fastest.
+    /// The combination with that index; the seed changes fastest.
     pub fn point(&self, index: u64) -> Point {
         let mut left = Digits(index);
         let seed = self.seed.at(left.next(self.seed.count()));
@@ -105,7 +105,7 @@ impl Box {
     }
 }
 
-/// An index, taken apart digit by digit, each of a base of its own.
+/// An index that is split into digits, each with a base of its own.
 struct Digits(u64);
 
 impl Digits {

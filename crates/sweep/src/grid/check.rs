@@ -1,4 +1,4 @@
-//! What a grid's values may be: the words of profiles, mounts and scenarios.
+//! Checks the values of a grid: the names of profiles, mounts and scenarios.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -14,11 +14,11 @@ use super::axes::{Axes, Seeds, Values};
 use super::boxes::{Box, SeedList};
 use super::same::{shown, twice};
 use crate::error::GridError;
-use crate::words::FILLED;
+use crate::point::FILLED;
 
 /// Millionths in a whole.
 pub(crate) const WHOLE: u32 = 1_000_000;
-/// Fuller than this no device is before its tests, which need room for their files.
+/// The highest fill level, in millionths: the tests still need room for their files.
 const FULLEST: u32 = 990_000;
 
 /// Where a value stands.
@@ -33,7 +33,7 @@ impl Place<'_> {
         }
     }
 
-    /// The values of a key, or `default`; refuses an empty list and a value that comes twice.
+    /// The values of a key, or `default`; refuses an empty list and duplicates.
     fn values(
         &self,
         key: &str,
@@ -52,7 +52,7 @@ impl Place<'_> {
         Ok(all)
     }
 
-    /// What each text means; refuses two that mean the same.
+    /// The meaning of each text; refuses two with the same meaning.
     fn distinct<T: PartialEq>(
         &self,
         key: &str,
@@ -73,8 +73,8 @@ impl Place<'_> {
     }
 }
 
-/// The combinations of a list's values, each of which some scenario, profile or filesystem of the list
-/// takes. A combination that makes no device is found when it is measured.
+/// The combinations of a list's values. Each value must be valid for some scenario, profile or
+/// filesystem of the list; a combination that makes no device is found only when it is measured.
 pub(super) fn checked(axes: &Axes, place: &str, texts: &mut Texts) -> Result<Box, GridError> {
     let at = Place(place);
     let scenario = at.values("scenario", axes.scenario.as_ref(), "micro")?;
@@ -198,7 +198,7 @@ fn state(at: &Place<'_>, text: &str) -> Result<String, GridError> {
     }
 }
 
-/// A share of the room, `90%` or `0.9`, in millionths.
+/// A share of the room for files, `90%` or `0.9`, in millionths.
 fn share(at: &Place<'_>, text: &str) -> Result<u32, GridError> {
     let number = match text.strip_suffix('%') {
         Some(percent) => percent.trim().parse::<f64>().map(|percent| percent / 100.0),
@@ -211,7 +211,7 @@ fn share(at: &Place<'_>, text: &str) -> Result<u32, GridError> {
     }
 }
 
-/// Refuses to fill where no scenario fills.
+/// Refuses to fill if no scenario can.
 fn check_fills(at: &Place<'_>, scenarios: &[Scenario]) -> Result<(), GridError> {
     let fills = |scenario: &Scenario| {
         let with = if scenario.settings.contains_key(FILLED) {
@@ -230,7 +230,7 @@ fn check_fills(at: &Place<'_>, scenarios: &[Scenario]) -> Result<(), GridError> 
     }
 }
 
-/// Settings, each of which some scenario takes.
+/// Settings, each of which is valid for some scenario.
 fn settings(
     at: &Place<'_>,
     set: &BTreeMap<String, Values>,
@@ -241,7 +241,7 @@ fn settings(
     })
 }
 
-/// Parameters, each of which some profile takes.
+/// Parameters, each of which is valid for some profile.
 fn parameters(
     at: &Place<'_>,
     parameters: &BTreeMap<String, Values>,
@@ -252,8 +252,8 @@ fn parameters(
     })
 }
 
-/// The values of each key of a table, each of which at least one of `takers` takes; otherwise the error
-/// of the first.
+/// The values of each key of a table, each of which at least one of `takers` accepts; otherwise the
+/// error of the first one.
 fn taken_by_some<T, E: std::fmt::Display>(
     at: &Place<'_>,
     table: &str,

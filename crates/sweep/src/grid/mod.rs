@@ -21,8 +21,8 @@ use same::Same;
 /// The most points of a grid.
 const MOST_POINTS: u64 = 1 << 40;
 
-/// A grid that was checked. Its points are in a fixed order: those of the first list of points first; in
-/// a list the seed changes fastest, the scenario slowest.
+/// A checked grid. Its points have a fixed order: by list; within a list the seed changes fastest
+/// and the scenario slowest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Grid {
     name: String,
@@ -31,8 +31,8 @@ pub struct Grid {
     points: u64,
 }
 
-/// The texts of scenarios and profiles, by the name under which a grid has them: a worker on another
-/// machine does not have a user's files.
+/// The texts of scenarios and profiles, by their names in the grid: a worker on another machine
+/// does not have the user's files.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Texts {
     pub scenarios: BTreeMap<String, String>,
@@ -41,19 +41,13 @@ pub(crate) struct Texts {
 
 impl Grid {
     /// Reads a grid's file.
-    ///
-    /// # Errors
-    /// A file that can't be read, or what is wrong in it.
     pub fn read(path: &Path) -> Result<Grid, SweepError> {
         let text = std::fs::read_to_string(path)
             .map_err(|source| SweepError::Read { path: path.to_owned(), source })?;
         Grid::parse(&text).map_err(|source| SweepError::Grid { path: path.to_owned(), source })
     }
 
-    /// Reads a grid from TOML. Files that it names are read from the current directory.
-    ///
-    /// # Errors
-    /// A key that no grid has, a value that its key can't have, or points that come twice.
+    /// Parses a grid from TOML. Files that it names are read from the current directory.
     pub fn parse(text: &str) -> Result<Grid, GridError> {
         let file: Axes = toml::from_str(text).map_err(|error| {
             let line = error.span().map_or(1, |span| line_of(text, span.start));
@@ -111,14 +105,14 @@ impl Grid {
         None
     }
 
-    /// SHA-256, in hexadecimal, of all that the figures depend on: values, and the texts of scenarios and
-    /// profiles. Comments and spelling do not count.
+    /// SHA-256, in hexadecimal, of everything that the figures depend on: values, and the texts of
+    /// scenarios and profiles. Comments and spelling have no effect.
     pub fn hash(&self) -> String {
         let canonical = serde_json::to_vec(&(&self.boxes, &self.texts)).unwrap_or_default();
         hex(&Sha256::digest(&canonical))
     }
 
-    /// The texts that a point's worker needs.
+    /// The texts that a worker needs for these points.
     pub(crate) fn texts_of(&self, points: &[Point]) -> Texts {
         let of = |all: &BTreeMap<String, String>, name: &dyn Fn(&Point) -> String| {
             let names = points.iter().map(name);
@@ -139,12 +133,12 @@ fn owned((name, text): (&String, &String)) -> (String, String) {
     (name.clone(), text.clone())
 }
 
-/// The number of the line with a byte, from 1 on.
+/// The number of the line that contains a byte, from 1 on.
 fn line_of(text: &str, offset: usize) -> usize {
     text.as_bytes().iter().take(offset).filter(|byte| **byte == b'\n').count() + 1
 }
 
-/// The TOML reader's message, with the key that was probably meant.
+/// The TOML parser's message, with a suggestion for the key.
 fn hinted(message: &str) -> String {
     let mut quoted = message.split('`').skip(1).step_by(2);
     match quoted.next().filter(|_| message.starts_with("unknown field ")) {

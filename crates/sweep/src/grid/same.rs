@@ -1,4 +1,5 @@
-//! Values that are spelled differently and mean the same: a point of each would be in the table twice.
+//! Finds values that are spelled differently and mean the same: their points would be in the table
+//! twice.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +11,14 @@ use super::Texts;
 use super::boxes::Box;
 use crate::error::GridError;
 
-/// Compares values by what they mean; what a key that is left out means depends on the profile.
+/// Compares values by their meaning; the meaning of a missing key depends on the profile.
 #[derive(Debug)]
 pub(super) struct Same<'a> {
     texts: &'a Texts,
     profiles: BTreeMap<&'a str, Profile>,
 }
 
-/// A value and a spelling of it.
+/// A value and how it is spelled.
 type Spelled = (String, String);
 
 impl<'a> Same<'a> {
@@ -28,10 +29,7 @@ impl<'a> Same<'a> {
         Same { texts, profiles: texts.profiles.iter().filter_map(parsed).collect() }
     }
 
-    /// Refuses a list of points in which one comes twice.
-    ///
-    /// # Errors
-    /// The key, and both spellings.
+    /// Refuses a list of points with a duplicate.
     pub fn check(&self, list: &Box, place: &str) -> Result<(), GridError> {
         let twice = |key: &str, means: Vec<Spelled>, of: &str| {
             let found = means.iter().enumerate().find_map(|(index, (spelled, meaning))| {
@@ -67,7 +65,7 @@ impl<'a> Same<'a> {
         Ok(())
     }
 
-    /// Whether two lists of points have one in common.
+    /// Whether two lists share a point.
     pub fn overlap(&self, one: &Box, two: &Box) -> bool {
         let means = |all: &BTreeMap<String, String>, one: &[String], two: &[String]| {
             one.iter().any(|one| two.iter().any(|two| all.get(one) == all.get(two)))
@@ -101,7 +99,7 @@ impl<'a> Same<'a> {
             && one.seed.meets(&two.seed)
     }
 
-    /// Each filesystem with each of the options, and what both mount together.
+    /// Each filesystem combined with each set of options, and the resulting mount.
     fn mounts(&self, list: &Box, profile: &str) -> Vec<Spelled> {
         let own = self.profiles.get(profile).map_or("", |profile| &profile.filesystem);
         let together = |filesystem: &String, options: &String| {
@@ -111,7 +109,7 @@ impl<'a> Same<'a> {
             let base = if filesystem.is_empty() { own } else { filesystem };
             let whole =
                 if options.is_empty() { base.to_owned() } else { format!("{base},{options}") };
-            // What a filesystem refuses makes no device: a row that says so.
+            // A combination that the filesystem refuses makes no device; its row says so.
             let Ok(mount) = MountSpec::parse(Kind::Sim, &whole) else { return (spelled, whole) };
             let mount = mount.to_string();
             let mut words: Vec<&str> = mount.split(',').collect();
@@ -131,7 +129,7 @@ impl<'a> Same<'a> {
     }
 }
 
-/// A value of a setting or a parameter: as a size, a time or a number, if it is one.
+/// The value of a setting or a parameter, as a size, a time or a number if it is one.
 fn quantity(text: &str) -> String {
     match (text.parse::<f64>(), text.parse::<Bytes>(), text.parse::<Nanos>()) {
         (Ok(number), ..) => number.to_string(),

@@ -7,14 +7,14 @@ use flashlag_units::{Bytes, Nanos};
 use crate::point::Point;
 use crate::row::{Figures, Row};
 
-/// A row with what its point says.
+/// A row together with its point.
 #[derive(Debug)]
 pub(super) struct Record<'a> {
     /// Index of the point in the grid.
     pub index: u64,
     pub id: &'a str,
     pub command: &'a str,
-    /// The filesystem, the profile's where the point has none.
+    /// The filesystem; if the point has none, the profile's.
     pub filesystem: &'a str,
     pub point: &'a Point,
     pub row: &'a Row,
@@ -43,7 +43,7 @@ pub(super) enum Kind {
 pub(super) struct Column {
     pub name: &'static str,
     pub kind: Kind,
-    /// Whether a row may have no value.
+    /// Whether a row may lack a value.
     pub optional: bool,
     /// The meaning, for docs/sweeps.md.
     #[cfg_attr(not(test), allow(dead_code, reason = "the document is compared with it"))]
@@ -112,10 +112,8 @@ pub(super) const COLUMNS: [Column; 37] = [
     maybe("phase", Kind::Text, "The test; none where the whole point failed.", |r| {
         text(&r.row.phase)
     }),
-    maybe("state", Kind::Text, "Where the device was in its life: `new`, `filled`.", |r| {
-        text(&r.row.state)
-    }),
-    given("run", Kind::Whole, "Which repetition within that state, from 1.", |r| {
+    maybe("state", Kind::Text, "The state of the device: `new`, `filled`.", |r| text(&r.row.state)),
+    given("run", Kind::Whole, "The repetition within that state, from 1.", |r| {
         Cell::Whole(u64::from(r.row.run))
     }),
     maybe("ops", Kind::Whole, "Operations.", |r| whole(r, |f| Some(f.ops))),
@@ -126,7 +124,7 @@ pub(super) const COLUMNS: [Column; 37] = [
     maybe("p50_ns", Kind::Whole, "Median latency; none with fewer than ten values beyond.", |r| {
         nanos(r, |f| f.percentiles[0])
     }),
-    maybe("p90_ns", Kind::Whole, "90 % of the latencies are no longer.", |r| {
+    maybe("p90_ns", Kind::Whole, "90 % of the latencies are at most this.", |r| {
         nanos(r, |f| f.percentiles[1])
     }),
     maybe("p99_ns", Kind::Whole, "99 %.", |r| nanos(r, |f| f.percentiles[2])),

@@ -3,6 +3,7 @@
 mod column;
 mod write;
 
+pub use write::Finished;
 pub(crate) use write::write;
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! Writes the table, group of rows by group of rows, in one step that a reader never sees half of.
+//! Writes the table, one row group after another; a reader never sees an incomplete file.
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use flashlag_spec::profile::Profile;
@@ -17,14 +17,28 @@ use parquet::schema::parser::parse_message_type;
 use super::column::{COLUMNS, Cell, Column, Kind, Record, schema};
 use crate::chunk::{Chunks, Version};
 use crate::error::SweepError;
-use crate::finished::Finished;
 use crate::point::Point;
 use crate::row::{Measured, Outcome, Row};
 
-/// Rows of a group: their histograms take some ten megabytes of memory.
+/// A finished sweep.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finished {
+    /// The table.
+    pub output: PathBuf,
+    pub points: u64,
+    pub rows: u64,
+    /// Rows of what failed.
+    pub failed: u64,
+    /// Rows of what was skipped.
+    pub skipped: u64,
+    /// The error of the first row that has failed.
+    pub first_error: Option<String>,
+}
+
+/// Rows per row group: their histograms take some ten megabytes of memory.
 const GROUP: usize = 16_384;
 
-/// The results of the next chunk, in the order of the grid; `None` of one that is not measured.
+/// The results of the next chunk, in the order of the grid; `None` for one that is not measured.
 type Next<'a> = &'a mut dyn FnMut() -> Result<Option<Vec<Measured>>, SweepError>;
 
 /// A row and its point.
@@ -44,10 +58,8 @@ impl Kept {
     }
 }
 
-/// Writes the table of a grid whose chunks `next` gives. The file appears whole, or not at all.
-///
-/// # Errors
-/// A chunk that can't be read, or a file that can't be written.
+/// Writes the table of a grid whose chunks `next` returns. The file appears as a whole, or not at
+/// all.
 pub(crate) fn write(
     chunks: &Chunks,
     output: &Path,
@@ -58,7 +70,7 @@ pub(crate) fn write(
     let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
     let mut temporary = tempfile::Builder::new();
-    // As open or private as any file that this user makes.
+    // Give it the permissions of any file that this user creates.
     let temporary = temporary.prefix(".flashlag-sweep-").permissions(permissions());
     let file = temporary.tempfile_in(folder).map_err(|source| failed("write", source))?;
     let mut table = Table::begin(chunks, file.as_file(), output)?;
@@ -76,7 +88,7 @@ pub(crate) fn write(
 
 fn permissions() -> std::fs::Permissions {
     use std::os::unix::fs::PermissionsExt;
-    // The system takes away what the user's umask says.
+    // The kernel clears the bits of the user's umask.
     std::fs::Permissions::from_mode(0o666)
 }
 
@@ -256,8 +268,8 @@ fn write_column(
     Ok(())
 }
 
-/// Lists as Parquet has them: for each element, or empty or absent list, how much of it is there and
-/// whether it goes on with the list before.
+/// Lists in Parquet's encoding: for each element, empty list or missing list, a definition level
+/// (how much of it exists) and a repetition level (whether it continues the list).
 #[derive(Debug, Default, PartialEq)]
 struct Lists {
     values: Vec<i64>,

@@ -1,4 +1,4 @@
-//! Messages on a pipe: each with its length before it, and a checksum.
+//! Messages on a pipe, each behind its length and a checksum.
 
 use std::io::{self, Read, Write};
 
@@ -10,24 +10,24 @@ use crate::chunk::Version;
 use crate::row::Measured;
 use crate::sealed;
 
-/// The longest message: a chunk of the most points is far below.
+/// The longest message: even a chunk of the most points is far shorter.
 const LONGEST: u32 = 1 << 30;
 
 /// What a worker is asked.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Task {
-    /// A chunk, as a scheduler gets it.
+    /// A chunk, in the bytes that a scheduler gets.
     pub chunk: Vec<u8>,
-    /// Points of it that are measured already.
+    /// How many of its points are already measured.
     pub skip: u64,
 }
 
 /// What a worker says.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Said {
-    /// It has begun, and is of this version.
+    /// The worker has started, and reports its version.
     Hello(Version),
-    /// It begins the next point, whose fill leaves so much.
+    /// The worker begins the next point, whose fill leaves this much free.
     Begun(Option<Bytes>),
     /// The point is measured.
     Measured(Measured),
@@ -36,9 +36,6 @@ pub enum Said {
 }
 
 /// Sends a message.
-///
-/// # Errors
-/// The pipe's other end is gone.
 pub fn send<T: Serialize>(pipe: &mut impl Write, message: &T) -> io::Result<()> {
     let sealed = sealed::seal(message).map_err(io::Error::other)?;
     let length = u32::try_from(sealed.len()).map_err(io::Error::other)?;
@@ -47,10 +44,7 @@ pub fn send<T: Serialize>(pipe: &mut impl Write, message: &T) -> io::Result<()> 
     pipe.flush()
 }
 
-/// The next message; `None` where the other end is gone.
-///
-/// # Errors
-/// Half a message, or a damaged one.
+/// The next message; `None` if the other end is gone.
 pub fn receive<T: DeserializeOwned>(pipe: &mut impl Read) -> io::Result<Option<T>> {
     let mut length = [0; 4];
     match pipe.read_exact(&mut length) {

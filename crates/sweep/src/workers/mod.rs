@@ -1,5 +1,5 @@
-//! A sweep in worker processes: a point that ends its process becomes a row that says so, and nothing else
-//! is lost.
+//! A sweep in worker processes: a point that ends its process becomes a row that says so, and
+//! nothing else is lost.
 
 mod frame;
 mod process;
@@ -14,50 +14,49 @@ use flashlag_units::Bytes;
 
 use crate::chunk::{Chunks, results_of};
 use crate::error::SweepError;
-use crate::finished::Finished;
 use crate::measure::Stopped;
 use crate::row::{Measured, Row};
 use crate::side_by_side::{Given, Progress, Until, side_by_side};
 use crate::sweep::Sweep;
+use crate::table::Finished;
 use frame::{Said, Task};
 use process::{Place, Process, Program};
 
 pub use work::be_a_worker;
 
-/// The hidden command of `flashlag` that is a worker.
+/// The hidden command of `flashlag` that runs a worker.
 pub const WORKER: &str = "sweep-worker";
 
-/// How often a point is tried whose process ends.
+/// How often to try a point whose process ends.
 const TRIES: u32 = 3;
 
 /// Worker processes on this machine.
 #[derive(Clone, Debug)]
 pub struct Workers {
     program: Program,
-    /// Their number.
     count: usize,
     tries: u32,
 }
 
 impl Workers {
-    /// `count` processes of a program that, with these arguments, calls [`be_a_worker`].
+    /// `count` processes of a program that calls [`be_a_worker`] if it gets these arguments.
     pub fn new(program: PathBuf, arguments: Vec<OsString>, count: usize) -> Workers {
         let program = Program { path: program, arguments };
         Workers { program, count: count.max(1), tries: TRIES }
     }
 
-    /// The same, where a point is tried so often whose process ends.
+    /// The same with another number of tries for a point whose process ends.
     #[must_use]
     pub fn with_tries(self, tries: u32) -> Workers {
         Workers { tries: tries.max(1), ..self }
     }
 
     /// Measures what is missing in these processes, and writes the table: the same bytes as
-    /// [`run`](crate::run) writes, but for points whose process ended each time. None of the processes
+    /// [`run`](crate::run), except for points whose process ended each time. None of the processes
     /// is left when it returns.
     ///
     /// # Errors
-    /// As [`run`](crate::run), and a program that can't be started, or is of another version.
+    /// As [`run`](crate::run); a program that can't be started, or is of another version.
     pub fn run(
         &self,
         sweep: Sweep,
@@ -79,20 +78,20 @@ impl Workers {
     }
 }
 
-/// A process, and the next one where it ends.
+/// A process, and its successor if it ends.
 struct Worker<'a> {
     workers: &'a Workers,
     place: &'a Place,
     process: Option<Process>,
 }
 
-/// Points of a chunk, as far as they are measured.
+/// The points of a chunk that are measured so far.
 #[derive(Default)]
 struct Progressed {
     points: Vec<Measured>,
-    /// What the fill of the point under way leaves.
+    /// How much the fill of the present point leaves free.
     leave: Option<Bytes>,
-    /// How often the point under way has ended its process.
+    /// How often the present point has ended its process.
     ends: u32,
 }
 
@@ -135,7 +134,8 @@ impl Worker<'_> {
         results_of(chunks, index, done.points).map(Ok)
     }
 
-    /// Takes the points that a process measures; `false` where it ends before the last one.
+    /// Receives the points that a process measures; `false` if the process ends before the last
+    /// one.
     fn hear(
         &self,
         process: &mut Process,
@@ -159,7 +159,7 @@ impl Worker<'_> {
         Ok(true)
     }
 
-    /// A process that has said that it is of this version.
+    /// A process that has reported this version.
     fn started(&self, until: Until<'_>) -> Result<Process, SweepError> {
         let mut how = String::new();
         for _ in 0..self.workers.tries {

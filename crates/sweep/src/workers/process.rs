@@ -12,21 +12,20 @@ use flashlag_units::sanitize;
 
 use super::frame::{Said, Task, receive, send};
 
-/// Bytes of what a process wrote before its end that are looked at.
+/// Bytes of a process's last output to examine.
 const LAST_WORDS: u64 = 64 << 10;
-/// Characters of its last words in a row.
+/// Most characters of it that a row quotes.
 const LONGEST: usize = 200;
 
 /// How a worker process is started.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// The program.
     pub path: PathBuf,
-    /// The arguments that make a worker of it.
+    /// The arguments that make it a worker.
     pub arguments: Vec<OsString>,
 }
 
-/// The place of a child, from which another thread can end it.
+/// Holds a child process, so that another thread can kill it.
 #[derive(Debug, Default)]
 pub struct Place(Mutex<Option<Child>>);
 
@@ -34,7 +33,7 @@ impl Place {
     /// Ends the child at once, if there is one.
     pub fn kill(&self) {
         if let Some(child) = self.0.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
-            // It may have ended by itself.
+            // It may have exited already.
             let _ = child.kill();
         }
     }
@@ -56,18 +55,15 @@ pub struct Process {
 
 impl Process {
     /// Starts a process in its place.
-    ///
-    /// # Errors
-    /// It can't be started.
     pub fn start(program: &Program, place: &Place) -> io::Result<Process> {
-        // A file, since nobody reads a pipe before the end.
+        // A file, since a pipe that nobody reads would fill up.
         let errors = tempfile::tempfile().ok();
         let copy = errors.as_ref().and_then(|file| file.try_clone().ok());
         let mut command = Command::new(&program.path);
         command.args(&program.arguments).arg0("flashlag");
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         command.stderr(copy.map_or_else(Stdio::null, Stdio::from));
-        // Ctrl-C is the sweep's: it ends its workers itself.
+        // Ctrl-C must reach only the sweep, which ends its workers itself.
         command.process_group(0);
         let mut child = command.spawn()?;
         let pipes = child.stdin.take().zip(child.stdout.take());
@@ -77,22 +73,19 @@ impl Process {
     }
 
     /// Gives the process a task.
-    ///
-    /// # Errors
-    /// It has ended.
     pub fn send(&mut self, task: &Task) -> io::Result<()> {
         send(&mut self.tasks, task)
     }
 
-    /// What the process says next; `None` once it has ended.
+    /// The next message of the process; `None` once it has ended.
     pub fn receive(&mut self) -> Option<Said> {
         receive(&mut self.said).ok().flatten()
     }
 
-    /// Ends the process, and says by what it ended.
+    /// Ends the process; returns what ended it.
     pub fn end(self, place: &Place) -> String {
         let Process { tasks, said, errors } = self;
-        // A process that said something senseless has not ended yet.
+        // A process that sent an invalid message is still running.
         drop((tasks, said));
         place.kill();
         let status = place.wait();
@@ -117,13 +110,13 @@ fn ended_by(status: ExitStatus) -> String {
     }
 }
 
-/// The first line that says why a process ended, of what it wrote to standard error.
+/// The first line of a process's standard error that says why it ended.
 fn last_words(mut errors: File) -> Option<String> {
     errors.seek(SeekFrom::Start(0)).ok()?;
     let mut bytes = Vec::new();
     errors.take(LAST_WORDS).read_to_end(&mut bytes).ok()?;
     let text = String::from_utf8_lossy(&bytes);
-    // The head of a panic names a thread by a number that is another one each time.
+    // A panic message begins with a thread number, which differs each time.
     let says = |line: &&str| {
         !line.is_empty() && !line.starts_with("thread '") && !line.starts_with("note: ")
     };

@@ -1,4 +1,4 @@
-//! The worker's side: chunks come in, points go out, one message each.
+//! The worker's side: receives chunks and sends points, one message each.
 
 use std::io::{Read, Write};
 
@@ -6,11 +6,8 @@ use super::frame::{Said, Task, receive, send};
 use crate::chunk::{Happened, Version, measure_each};
 use crate::error::SweepError;
 
-/// Measures the chunks that arrive at `input` until it ends, and says at `output` what they gave: what a
-/// process of [`Workers`](super::Workers) does.
-///
-/// # Errors
-/// A pipe whose other end is gone.
+/// Measures the chunks that arrive at `input` until it ends, and sends the results to `output`: the
+/// work of a process of [`Workers`](super::Workers).
 pub fn be_a_worker(input: &mut impl Read, output: &mut impl Write) -> Result<(), SweepError> {
     ends_with_its_sweep();
     let gone = |source| SweepError::Worker { reason: format!("the sweep is gone: {source}") };
@@ -30,11 +27,12 @@ pub fn be_a_worker(input: &mut impl Read, output: &mut impl Write) -> Result<(),
     Ok(())
 }
 
-/// A sweep that is killed leaves no worker behind; and where memory runs out, the worker ends before it.
+/// Makes the kernel kill the worker if the sweep is killed, and before the sweep if memory runs
+/// out.
 #[cfg(target_os = "linux")]
 fn ends_with_its_sweep() {
     use rustix::process::{Signal, set_parent_process_death_signal};
-    // Without either the end of the pipe ends the worker, after its point.
+    // If neither works, the end of the pipe ends the worker after its present point.
     let _ = set_parent_process_death_signal(Some(Signal::KILL));
     let _ = std::fs::write("/proc/self/oom_score_adj", "500");
 }

@@ -1,7 +1,7 @@
 //! The results of `flashlag-predict`: a forecast, a sweep, a check of a profile, a fit.
 //!
 //! The tables have up to nine columns of figures that belong together, so they are laid out for 100
-//! columns whatever the width of the terminal is.
+//! columns whatever the width of the terminal.
 
 mod change;
 mod check;

@@ -1,4 +1,4 @@
-//! Figures with what they scatter by: from seed to seed, and at the ranks next to a percentile.
+//! Figures with their variation: from seed to seed, and between the ranks next to a percentile.
 
 use flashlag_predict::change::{Range, TestFigures};
 

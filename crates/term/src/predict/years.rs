@@ -1,4 +1,4 @@
-//! What years of use change on a device, as a table with a row for each cause.
+//! What years of use change on a device, as a table with one row per cause.
 
 use flashlag_predict::change::{Absence, Cause, Figures, TestFigures, Years};
 
@@ -23,8 +23,9 @@ pub(super) fn years(page: &mut Page, years: &Years) {
         }
     }
     table.print(page);
-    let about = "each on top of those above it; durable: writes of 4 KiB; reads: in order, of all that is \
-                 stored, and of a file: 16 MiB of it, last of a file that grew by turns with another";
+    let about = "each on top of those above it; durable: writes of 4 KiB; reads: sequential, of \
+         all that is stored, and of a file: 16 MiB of it, last of a file that grew alternately \
+         with another";
     item(page, "  ", 2, about);
     for (name, absence) in absent {
         match absence {

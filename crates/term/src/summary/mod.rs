@@ -1,4 +1,4 @@
-//! The summary of a run on a terminal: the verdict and what to do about it first, then the picture,
+//! The summary of a run on a terminal: first the verdict and what to do about it, then the picture,
 //! the figures, the failed checks, and the cost.
 
 mod commits;

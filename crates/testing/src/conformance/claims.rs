@@ -170,7 +170,7 @@ fn flush_is_told_apart<D: Device>(device: &mut D) -> Checked {
     Ok(Outcome::Held)
 }
 
-/// Requests that no device of this geometry takes.
+/// Requests whose shape no device of this geometry accepts.
 fn wrong_shapes<D: Device>(device: &D) -> Vec<(&'static str, Request)> {
     let geometry = device.geometry();
     let good = request(device, 0, Op::Write, 1);
@@ -250,7 +250,7 @@ fn reaping_nothing_returns<D: Device>(device: &mut D) -> Checked {
     Err("something completed that was never submitted".to_owned())
 }
 
-/// Whether the clock stands still while nobody moves it.
+/// Whether the clock is virtual: stands still until somebody advances it.
 fn is_virtual<D: Device>(device: &D) -> bool {
     let first = device.clock().now();
     (0..10_000).all(|_| device.clock().now() == first)
@@ -264,7 +264,8 @@ fn reap_of_zero_never_waits<D: Device>(device: &mut D) -> Checked {
     let before = device.clock().now();
     device.reap(0, &mut completed).map_err(|error| error.to_string())?;
     let took = device.clock().now().since(before);
-    // Real time passes in any call; a wait for storage is told from a busy machine by its size.
+    // Real time passes in any call; a wait for storage is much longer than a delay by a busy
+    // machine.
     if (stands && took > Nanos::ZERO) || took > Nanos::from_secs(1) {
         return Err(format!("it took {took}"));
     }
@@ -311,7 +312,7 @@ fn flush_and_discard<D: Device>(device: &mut D) -> Checked {
     write(device, 5, 1)?;
     let flush = Request { length: Bytes::ZERO, ..request(device, 0, Op::Flush, 0) };
     run_ok(device, flush)?;
-    // Not everything can discard; what can't must say so.
+    // Not every device can discard; one that can't must return an error.
     let _refused = run(device, request(device, 0, Op::Discard, 4))?.result.is_err();
     if device.geometry().keeps_data {
         expect(device, 5, 1)?;

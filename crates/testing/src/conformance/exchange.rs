@@ -2,7 +2,7 @@ use flashlag_units::Bytes;
 
 use flashlag_device::{Completion, Device, Durability, Op, Request};
 
-/// The block that claims use: a multiple of the alignment, 4 KiB where that fits.
+/// The block that claims use: a multiple of the alignment, 4 KiB if that is one.
 pub(super) fn block_of<D: Device>(device: &D) -> Bytes {
     let geometry = device.geometry();
     let page = Bytes(4096);
@@ -20,7 +20,7 @@ pub(super) fn request<D: Device>(device: &D, slot: u32, op: Op, block: u64) -> R
     Request { slot, op, offset, length, durability: Durability::None }
 }
 
-/// Bytes that tell which block of which writing they are.
+/// Bytes that identify the block and the write.
 pub(super) fn content(block: u64, writing: u64, length: usize) -> Vec<u8> {
     let word = block.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ writing.rotate_left(32) | 1;
     word.to_le_bytes().into_iter().cycle().take(length).collect()
@@ -42,7 +42,7 @@ pub(super) fn run<D: Device>(device: &mut D, request: Request) -> Result<Complet
     }
 }
 
-/// The same for a request that must work.
+/// The same for a request that must succeed.
 pub(super) fn run_ok<D: Device>(device: &mut D, request: Request) -> Result<Completion, String> {
     let done = run(device, request)?;
     match &done.result {

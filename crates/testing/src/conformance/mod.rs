@@ -1,5 +1,5 @@
-//! What every [`Device`] promises, as claims that can be checked: null, RAM, faulty
-//! (with its faults off or only slow), real files behind psync and io_uring, simulated flash.
+//! What every [`Device`] promises, as claims that can be checked: null, RAM, faulty (with its
+//! faults off or only slow), real files behind psync and io_uring, simulated flash.
 //!
 //! ```
 //! use flashlag_device::RamDevice;
@@ -20,13 +20,13 @@ use flashlag_device::Device;
 pub enum Outcome {
     /// It is true.
     Held,
-    /// It says nothing about this device, and why.
+    /// The claim does not apply to this device; the reason.
     NotApplicable(&'static str),
-    /// It is false, and how that was seen.
+    /// The claim is false; the evidence.
     Broken(String),
 }
 
-/// How every claim did, in order.
+/// The result of each claim, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
     /// The claim and its outcome.
@@ -34,7 +34,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// The claims that are false, with how that was seen.
+    /// The claims that are false, with the evidence.
     pub fn broken(&self) -> Vec<String> {
         let text = |(claim, outcome): &(&'static str, Outcome)| match outcome {
             Outcome::Broken(how) => Some(format!("{claim}: {how}")),
@@ -49,8 +49,8 @@ impl Report {
     }
 }
 
-/// Checks every claim, each on a device of its own from `make`: of at least 16 blocks (a block is
-/// the alignment, or 4 KiB where that is larger), which are overwritten.
+/// Checks every claim, each on a new device from `make`: of at least 16 blocks (a block is the
+/// alignment, or 4 KiB if that is larger), which are overwritten.
 pub fn check<D: Device>(mut make: impl FnMut() -> D) -> Report {
     let outcomes = claims::all::<D>().into_iter().map(|(name, claim)| {
         let outcome = match claim(&mut make()) {

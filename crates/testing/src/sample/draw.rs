@@ -14,7 +14,8 @@ impl Draw {
         Draw(Pcg64Mcg::seed_from_u64(seed))
     }
 
-    /// One wait; never below 20 µs or above 30 s. The first part takes what the others leave.
+    /// One wait; never below 20 µs or above 30 s. The first part has the share that the others
+    /// leave.
     pub fn wait(&mut self, parts: &[Part]) -> Nanos {
         let mut at = self.0.random_range(0..1000u32);
         let mut chosen = parts.first().copied().unwrap_or((1000, 1.0, 0.1));

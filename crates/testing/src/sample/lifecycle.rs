@@ -7,7 +7,7 @@ use super::environment;
 use super::phases::Spec;
 use super::runs::{NEW, build, check, checks, four, save};
 
-/// Which invented device a lifecycle ran on.
+/// The invented device that a lifecycle ran on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SampleDevice {
     /// Smooth, full or empty.
@@ -27,13 +27,13 @@ const DELETED: &[Part] = &[(1000, 7.0, 0.45), (130, 120.0, 0.85)];
 const TRIMMED: &[Part] = &[(1000, 3.1, 0.33), (16, 45.0, 0.55)];
 const IDLE: &[Part] = &[(1000, 2.9, 0.31), (10, 24.0, 0.50)];
 
-/// `lifecycle` on a device that is smooth when new and freezes once full. Its Idle row is not to
-/// be trusted.
+/// `lifecycle` on a device that is smooth when new and freezes once full. Its Idle row is
+/// untrusted.
 pub fn lifecycle() -> Run {
     lifecycle_on(SampleDevice::Tablet, 0)
 }
 
-/// The same on another device, or once more: runs of one device are repeats of one another.
+/// The same on another device, or again: runs of one device are repeats.
 pub fn lifecycle_on(device: SampleDevice, repeat: u32) -> Run {
     let mut specs = stages();
     for spec in &mut specs {
@@ -63,7 +63,7 @@ fn environment_of(device: SampleDevice) -> Environment {
     }
 }
 
-/// Every phase, as it is on the tablet.
+/// Every phase, as on the tablet.
 fn stages() -> Vec<Spec> {
     let wal = |parts: &[Part], growth| save("save_wal", parts, growth);
     let rollback = |parts: &[Part], growth| save("save_delete", parts, growth);
@@ -95,13 +95,13 @@ fn fill() -> Spec {
     fill
 }
 
-/// Turns the tablet's waits into another device's.
+/// Changes the tablet's waits into those of another device.
 fn wear_as(device: SampleDevice, spec: &mut Spec) {
     let writes = spec.operation == Operation::RandomWrite || spec.operation == Operation::Save;
     match device {
         SampleDevice::Tablet => {}
         SampleDevice::Phone => {
-            // Never more than its new self, five times as fast, with few slow ones.
+            // Always as when new: five times as fast, with few slow operations.
             for part in &mut spec.waits {
                 *part = (
                     part.0.min(4).max(u32::from(part.0 == 1000) * 1000),
@@ -115,7 +115,7 @@ fn wear_as(device: SampleDevice, spec: &mut Spec) {
             spec.growth = spec.growth.map(|growth| Nanos(growth.0 / 5));
         }
         SampleDevice::Board if writes && spec.state > State::New => {
-            // As full as the tablet at its worst from the first fill on, and never better again.
+            // As slow as the full tablet from the first fill on, and it never recovers.
             let scale = if spec.operation == Operation::Save { 3.0 } else { 1.0 };
             spec.waits = vec![(1000, 7.8 * scale, 0.5), (150, 300.0, 0.95)];
         }

@@ -23,18 +23,18 @@ pub struct Spec {
     pub durable: Durability,
     /// Waits, as a mixture.
     pub waits: Vec<Part>,
-    /// On the CPU and waiting for one, for each operation.
+    /// Time on the CPU and waiting for one, for each operation.
     pub cpu: (Nanos, Nanos),
     /// Operations a second, in an open loop.
     pub rate: Option<u64>,
     pub background: Option<&'static str>,
     /// For a fill: bytes in use at its start and at its end, and the waits at the end.
     pub fill: Option<(Bytes, Bytes, Vec<Part>)>,
-    /// From two fifths of the operations on, the waits are these.
+    /// After two fifths of the operations, the waits are drawn from these.
     pub then: Option<Vec<Part>>,
-    /// For saves: what a save that grows a file costs on top, for one in eight.
+    /// For saves: the extra time of a save that grows a file, one in eight.
     pub growth: Option<Nanos>,
-    /// Bytes of the block device for each byte, in thousandths; `None` where nothing reached it.
+    /// Bytes at the block device for each byte, in thousandths; `None` if none reached it.
     pub reached: u64,
 }
 
@@ -109,7 +109,8 @@ fn waits_at(spec: &Spec, index: u64, seed: u64) -> &[Part] {
         return then;
     }
     let Some((_, _, full)) = &spec.fill else { return &spec.waits };
-    // A fixed pattern, so that it does not disturb the draws: more of the full mixture as it fills.
+    // A fixed pattern that takes no random numbers: the fuller, the more often from the full
+    // device's mixture.
     let turn = index.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(seed) >> 40;
     let share = ((done - 0.4) / 0.6).clamp(0.0, 1.0);
     let limit = (share * share * (1u64 << 24) as f64) as u64;
@@ -146,7 +147,7 @@ fn one(
     ended
 }
 
-/// As a runner would put it together: every figure from its histogram.
+/// Computes every figure from its histogram, as the runner does.
 fn assemble(spec: &Spec, began: Nanos, seen: &PhaseRecord, grown: (Histogram, Histogram)) -> Phase {
     let ops = seen.latency.count();
     let open = spec.rate.is_some();

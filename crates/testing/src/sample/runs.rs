@@ -17,7 +17,7 @@ use super::phases::{Spec, phase};
 pub enum SampleKind {
     /// `quick` on a smooth device.
     Quick,
-    /// `lifecycle` with saves and a fill by random writes; the Idle row is not to be trusted.
+    /// `lifecycle` with saves and a fill by random writes; the Idle row is untrusted.
     Lifecycle,
     /// `sqlite`, all 36 kinds of save.
     Sqlite,
@@ -99,7 +99,7 @@ pub fn quick() -> Run {
 pub fn overloaded() -> Run {
     let mut run = quick_with(&[(1000, 260.0, 0.1)], 47);
     for phase in run.phases.iter_mut().filter(|phase| !phase.closed_loop) {
-        // Every slot but the first: begun more than a period late, or never.
+        // All slots except the first: begun more than a period late, or never.
         phase.missed_slots = Some(phase.elapsed_ns.0 / 10_000_000 - 1);
     }
     run.seal();
@@ -205,7 +205,7 @@ pub fn soak() -> Run {
     run
 }
 
-/// What the intervals of the soak show, from their own numbers.
+/// The changes that the intervals of the soak show, from their own numbers.
 fn soak_changes(phase: &Phase) -> Vec<Change> {
     let bytes = |intervals: &[IntervalRecord]| intervals.iter().map(|i| i.bytes.0).sum::<u64>();
     let fast = phase.intervals.iter().take_while(|i| i.p50 < Some(Nanos::from_millis(3))).count();
@@ -282,7 +282,7 @@ pub(super) fn check(
     }
 }
 
-/// A run's checks: those given, then one unknown, then passes.
+/// A run's checks: the given ones, one unknown, then passes.
 pub(super) fn checks(given: &[Check]) -> Vec<Check> {
     use CheckId as Id;
     let pass = |id, claim, detail| check(id, CheckStatus::Pass, claim, detail, None, &[]);

@@ -1,5 +1,6 @@
-//! Text of `blkparse`: its standard line, `8,0 3 11 0.009507758 697 Q WS 223490 + 8 [name]`, and the
-//! same events in columns of tabs, with the kind of block (journal, metadata, data) and the file.
+//! Output of `blkparse`: its standard line, `8,0 3 11 0.009507758 697 Q WS 223490 + 8 [name]`, and
+//! the same events in tab-separated columns, with the kind of block (journal, metadata, data) and
+//! the file.
 
 use std::collections::HashMap;
 
@@ -29,12 +30,12 @@ struct Parsed<'a> {
     operation: BlockOperation,
     flags: BlockFlags,
     place: Place,
-    /// The name of the process, as it is in the line.
+    /// The name of the process, as printed in the line.
     named: Option<&'a str>,
     file: Option<&'a str>,
 }
 
-/// The sectors of a request: none of a flush.
+/// The sectors of a request; a flush has none.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Place {
     sector: u64,
@@ -42,7 +43,7 @@ struct Place {
 }
 
 impl Place {
-    /// `None` of sectors that can be on no device, whose bytes can't be counted.
+    /// `None` for sectors that no device can have, since their byte offsets would overflow.
     fn of(sector: u64, sectors: u64) -> Option<Place> {
         sector.checked_add(sectors)?.checked_mul(SECTOR)?;
         Some(Place { sector, sectors })
@@ -50,7 +51,8 @@ impl Place {
 }
 
 impl<'a> Parsed<'a> {
-    /// Who asked for the request: whoever a completion interrupts did not.
+    /// The process that issued the request. A completion has none: its line names whichever process
+    /// it interrupted.
     fn process(&self) -> Option<&'a str> {
         self.named.filter(|_| self.action != 'C')
     }
@@ -58,7 +60,8 @@ impl<'a> Parsed<'a> {
 
 enum Line<'a> {
     Request(Parsed<'a>),
-    /// A line of this format that is no request: a plug, a message, the summary at the end; by what it is.
+    /// A line of this format that is not a request, by its kind: a plug, a message, the summary at
+    /// the end.
     Other(&'a str),
     Empty,
     Damaged,
@@ -89,7 +92,7 @@ impl LineImporter for Blkparse {
             }
         };
         let task = parsed.process().map(|name| {
-            // blktrace has the thread's number and name only.
+            // blktrace records only the thread's number and name.
             let thread = Some(name.to_owned());
             making.task(TraceTask { tid: Some(parsed.pid), thread, ..TraceTask::default() })
         });
@@ -134,20 +137,21 @@ fn parse(line: &str) -> Line<'_> {
     })
 }
 
-/// The summary that ends the text of blkparse.
+/// The summary at the end of blkparse's output.
 fn is_summary(line: &str) -> bool {
     let starts = ["CPU", "Total (", "Throughput", "Events", "Skips", "Input file", " "];
     starts.iter().any(|start| line.starts_with(start)) && line.contains(':')
 }
 
-/// The first word of a text and what is after it.
+/// The first word of a text, and the rest.
 fn word(text: &str) -> Option<(&str, &str)> {
     let text = text.trim_start_matches(' ');
     let end = text.find(' ').unwrap_or(text.len());
     (end > 0).then(|| text.split_at(end))
 }
 
-/// The standard form: device, CPU, number, time, process, action, kind, sector + sectors, name.
+/// The standard form: device, CPU, sequence number, time, process, action, kind, sector + sectors,
+/// name.
 fn standard(line: &str) -> Option<Line<'_>> {
     let (device, rest) = word(line)?;
     let (major, minor) = device.split_once(',')?;
@@ -165,13 +169,13 @@ fn standard(line: &str) -> Option<Line<'_>> {
         other => return other_step(other).map(Line::Other),
     };
     let (kind, rest) = word(rest)?;
-    // A command to the device that is no request for its blocks.
+    // A command to the device that reads or writes no blocks.
     let Some((operation, flags)) = rwbs(kind) else {
         let is_word = kind.chars().all(|letter| letter.is_ascii_alphanumeric());
         return Some(if is_word { Line::Other(NO_BLOCKS) } else { Line::Damaged });
     };
     let (place, name) = place(rest, operation)?;
-    // Everything between the first bracket and the last one: a name may contain brackets and spaces.
+    // Everything between the first and the last bracket: a name may contain brackets and spaces.
     let named = name.trim_end().strip_prefix('[').and_then(|name| name.strip_suffix(']'));
     let file = None;
     Some(Line::Request(Parsed { device, t, pid, action, operation, flags, place, named, file }))
@@ -180,7 +184,7 @@ fn standard(line: &str) -> Option<Line<'_>> {
 /// A command to a device that moves no blocks.
 const NO_BLOCKS: &str = "request for no blocks";
 
-/// The name of a step that is no end of a request.
+/// The name of an action that neither begins nor ends a request.
 fn other_step(letters: &str) -> Option<&'static str> {
     const STEPS: [(&str, &str); 13] = [
         ("UT", "step UT"),
@@ -200,7 +204,7 @@ fn other_step(letters: &str) -> Option<&'static str> {
     STEPS.iter().find(|(known, _)| *known == letters).map(|(_, name)| *name)
 }
 
-/// `sector + sectors`, which a flush lacks, and what is after it.
+/// `sector + sectors`, which a flush lacks, and the rest of the line.
 fn place(rest: &str, operation: BlockOperation) -> Option<(Place, &str)> {
     let (first, after) = word(rest).unwrap_or(("", ""));
     let Ok(sector) = first.parse::<u64>() else {
@@ -212,14 +216,14 @@ fn place(rest: &str, operation: BlockOperation) -> Option<(Place, &str)> {
             let (sectors, name) = word(after)?;
             Some((Place::of(sector, sectors.parse().ok()?)?, name.trim_start()))
         }
-        // The completion of a flush alone: `FWS 0 [0]`.
+        // The completion of a bare flush: `FWS 0 [0]`.
         None if sector == 0 => Some((Place::default(), after.trim_start())),
         None => None,
     }
 }
 
-/// Columns of tabs: time, action, kind, sector, sectors, process, its name, J(ournal) M(etadata) or
-/// D(ata), file.
+/// Tab-separated columns: time, action, kind, sector, sectors, process, its name, J(ournal)
+/// M(etadata) or D(ata), file.
 fn tabs(line: &str) -> Option<Line<'_>> {
     let mut columns = line.splitn(9, '\t');
     let t = seconds(columns.next()?.trim())?;

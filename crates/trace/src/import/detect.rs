@@ -1,8 +1,8 @@
-//! The formats of files, and which one a file has.
+//! The formats of trace files, and how a file's format is detected.
 
 use super::{blkparse, calls, ftrace, perfetto, strace, table};
 
-/// Lines of the beginning that are looked at.
+/// How many lines of a file's beginning to examine.
 const LINES: usize = 400;
 
 /// A format of a file with a trace.
@@ -10,7 +10,7 @@ const LINES: usize = 400;
 pub enum InputFormat {
     /// What flashlag itself writes, `flashlag.trace/1`.
     Stored,
-    /// Text of `blkparse`, or the same events in columns of tabs.
+    /// Output of `blkparse`, or the same events in tab-separated columns.
     Blkparse,
     /// Text of ftrace or atrace.
     Ftrace,
@@ -60,10 +60,10 @@ impl InputFormat {
     }
 }
 
-/// Whether a line is one of a format.
+/// Whether a line is in a format.
 type IsLine = fn(&str) -> bool;
 
-/// The format whose lines the beginning has the most of.
+/// The format that most lines of the beginning are in.
 pub(super) fn detect(head: &[u8]) -> Option<InputFormat> {
     if perfetto::is_trace(head) {
         return Some(InputFormat::Perfetto);
@@ -84,12 +84,12 @@ pub(super) fn detect(head: &[u8]) -> Option<InputFormat> {
     ];
     let counts = kinds.map(|(format, is)| (format, counted(is)));
     let (format, lines) = counts.into_iter().max_by_key(|(_, lines)| *lines)?;
-    // A page of systrace begins with thousands of lines of its own.
+    // A systrace page begins with thousands of lines of HTML.
     let is_page = text.trim_start().starts_with('<');
     if lines == 0 && is_page && (text.contains("trace") || text.contains("systrace")) {
         return Some(InputFormat::Ftrace);
     }
-    // The head of ftrace's text, before long comments.
+    // ftrace's own head comes before long comments.
     let is_ftrace = text.starts_with("# tracer:") || text.contains("\n# tracer:");
     if lines == 0 && is_ftrace {
         return Some(InputFormat::Ftrace);

@@ -4,13 +4,11 @@ use super::detect::InputFormat;
 use super::table::TableError;
 use crate::stored::StoredError;
 
-/// Why a file makes no trace.
+/// Why a file can't be imported.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
-    /// The file can't be read.
     #[error("the file can't be read: {0}")]
     Read(io::Error),
-    /// The file is empty.
     #[error("the file is empty")]
     Empty,
     /// The beginning of the file fits no format.
@@ -25,16 +23,10 @@ pub enum ImportError {
         format.name(),
         damage(*damaged)
     )]
-    Nothing {
-        /// The format.
-        format: InputFormat,
-        /// Lines that are not of this format.
-        damaged: u64,
-    },
+    Nothing { format: InputFormat, damaged: u64 },
     /// A table whose columns are not known, or not those that were named.
     #[error(transparent)]
     Table(#[from] TableError),
-    /// A stored trace is damaged.
     #[error(transparent)]
     Stored(#[from] StoredError),
 }

@@ -5,7 +5,7 @@ use std::io::{self, BufRead};
 /// The longest line that is read, in bytes. strace prints paths of 4,096 bytes with each byte escaped.
 const LONGEST: usize = 1 << 16;
 
-/// The next piece of a text.
+/// The next piece of the text.
 pub(super) enum Piece<'a> {
     /// A line without its end. Bytes that are not UTF-8 are replaced.
     Line(&'a str),
@@ -13,12 +13,12 @@ pub(super) enum Piece<'a> {
     TooLong,
 }
 
-/// Whether the lines of a text with this beginning end with carriage returns alone, as on an old Mac.
+/// Whether the lines of a text with this beginning end in bare carriage returns, as on an old Mac.
 pub(super) fn has_returns_only(head: &[u8]) -> bool {
     head.contains(&b'\r') && !head.contains(&b'\n')
 }
 
-/// A text whose carriage returns become the ends of lines.
+/// A text whose carriage returns are turned into newlines.
 pub(super) struct Returns<R>(pub(super) R);
 
 impl<R: io::Read> io::Read for Returns<R> {
@@ -31,7 +31,7 @@ impl<R: io::Read> io::Read for Returns<R> {
     }
 }
 
-/// The lines of a text, each in bounded memory.
+/// The lines of a text, read in bounded memory.
 pub(super) struct Lines<R> {
     from: R,
     bytes: Vec<u8>,

@@ -1,19 +1,19 @@
-//! What every importer of a file has in common: the trace that is made, and what was left out of it.
+//! What all file importers share: the trace under construction, and counts of what was left out.
 
 use flashlag_schema::trace::{Trace, TraceAction, TraceFile, TraceLayer, TraceSource, TraceTask};
 use flashlag_spec::{TraceFileKind, TraceSourceKind};
 use flashlag_units::{Nanos, count};
 
 use crate::Builder;
-use crate::bounds::{lasted, left_out};
+use crate::builder::{lasted, left_out};
 
-/// Kinds of lines that are skipped, and counted each by its name.
+/// Most kinds of skipped lines that are counted separately.
 const MOST_SKIPPED: usize = 64;
 
 /// What a line was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// Something of a trace of storage.
+    /// A storage event, or a part of one.
     Taken,
     /// Empty, a comment, or an event that is not of storage.
     Ignored,
@@ -21,7 +21,7 @@ pub(super) enum Verdict {
     Damaged,
 }
 
-/// A trace that is made of a file. Times are those of the file until the end.
+/// A trace under construction from a file. Times are the file's until [`Making::finish`].
 pub(super) struct Making {
     pub(super) builder: Builder,
     start: Nanos,
@@ -76,7 +76,7 @@ impl Making {
         self.builder.source().damaged
     }
 
-    /// Counts a line or a record that is no event of storage, by what it is.
+    /// Counts a line or a record that is no storage event, by its kind.
     pub(super) fn skip(&mut self, what: &str) {
         let skipped = &mut self.builder.source().skipped;
         if let Some(count) = skipped.get_mut(what) {
@@ -88,23 +88,24 @@ impl Making {
         }
     }
 
-    /// Counts what moves or syncs data and is not among the events. A sentence in the limits names it.
+    /// Counts operations that move or sync data and have no event. A sentence in the limits
+    /// describes them.
     pub(super) fn lacks(&mut self, count: u64) {
         let left_out = &mut self.builder.source().left_out;
         *left_out = left_out.saturating_add(count);
     }
 
-    /// What moves or syncs data and is not among the events.
+    /// The number of operations that move or sync data and have no event.
     pub(super) fn lacking(&mut self) -> u64 {
         self.builder.source().left_out
     }
 
-    /// Says how the file was understood.
+    /// Adds a sentence about how the file was interpreted.
     pub(super) fn read_as(&mut self, sentence: String) {
         self.builder.source().read_as.get_or_insert(sentence);
     }
 
-    /// Adds a sentence of what the source can't see.
+    /// Adds a sentence about what the source can't see.
     pub(super) fn limit(&mut self, sentence: impl Into<String>) {
         let sentence = sentence.into();
         let limits = &mut self.builder.source().limits;
@@ -121,12 +122,12 @@ impl Making {
         }
     }
 
-    /// Counts an event that begins and does not end.
+    /// Counts a begin event without an end.
     pub(super) fn unmatched_begin(&mut self) {
         self.builder.source().unmatched.begins += 1;
     }
 
-    /// Counts an event that ends and did not begin.
+    /// Counts an end event without a beginning.
     pub(super) fn unmatched_end(&mut self) {
         self.builder.source().unmatched.ends += 1;
     }
@@ -141,7 +142,7 @@ impl Making {
         self.builder.file(TraceFile { path: Some(path.to_owned()), ..TraceFile::default() })
     }
 
-    /// Notes the kind of a file.
+    /// Sets the kind of a file.
     pub(super) fn kind(&mut self, file: u32, kind: TraceFileKind) {
         if let Some(known) = self.builder.known_file(file) {
             known.kind = kind;
@@ -174,7 +175,7 @@ impl Making {
         self.builder.event(t_ns.saturating_since(self.start), took_ns, task, action);
     }
 
-    /// The trace, its times from its first event.
+    /// The trace, with times counted from its first event.
     pub(super) fn finish(mut self) -> Trace {
         let damaged = self.builder.source().damaged;
         if let Some(first) = self.first_damaged {

@@ -10,19 +10,19 @@ mod lines;
 mod making;
 mod pair;
 mod perfetto;
-mod processes;
 mod rwbs;
 mod strace;
 mod table;
 mod text;
 
+use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read};
 
 use flashlag_schema::trace::Trace;
 use flashlag_spec::TraceSourceKind;
 use flate2::bufread::{MultiGzDecoder, ZlibDecoder};
 
-use crate::bounds::MOST_EVENTS;
+use crate::builder::MOST_EVENTS;
 use crate::{recognize, stored};
 pub use detect::InputFormat;
 use detect::detect;
@@ -39,10 +39,10 @@ use text::HEAD;
 pub struct Imported {
     /// The format of the file.
     pub format: InputFormat,
-    /// The trace.
     pub trace: Trace,
-    /// Lines or records that are an event or a part of one. With those that are skipped or damaged, and empty lines
-    /// and comments, they are all that the file has; 0 of a stored trace, which is not counted.
+    /// Lines or records that are an event or a part of one. Together with skipped and damaged ones,
+    /// empty lines and comments, they add up to the whole file. 0 for a stored trace, which is not
+    /// counted.
     pub taken: u64,
 }
 
@@ -51,16 +51,17 @@ trait LineImporter {
     /// Takes the next line.
     fn line(&mut self, line: &str, making: &mut Making) -> Verdict;
 
-    /// Adds what waits for an end.
+    /// Adds the events that still wait for their end.
     fn finish(&mut self, making: &mut Making);
 }
 
-/// How a file is to be read.
+/// How to read a file.
 #[derive(Clone, Debug)]
 pub struct ImportOptions {
-    /// The format; absent where the file's beginning shows it.
+    /// The format; if absent, it is detected from the file's beginning.
     pub format: Option<InputFormat>,
-    /// What the columns of a table hold; absent where the table's form is a published one, or its head says.
+    /// What the columns of a table hold; absent if the table has a published form or a header that
+    /// says it.
     pub columns: Option<Columns>,
     /// The most events that are kept.
     pub most_events: usize,
@@ -103,11 +104,11 @@ pub fn import_by(from: impl Read, options: &ImportOptions) -> Result<Imported, I
     }
 }
 
-/// Where the compressed text of `atrace -z` begins: after a line `TRACE:`, with the head of a zlib stream
+/// Where the compressed output of `atrace -z` begins: after a line `TRACE:`, with a zlib header
 /// (RFC 1950, section 2.2).
 fn zlib_at(head: &[u8]) -> Option<usize> {
     const MARK: &[u8] = b"TRACE:\n";
-    // What atrace says before is a line or two.
+    // Before that, atrace prints a line or two.
     let before = head.get(..head.len().min(4096))?;
     let at = before.windows(MARK.len()).position(|bytes| bytes == MARK)? + MARK.len();
     let [method, flags] = head.get(at..at + 2)?.try_into().ok()?;
@@ -124,9 +125,9 @@ fn plain(mut from: impl BufRead, options: &ImportOptions) -> Result<Imported, Im
     if is_text && has_returns_only(&head) {
         let whole = Returns(std::io::Cursor::new(head).chain(from));
         let mut lines = BufReader::with_capacity(1 << 16, whole);
-        return of_head((head_of(&mut lines)?, lines), options);
+        return of_head(head_of(&mut lines)?, lines, options);
     }
-    of_head((head, from), options)
+    of_head(head, from, options)
 }
 
 fn head_of(from: &mut impl BufRead) -> Result<Vec<u8>, ImportError> {
@@ -136,7 +137,8 @@ fn head_of(from: &mut impl BufRead) -> Result<Vec<u8>, ImportError> {
 }
 
 fn of_head(
-    (head, from): (Vec<u8>, impl BufRead),
+    head: Vec<u8>,
+    from: impl BufRead,
     options: &ImportOptions,
 ) -> Result<Imported, ImportError> {
     let format = match (options.format, &options.columns) {
@@ -150,9 +152,9 @@ fn of_head(
     let (mut trace, taken) = match format {
         InputFormat::Stored => (stored::read_trace(whole, most_events)?, 0),
         InputFormat::Perfetto => packets_of(whole, most_events)?,
-        _ => text_of(whole, format, (importer, most_events))?,
+        _ => text_of(whole, format, importer, most_events)?,
     };
-    processes::name(&mut trace);
+    name_processes(&mut trace);
     recognize(&mut trace);
     Ok(Imported { format, trace, taken })
 }
@@ -165,7 +167,7 @@ fn packets_of(from: impl BufRead, most_events: usize) -> Result<(Trace, u64), Im
 
 fn finished(mut making: Making, format: InputFormat) -> Result<(Trace, u64), ImportError> {
     let taken = making.lines_taken();
-    // What was left out says more than that nothing is there.
+    // The counts of what was left out are a better error than that the file is empty.
     if taken == 0 && making.lacking() == 0 {
         return Err(ImportError::Nothing { format, damaged: making.damage() });
     }
@@ -178,7 +180,7 @@ fn unknown(head: &[u8]) -> ImportError {
     refusal.map_or(ImportError::Unknown, ImportError::Table)
 }
 
-/// What reads the lines of a format of text; `None` of one that is not read by lines.
+/// The reader of a line-based text format; `None` for other formats.
 type Importer = Option<(TraceSourceKind, Box<dyn LineImporter>)>;
 
 fn importer_of(
@@ -207,7 +209,8 @@ fn importer_of(
 fn text_of(
     from: impl BufRead,
     format: InputFormat,
-    (importer, most_events): (Importer, usize),
+    importer: Importer,
+    most_events: usize,
 ) -> Result<(Trace, u64), ImportError> {
     let (kind, mut importer) = importer.ok_or(ImportError::Unknown)?;
     let mut making = Making::new(kind, most_events);
@@ -226,7 +229,7 @@ fn text_of(
             }
             Ok(Some(Piece::TooLong)) => making.damaged(),
             Ok(None) => break,
-            // A compressed file that was cut off: what came before is worth having.
+            // The compressed file is truncated: keep what precedes the cut.
             Err(error) if making.lines_taken() > 0 => {
                 making.limit(format!("The file can't be read to its end: {error}."));
                 break;
@@ -242,4 +245,26 @@ fn text_of(
         ));
     }
     finished(making, format)
+}
+
+/// Gives each unnamed process the name of its main thread, as the kernel has it.
+fn name_processes(trace: &mut Trace) {
+    let mains = trace.tasks.iter().filter(|task| task.is_main() == Some(true));
+    let mut names: HashMap<u32, String> = HashMap::new();
+    for task in mains {
+        if let (Some(pid), Some(name)) =
+            (task.pid, task.process.clone().or_else(|| task.thread.clone()))
+        {
+            names.insert(pid, name);
+        }
+    }
+    // Events of the process's other threads may have its full name, too.
+    for task in &trace.tasks {
+        if let (Some(pid), Some(process)) = (task.pid, &task.process) {
+            names.insert(pid, process.clone());
+        }
+    }
+    for task in trace.tasks.iter_mut().filter(|task| task.process.is_none()) {
+        task.process = task.pid.and_then(|pid| names.get(&pid).cloned());
+    }
 }

@@ -1,4 +1,4 @@
-//! Puts the ends of block requests together: queued, issued, completed.
+//! Pairs the events of block requests: queued, issued, completed.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
@@ -10,16 +10,16 @@ use serde::{Deserialize, Serialize};
 
 use super::making::Making;
 use super::text::SECTOR;
-use crate::bounds::MOST_EVENTS;
+use crate::builder::MOST_EVENTS;
 
-/// Requests that wait for an end at most. A device has hundreds under way; a damaged trace could leave
-/// any number.
+/// Most requests that may wait for an event. A device has hundreds in flight; a damaged trace could
+/// leave any number.
 const MOST_WAITING: usize = 1 << 20;
-/// Two ends that are further apart than this carry different clocks: the kernel gives up on a request
-/// after 30 to 180 s.
+/// Two events of a request that are further apart than this come from different clocks: the kernel
+/// gives up on a request after 30 to 180 s.
 const APART: Nanos = Nanos::from_secs(3600);
 
-/// One end of a request, as a source has it.
+/// One event of a request, as a source reports it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct End {
     pub(super) t: Nanos,
@@ -34,7 +34,7 @@ pub(super) struct End {
 }
 
 impl End {
-    /// A write without data is a flush, by another letter. A flush has no place.
+    /// A write without data is a flush, reported by another letter. A flush has no sector.
     fn or_flush(self) -> End {
         match self {
             End {
@@ -45,10 +45,10 @@ impl End {
     }
 }
 
-/// What tells requests under way apart.
+/// Identity of a request in flight.
 type Key = (u32, BlockOperation, u64);
 
-/// A request under way, or one that has ended.
+/// A request in flight, or one that has completed.
 #[derive(Clone, Copy, Debug)]
 struct Request {
     end: End,
@@ -82,10 +82,10 @@ impl Waiting {
         request
     }
 
-    /// The first key of a request within these sectors.
+    /// The first key of a request that lies within these sectors.
     fn within(&self, end: &End) -> Option<Key> {
         let key = |sector: u64| (end.device, end.operation, sector);
-        // A flush has no sectors: only another flush is the same.
+        // A flush has no sectors: it matches only another flush.
         let last = end.sector.saturating_add(end.sectors.saturating_sub(1));
         self.requests.range(key(end.sector)..=key(last)).next().map(|(key, _)| *key)
     }
@@ -96,20 +96,20 @@ impl Waiting {
     }
 }
 
-/// Puts the ends of requests together, by device, operation and sector.
+/// Pairs the events of requests, by device, operation and sector.
 #[derive(Debug, Default)]
 pub(super) struct Requests {
     queued: Waiting,
     issued: Waiting,
-    /// Completions that came without a beginning.
+    /// Completions without a begin event so far.
     early: Waiting,
     done: PackedList<Done>,
-    /// Requests beyond the bound of events.
+    /// Number of requests beyond the bound.
     beyond: u64,
 }
 
 impl Requests {
-    /// A request was handed to the block layer.
+    /// A request was queued in the block layer.
     pub(super) fn queue(&mut self, end: End) {
         let end = end.or_flush();
         let request = Request::of(end, Some(end.t), None);
@@ -121,8 +121,8 @@ impl Requests {
         self.bound();
     }
 
-    /// A request was handed to the device: of one queued request, of several that were merged, or of a
-    /// part of one.
+    /// A request was issued to the device: a queued request, several that were merged, or a part of
+    /// one.
     pub(super) fn issue(&mut self, end: End) {
         let end = end.or_flush();
         let mut request = Request::of(end, None, Some(end.t));
@@ -147,8 +147,9 @@ impl Requests {
         self.bound();
     }
 
-    /// The completion of a request that begins only now in the file: lines of different processors are
-    /// not in the order of time, and blktrace prints the first events of a processor with another zero.
+    /// The completion of a request whose begin event only comes later in the file: lines of
+    /// different CPUs are not in order of time, and blktrace gives the first events of a CPU
+    /// another zero.
     fn already_completed(&mut self, begin: &End) -> Option<Nanos> {
         let key = (begin.device, begin.operation, begin.sector);
         let completed = self.early.requests.get(&key)?.front()?.end;
@@ -157,7 +158,7 @@ impl Requests {
         is_same.then(|| self.early.pop(key))?.map(|completed| completed.end.t)
     }
 
-    /// A request was taken back by the device's driver.
+    /// The driver has put a request back into the queue.
     pub(super) fn requeue(&mut self, end: End) {
         let end = end.or_flush();
         let key = (end.device, end.operation, end.sector);
@@ -168,7 +169,8 @@ impl Requests {
 
     /// A request, or a part of one, was completed.
     pub(super) fn complete(&mut self, end: End) {
-        // The kernel completes a request with a flush in parts: the flush, the data, and an empty write.
+        // The kernel completes a request with a flush in parts: the flush, the data, and an empty
+        // write.
         let ends_parts = end.sectors == 0 && end.operation == BlockOperation::Write;
         let end = end.or_flush();
         let key = (end.device, end.operation, end.sector);
@@ -194,7 +196,7 @@ impl Requests {
             }
         }
         if !any && !ends_parts {
-            // Whoever was interrupted by the completion did not ask for the request.
+            // The thread that the completion interrupted did not issue the request.
             let end = End { task: None, ..end };
             let request = Request { completed: Some(end.t), ..Request::of(end, None, None) };
             self.early.push(request, end.sector);
@@ -202,7 +204,7 @@ impl Requests {
         }
     }
 
-    /// Adds the requests that have ended, of a running machine with one clock.
+    /// Adds the requests that have completed, on a running machine with one clock.
     pub(super) fn add_ended(&mut self, making: &mut Making) {
         let mut done = std::mem::take(&mut self.done);
         if done.is_empty() {
@@ -216,7 +218,7 @@ impl Requests {
         }
     }
 
-    /// Adds the requests to the trace.
+    /// Adds all requests to the trace.
     pub(super) fn finish(&mut self, making: &mut Making) {
         self.finish_without(&HashSet::new(), making);
     }
@@ -257,7 +259,7 @@ impl Requests {
         }
     }
 
-    /// Keeps a request with all of its ends.
+    /// Keeps a request whose events are complete.
     fn ended(&mut self, request: Request) {
         if self.done.len() < MOST_EVENTS {
             self.done.push(&Done::of(request))
@@ -266,7 +268,7 @@ impl Requests {
         }
     }
 
-    /// Gives up on the requests that wait if there are too many.
+    /// Gives up on requests that still wait, if there are too many.
     fn bound(&mut self) {
         for waiting in [&mut self.queued, &mut self.issued, &mut self.early] {
             if waiting.length > MOST_WAITING {
@@ -281,7 +283,7 @@ impl Request {
         Request { end, queued, issued, completed: None, left: end.sectors }
     }
 
-    /// What is left of a queued request of which the device gets the part before `next`: with the
+    /// What remains of a queued request after the device got the part before `next`, with the
     /// sector where that begins.
     fn rest(self, next: u64) -> Option<(Request, u64)> {
         let end = self.end.sector.saturating_add(self.end.sectors);
@@ -290,7 +292,7 @@ impl Request {
         Some((Request { end, left, ..self }, next))
     }
 
-    /// The request as it waits on, if `end` completes a part of it only: with the sector of the next
+    /// What remains of a request if `end` completes only a part of it, with the sector of the next
     /// completion.
     fn completed_in_part(self, end: End) -> Option<(Request, u64)> {
         let left =
@@ -299,7 +301,7 @@ impl Request {
     }
 }
 
-/// A request with all of its ends.
+/// A request whose events are complete.
 #[derive(Clone, Copy, Debug)]
 struct Done {
     /// Queued, issued, completed.
@@ -313,10 +315,10 @@ struct Done {
     flags: BlockFlags,
 }
 
-/// How a request waits for the others: there may be ten million.
+/// The compact form in which requests are kept: there may be ten million.
 #[derive(Serialize, Deserialize)]
 struct PackedDone {
-    /// From the time of the request on.
+    /// Relative to the time of the request.
     times: [Option<i64>; 3],
     sector: u64,
     sectors: u64,
@@ -330,7 +332,7 @@ struct PackedDone {
 impl Pack for Done {
     type Packed = PackedDone;
 
-    /// When the request is in the trace, if all times are of one clock.
+    /// The request's time in the trace, if all times come from one clock.
     fn time(&self) -> u64 {
         let [queued, issued, completed] = self.times;
         issued.or(queued).or(completed).unwrap_or(0)
@@ -382,7 +384,7 @@ impl Done {
     }
 }
 
-/// The range of times that the most ends of requests lie in.
+/// The range of times that contains most events.
 #[derive(Clone, Copy, Debug)]
 struct Clock {
     first: Nanos,
@@ -390,7 +392,8 @@ struct Clock {
 }
 
 impl Clock {
-    /// Times in the order of hours: those of one hour, and of hours that follow closely, are one group.
+    /// Counts times by hour; the times of one hour, and of hours that follow closely, are one
+    /// group.
     fn of(requests: impl Iterator<Item = Done>) -> Clock {
         let mut hours: BTreeMap<u64, (Clock, u64)> = BTreeMap::new();
         for t in requests.flat_map(|request| request.times()).flatten() {
@@ -429,7 +432,7 @@ mod tests {
         Done { times, sector: 0, sectors: 8, device: 0, task, file, operation, flags }
     }
 
-    /// The group with most times by sorting all of them.
+    /// The largest group, found by sorting all times.
     fn by_sorting(requests: &[Done]) -> (Nanos, Nanos) {
         let mut all: Vec<Nanos> = requests.iter().flat_map(Done::times).flatten().collect();
         all.sort_unstable();

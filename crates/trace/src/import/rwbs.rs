@@ -1,10 +1,10 @@
-//! The kernel's letters for the kind of a block request (`blk_fill_rwbs`): an operation between
+//! The kernel's letters for the kind of a block request (`blk_fill_rwbs`): an operation among
 //! flags.
 
 use flashlag_schema::trace::{BlockFlags, BlockOperation};
 
-/// What `WS`, `FWFSM`, `RA`, `DS`, `FF` and so on say; `None` for anything else, such as commands to
-/// zones.
+/// What `WS`, `FWFSM`, `RA`, `DS`, `FF` and so on mean; `None` for anything else, such as zone
+/// commands.
 pub(super) fn rwbs(text: &str) -> Option<(BlockOperation, BlockFlags)> {
     if !(1..=8).contains(&text.len()) {
         return None;
@@ -12,7 +12,7 @@ pub(super) fn rwbs(text: &str) -> Option<(BlockOperation, BlockFlags)> {
     let mut flags = BlockFlags::default();
     let mut letters = text.chars().peekable();
     let first = letters.next()?;
-    // A flush before the request, where the request follows; else the flush is the request.
+    // `F` before another operation is a preflush; alone it is a flush request.
     let preflush = first == 'F' && letters.peek().is_some_and(|next| "WDRFN".contains(*next));
     let operation = if preflush { letters.next()? } else { first };
     flags.preflush = preflush;
@@ -34,7 +34,7 @@ pub(super) fn rwbs(text: &str) -> Option<(BlockOperation, BlockFlags)> {
             'A' => flags.ahead = operation == BlockOperation::Read,
             'S' => flags.sync = true,
             'M' => flags.meta = true,
-            // Before Linux 2.6.37 a barrier: flushed before and after.
+            // Before Linux 2.6.37 a barrier: a flush before and after.
             'B' => (flags.preflush, flags.fua) = (true, true),
             // A discard that also erases.
             'E' if operation == BlockOperation::Discard => {}
@@ -62,7 +62,7 @@ mod tests {
         }
         assert_eq!(of("FS").0, BlockOperation::Flush);
         assert!(of("RA").1.ahead && of("RSM").1.meta);
-        // MOST's phone marks writes so, too: nothing is read ahead there.
+        // The phone of the MOST traces marks writes this way, too: no write is read-ahead.
         assert!(!of("WAS").1.ahead);
         assert_eq!(of("DE").0, BlockOperation::Discard);
         for not in ["", "N", "X", "ZR", "WX", "kworker", "A"] {

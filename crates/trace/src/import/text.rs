@@ -5,7 +5,7 @@ use flashlag_units::Nanos;
 /// Bytes of a sector in every interface of the kernel.
 pub(super) const SECTOR: u64 = 512;
 
-/// Bytes of a file's beginning that show its format.
+/// Bytes at a file's beginning that are read to detect its format.
 pub(super) const HEAD: u64 = 1 << 16;
 
 /// Seconds with a fraction: `653406.907265`, `.757`, `12`. Digits beyond nanoseconds are dropped.

@@ -9,11 +9,11 @@ use flashlag_spec::scenario::JournalMode;
 use flashlag_units::{Bytes, Nanos, per_second};
 
 use super::stack::Stack;
-use super::waits;
 use super::what::{Seen, file_name, kind_of_blocks};
+use super::writers::summary;
 use crate::sqlite::{Commit, Database};
 
-/// Each database with its commits, added up.
+/// Each database with the totals of its commits.
 pub(super) fn databases(
     trace: &Trace,
     databases: &[Database],
@@ -37,8 +37,9 @@ fn one(
         !commits.is_empty() && commits.iter().all(|commit| commit.timed && commit.syncs > 0);
     let length = |commit: &Commit| commit.ended.saturating_since(commit.begun);
     let lengths: Vec<Nanos> = if timed { commits.iter().map(length).collect() } else { Vec::new() };
-    let (latency_ns, histogram) = waits::summary(&lengths);
-    // The journal of another filesystem, as of that with the file of a loop device, has no part.
+    let (latency_ns, histogram) = summary(&lengths);
+    // Exclude the journal of another filesystem, for example of the one that holds a loop device's
+    // file.
     let device = trace.files.get(database.file as usize).and_then(|file| file.device);
     let own = device.and_then(|device| stack.first_at(device));
     let during = |blocks: &Blocks| {
@@ -62,7 +63,7 @@ fn one(
     }
 }
 
-/// The mode of the most commits.
+/// The most frequent journal mode of the commits.
 fn mode(commits: &[Commit]) -> Option<JournalMode> {
     let mut counts: BTreeMap<JournalMode, u64> = BTreeMap::new();
     for mode in commits.iter().filter_map(|commit| commit.mode) {
@@ -75,8 +76,8 @@ fn plus(one: TraceWrites, other: TraceWrites) -> TraceWrites {
     TraceWrites { count: one.count + other.count, bytes: one.bytes.plus(other.bytes) }
 }
 
-/// The block writes of each thread with commits, and of the filesystem's journal, to each device, as sums
-/// up to each time.
+/// Cumulative block writes to each device, of each thread with commits and of the filesystem's
+/// journal.
 struct Blocks {
     threads: HashMap<u32, BTreeMap<u32, Sums>>,
     journal: BTreeMap<u32, Sums>,
@@ -102,7 +103,7 @@ impl Blocks {
             if operation != BlockOperation::Write {
                 continue;
             }
-            let devices = match kind_of_blocks(trace, operation, flags, (event.task, file)) {
+            let devices = match kind_of_blocks(trace, operation, flags, event.task, file) {
                 TraceWrittenKind::FilesystemJournal => &mut blocks.journal,
                 _ => match event.task.and_then(|task| blocks.threads.get_mut(&task)) {
                     Some(devices) => devices,
@@ -114,8 +115,8 @@ impl Blocks {
         blocks
     }
 
-    /// What the commit's thread and the journal wrote to some devices, or to all, from the commit's first
-    /// write to its end.
+    /// What the commit's thread and the journal wrote to some devices, or to all, between the
+    /// commit's first write and its end.
     fn during(&self, commit: &Commit, devices: Option<&BTreeSet<u32>>) -> TraceWrites {
         let threads = commit.task.and_then(|task| self.threads.get(&task));
         let sums = threads.into_iter().chain([&self.journal]).flatten();

@@ -10,7 +10,7 @@ use super::what::{Seen, is_storage, kind_of_blocks};
 use super::writers::add;
 use crate::sqlite::Database;
 
-/// Adds the writes of a trace up, layer by layer. Block requests count at the lowest device seen.
+/// Sums the writes of a trace by layer. Block requests count at the lowest device seen.
 pub(super) fn layers(
     trace: &Trace,
     databases: &[Database],
@@ -31,7 +31,7 @@ pub(super) fn layers(
                 if stack.counts(*device) =>
             {
                 sum.flushes += u64::from(*operation == BlockOperation::Flush || flags.preflush);
-                let kind = kind_of_blocks(trace, *operation, *flags, (event.task, *file));
+                let kind = kind_of_blocks(trace, *operation, *flags, event.task, *file);
                 match operation {
                     BlockOperation::Read => add(&mut sum.reads, *bytes),
                     BlockOperation::Discard => add(&mut sum.discards, *bytes),
@@ -81,7 +81,7 @@ struct Sum {
     flushes: u64,
 }
 
-/// Whether the filesystem writes it for itself.
+/// Whether the filesystem writes it on its own behalf.
 fn is_filesystems(kind: TraceWrittenKind) -> bool {
     matches!(kind, TraceWrittenKind::FilesystemJournal | TraceWrittenKind::FilesystemMetadata)
 }

@@ -1,10 +1,9 @@
-//! Adds a trace up: who writes what, who waits for it, and how much each layer makes of it.
+//! Sums a trace up: who writes what, who waits for it, and how much each layer makes of it.
 
 mod databases;
 mod layers;
 mod stack;
 mod stalls;
-mod waits;
 mod what;
 mod writers;
 
@@ -13,7 +12,7 @@ use flashlag_schema::trace::{Trace, TraceLedger};
 use stack::Stack;
 use what::Seen;
 
-/// Adds a trace up. The kinds of files are those of [`crate::recognize`].
+/// Sums a trace up. The kinds of files are those of [`crate::recognize`].
 pub fn add_up(trace: &Trace) -> TraceLedger {
     let seen = Seen::of(trace);
     let databases = crate::sqlite::databases(trace);

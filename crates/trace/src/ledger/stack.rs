@@ -1,4 +1,4 @@
-//! Which block devices pass their requests on to which, so that a byte counts once.
+//! Which block devices are mapped to which, so that a byte counts once.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -9,7 +9,7 @@ use super::writers::add;
 /// The block devices of a trace and what lies below each.
 #[derive(Debug)]
 pub(super) struct Stack {
-    /// Indexes of the devices directly below; absent where the source does not know.
+    /// Indexes of the devices directly below; absent if the source does not know.
     below: Vec<Option<Vec<u32>>>,
     uses: Vec<Option<TraceDeviceUse>>,
 }
@@ -66,7 +66,7 @@ impl Stack {
         self.below.get(device as usize).and_then(Option::as_deref).unwrap_or_default()
     }
 
-    /// Whether no device with requests lies below. A file may say anything, circles too.
+    /// Whether no device with requests lies below. A file may claim anything, even a cycle.
     fn is_lowest(&self, device: u32) -> bool {
         let mut visited = BTreeSet::from([device]);
         let mut waiting = self.directly_below(device).to_vec();
@@ -81,13 +81,13 @@ impl Stack {
         true
     }
 
-    /// Whether requests to the device are in the totals.
+    /// Whether requests to the device count in the totals.
     pub(super) fn counts(&self, device: u32) -> bool {
         self.uses.get(device as usize).and_then(Option::as_ref).is_none_or(|used| used.counted)
     }
 
-    /// The first devices with requests from a filesystem's device on downward: what the filesystem itself
-    /// asks for. `None` where the source does not know what lies below.
+    /// The first devices with requests, from a filesystem's device downward: these show what the
+    /// filesystem itself requests. `None` if the source does not know what lies below.
     pub(super) fn first_at(&self, device: u32) -> Option<BTreeSet<u32>> {
         let (mut visited, mut first) = (BTreeSet::new(), BTreeSet::new());
         let mut waiting = vec![device];

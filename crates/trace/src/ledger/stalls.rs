@@ -42,8 +42,9 @@ pub(super) fn stalls(trace: &Trace) -> TraceStalls {
     TraceStalls { count, listed }
 }
 
-/// The lengths of the events of one kind, as far as the limit of a stall depends on them: below a median
-/// of 10 ms the limit is 100 ms whatever the median is, and a trace has millions of short events.
+/// The durations of the events of one kind, as far as a stall's limit depends on them. Below a
+/// median of 10 ms the limit is always 100 ms, and a trace has millions of short events: these are
+/// only counted.
 #[derive(Debug, Default)]
 struct Lengths {
     short: usize,
@@ -51,7 +52,7 @@ struct Lengths {
 }
 
 impl Lengths {
-    /// The longest median that leaves the limit as it is.
+    /// The longest median that does not raise the limit.
     const SHORT: Nanos = Nanos(Stalls::LEAST.0 / Stalls::TIMES);
 
     fn add(&mut self, took: Nanos) {

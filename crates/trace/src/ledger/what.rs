@@ -1,11 +1,11 @@
-//! What an event is to the ledger: the kind of what it writes, and names for people.
+//! How the ledger classifies an event: the kind of data that it writes, and names to print.
 
 use flashlag_schema::trace::{
     BlockFlags, BlockOperation, Trace, TraceAction, TraceLayer, TraceTask, TraceWrittenKind,
 };
 use flashlag_spec::TraceFileKind;
 
-/// The layers that have events, or that the source says it records.
+/// The layers that have events, or that the source is able to record.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Seen {
     pub(super) calls: bool,
@@ -40,17 +40,18 @@ pub(super) fn is_storage(trace: &Trace, file: u32) -> bool {
     trace.files.get(file as usize).is_none_or(|file| file.kind != TraceFileKind::NotStorage)
 }
 
-/// The kind of what a system call on the file writes.
+/// The kind of data that a system call on the file writes.
 pub(super) fn kind_of_file(trace: &Trace, file: u32) -> TraceWrittenKind {
     trace.files.get(file as usize).map_or(TraceWrittenKind::Other, |file| file.kind.into())
 }
 
-/// The kind of what a block request carries.
+/// The kind of data that a block request carries.
 pub(super) fn kind_of_blocks(
     trace: &Trace,
     operation: BlockOperation,
     flags: BlockFlags,
-    (task, file): (Option<u32>, Option<u32>),
+    task: Option<u32>,
+    file: Option<u32>,
 ) -> TraceWrittenKind {
     let task = task.and_then(|task| trace.tasks.get(task as usize));
     match () {
@@ -71,7 +72,7 @@ fn is_journal_thread(task: &TraceTask) -> bool {
     names.into_iter().flatten().any(|name| starts.iter().any(|start| name.starts_with(start)))
 }
 
-/// The name of a file for people.
+/// The name of a file, for display.
 pub(super) fn file_name(trace: &Trace, index: u32) -> String {
     let Some(file) = trace.files.get(index as usize) else { return "a file".to_owned() };
     if let Some(path) = &file.path {
@@ -86,7 +87,7 @@ pub(super) fn file_name(trace: &Trace, index: u32) -> String {
     }
 }
 
-/// The name of a thread for people: that of its process, else its own, else its number.
+/// The name of a thread, for display: its process's name, else its own, else its number.
 pub(super) fn task_name(trace: &Trace, index: u32) -> Option<String> {
     let task = trace.tasks.get(index as usize)?;
     let number = || task.tid.map(|tid| format!("thread {tid}"));

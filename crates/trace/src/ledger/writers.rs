@@ -7,12 +7,13 @@ use flashlag_schema::trace::{
     BlockOperation, FailedCall, Trace, TraceAction, TraceSyncs, TraceWriter, TraceWrites,
     TraceWrittenKind,
 };
+use flashlag_schema::{LatencySummary, StoredHistogram};
+use flashlag_stats::Histogram;
 use flashlag_units::{Bytes, Nanos};
 
-use super::waits;
 use super::what::{Seen, file_name, is_storage, kind_of_blocks, kind_of_file};
 
-/// The writer and what is written.
+/// A writer, and what it writes.
 type Key = (Option<u32>, Option<u32>, TraceWrittenKind);
 
 #[derive(Debug, Default)]
@@ -40,7 +41,7 @@ pub(super) fn writers(trace: &Trace, seen: Seen) -> Vec<TraceWriter> {
                 row.syncs += 1;
                 row.waits.extend(event.took_ns);
             }
-            // An fsync that failed was waited for as well.
+            // The thread waited for a failed fsync as well.
             TraceAction::Failed { call: FailedCall::Sync, file: Some(file), .. } => {
                 let key = (event.task, Some(*file), kind_of_file(trace, *file));
                 let row = rows.entry(key).or_default();
@@ -60,7 +61,7 @@ pub(super) fn writers(trace: &Trace, seen: Seen) -> Vec<TraceWriter> {
             TraceAction::Block { operation, bytes, flags, file, .. }
                 if matches!(operation, BlockOperation::Write | BlockOperation::Discard) =>
             {
-                let kind = kind_of_blocks(trace, *operation, *flags, (event.task, *file));
+                let kind = kind_of_blocks(trace, *operation, *flags, event.task, *file);
                 add(&mut rows.entry((event.task, *file, kind)).or_default().block, *bytes);
             }
             _ => {}
@@ -84,8 +85,8 @@ pub(super) fn add(writes: &mut TraceWrites, bytes: Bytes) {
 impl Row {
     fn shown(self, trace: &Trace, (task, file, kind): Key, seen: Seen) -> TraceWriter {
         let task = task.and_then(|task| trace.tasks.get(task as usize));
-        let (latency_ns, histogram) = waits::summary(&self.waits);
-        let waited_ns = waits::total(&self.waits);
+        let (latency_ns, histogram) = summary(&self.waits);
+        let waited_ns = total(&self.waits);
         let syncs = TraceSyncs { count: self.syncs, waited_ns, latency_ns, histogram };
         TraceWriter {
             process: task.and_then(|task| task.process.clone()),
@@ -102,4 +103,19 @@ impl Row {
             counted: self.counted,
         }
     }
+}
+
+/// Statistics and histogram of some durations; nothing if there are none.
+pub(super) fn summary(lengths: &[Nanos]) -> (Option<LatencySummary>, Option<StoredHistogram>) {
+    if lengths.is_empty() {
+        return (None, None);
+    }
+    let mut histogram = Histogram::new();
+    lengths.iter().for_each(|length| histogram.record(*length));
+    (Some(LatencySummary::from(&histogram)), Some(StoredHistogram::from(&histogram)))
+}
+
+/// All lengths together.
+fn total(lengths: &[Nanos]) -> Nanos {
+    lengths.iter().fold(Nanos::ZERO, |sum, length| sum.plus(*length))
 }

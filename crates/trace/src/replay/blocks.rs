@@ -1,4 +1,4 @@
-//! Block requests of a trace within a space of our own.
+//! Maps the block requests of a trace into the replay's own address space.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -10,22 +10,22 @@ use flashlag_units::{Bytes, Nanos};
 
 use super::{Events, MOST_OPERATIONS, note};
 
-/// Addresses are kept in pieces of this size: neighbours within one, and from one to the next where both
-/// are touched, stay neighbours.
+/// Addresses are mapped in pieces of this size. Neighbours stay neighbours within a piece, and from
+/// one piece to the next if both are used.
 const PIECE: u64 = 256 << 10;
 /// Requests are whole sectors.
 const SECTOR: u64 = 512;
 
-/// Where addresses of a trace are in the space of the replay.
+/// How addresses of a trace map to the replay's address space.
 enum Places {
-    /// The touched pieces, closely packed in their order.
+    /// The used pieces, packed closely in their order.
     Packed(BTreeMap<(u32, u64), u64>),
-    /// More is touched than there is: the address modulo the span.
+    /// More is used than there is room for: the address modulo the span.
     Folded,
 }
 
 impl Places {
-    /// All that the requests touch, if that fits into `span`.
+    /// Packs all that the requests use, if it fits into `span`.
     fn of(events: &Events<'_>, span: u64) -> Places {
         let most = usize::try_from(span / PIECE).unwrap_or(usize::MAX);
         let mut touched: BTreeSet<(u32, u64)> = BTreeSet::new();
@@ -36,7 +36,7 @@ impl Places {
             if bytes.0 == 0 || operation == BlockOperation::Flush {
                 continue;
             }
-            // A discard of all that is free needs no space of its own.
+            // A discard of all free space needs no space of its own.
             let discards = operation == BlockOperation::Discard;
             let bytes = if discards { bytes.0.min(LARGEST_REQUEST.0) } else { bytes.0 };
             let last = offset.saturating_add(bytes - 1) / PIECE;
@@ -56,7 +56,7 @@ impl Places {
         }
     }
 
-    /// Where an address is; `None` of a piece that is not kept.
+    /// The mapped address; `None` for a piece that is not kept.
     fn place(&self, device: u32, offset: u64, span: u64) -> Option<u64> {
         match self {
             Places::Packed(pieces) => {
@@ -142,8 +142,8 @@ struct Request {
 }
 
 impl Request {
-    /// Adds the operations of a request, in whole sectors and as one where that is possible. `false` of a
-    /// discard that is cut.
+    /// Adds the operations of a request, in whole sectors and as one if possible. Returns `false`
+    /// for a discard that is cut.
     fn add(&self, places: &Places, span: u64, op: ReplayOp, ops: &mut Vec<ReplayOp>) -> bool {
         let first = self.offset - self.offset % SECTOR;
         let mut left = self.offset.saturating_add(self.bytes).saturating_sub(first);
@@ -152,7 +152,7 @@ impl Request {
         if is_cut {
             left = LARGEST_REQUEST.0;
         }
-        // No trace is made longer than may be replayed, whatever a request's size.
+        // Whatever the size of a request, the replay must not exceed its bound.
         let mut at = first;
         let from = ops.len();
         while left > 0 && ops.len() <= MOST_OPERATIONS {
@@ -165,7 +165,7 @@ impl Request {
             }) {
                 Some(before) => before.bytes += piece,
                 None => {
-                    // The trace's time is of the request as a whole.
+                    // The traced duration is for the whole request: the first operation gets it.
                     let took = op.took.filter(|_| !last);
                     ops.push(ReplayOp { offset: place, bytes: piece, took, ..op });
                 }

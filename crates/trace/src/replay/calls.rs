@@ -1,4 +1,4 @@
-//! System calls of a trace on files of our own.
+//! Maps the system calls of a trace to the replay's own files.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +10,15 @@ use flashlag_units::{Bytes, Nanos};
 
 use super::{Events, MOST_OPERATIONS, MOST_THREADS, note, saves};
 
-/// A file, as far as the trace has come.
+/// The state of a file so far in the trace.
 #[derive(Clone, Copy, Debug, Default)]
 struct Known {
     /// The index in the replay; `None` until the file's first operation.
     index: Option<u32>,
     /// The size now.
     size: u64,
-    /// Whether all of what is in the file came by the trace: it was made, cut or removed.
+    /// Whether the trace itself determines the file's content: it created, truncated or removed the
+    /// file.
     is_known: bool,
     /// Where the last call without an offset ended.
     at: u64,
@@ -25,7 +26,7 @@ struct Known {
     largest: u64,
 }
 
-/// Counts of what is not as in the trace.
+/// Counts of what differs from the trace.
 #[derive(Debug, Default)]
 struct Changed {
     not_storage: u64,
@@ -77,7 +78,7 @@ impl Calls {
         let thread = self.thread(event.task);
         let mut op =
             ReplayOp { at, thread, call, file, offset, bytes, took: event.took_ns, depth: 1 };
-        // A call that moves more than a file may hold goes over it several times.
+        // A call that moves more than a file may hold passes over the file several times.
         while call.moves() && op.bytes > self.span && self.stream.ops.len() <= MOST_OPERATIONS {
             self.stream.ops.push(ReplayOp { bytes: self.span, ..op });
             op = ReplayOp { bytes: op.bytes - self.span, took: None, ..op };
@@ -85,7 +86,7 @@ impl Calls {
         self.stream.ops.push(op);
     }
 
-    /// The number of a thread, in the order of their first call.
+    /// The number of a thread, in the order of the threads' first calls.
     fn thread(&mut self, task: Option<u32>) -> u32 {
         let next = u32::try_from(self.threads.len()).unwrap_or(u32::MAX);
         let thread = *self.threads.entry(task).or_insert_with(|| {
@@ -95,7 +96,7 @@ impl Calls {
         thread % MOST_THREADS
     }
 
-    /// The call of an action with its file, offset and bytes; `None` where it is left out.
+    /// The call for an action, with its file, offset and bytes; `None` to leave it out.
     fn call_of(&mut self, action: &TraceAction) -> Option<(ReplayCall, u32, u64, u64)> {
         Some(match *action {
             TraceAction::SyncAll => (ReplayCall::SyncAll, 0, 0, 0),
@@ -165,8 +166,8 @@ impl Calls {
         self.kinds.get(file as usize) == Some(&TraceFileKind::Directory)
     }
 
-    /// The replay's index of a file; `None` of what is no storage. `was_there`: the call is one that a file
-    /// which does not exist would have refused.
+    /// The replay's index of a file; `None` if it is not storage. `was_there`: the call would have
+    /// failed on a file that does not exist.
     fn file(&mut self, file: u32, was_there: bool) -> Option<u32> {
         let kind = match self.kinds.get(file as usize) {
             None => {
@@ -190,14 +191,14 @@ impl Calls {
         Some(index)
     }
 
-    /// A size within the space of a file.
+    /// A size, limited to the space of a file.
     fn within(&mut self, size: u64) -> u64 {
         self.changed.folded += u64::from(size > self.span);
         size.min(self.span)
     }
 
-    /// The file and the offset of a read or a write. What is read, and what lies before a write, was there
-    /// before the trace, unless the trace made the file: SQLite leaves no holes.
+    /// The file and the offset of a read or a write. Data that is read, and data before a written
+    /// range, existed before the trace, unless the trace created the file: SQLite leaves no holes.
     fn moved(
         &mut self,
         file: u32,

@@ -1,8 +1,8 @@
-//! Traces as operations to be done again: which files must have been there, where each operation goes, and
-//! how many requests were in flight.
+//! Traces as operations to replay: which files must exist beforehand, where each operation goes,
+//! and how many requests were in flight.
 //!
-//! A trace is of another machine, and any text at all: no path of it is used, and every address is folded
-//! into the space that the scenario gives.
+//! A trace comes from another machine and may contain anything: no path in it is used, and every
+//! address is mapped into the space that the scenario gives.
 
 mod blocks;
 mod calls;
@@ -18,15 +18,14 @@ use flashlag_spec::scenario::Replay;
 use flashlag_units::Nanos;
 use thiserror::Error;
 
-/// More operations no replay has: they are in memory, and are sent to a guest or a phone.
+/// Most operations of a replay: they are kept in memory, and sent to a guest or a phone.
 pub const MOST_OPERATIONS: usize = 2_000_000;
-/// More threads no replay has: threads of a trace beyond this share one.
+/// Most threads of a replay: further threads of the trace share the last one.
 pub const MOST_THREADS: u32 = 64;
 
 /// A trace that can't be replayed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ReplayError {
-    /// Nothing to do.
     #[error("the trace has no {0}: there is nothing to replay")]
     Nothing(&'static str),
     /// Too much to do.
@@ -36,11 +35,8 @@ pub enum ReplayError {
     TooMany,
 }
 
-/// The operations of a trace as a scenario's `[[replay]]` asks for them. `sha256` is that of the trace's
-/// file.
-///
-/// # Errors
-/// A trace without an operation of the layer, or with too many.
+/// The operations of a trace, as a scenario's `[[replay]]` selects them. `sha256` is that of the
+/// trace's file.
 pub fn replay_stream(
     trace: &Trace,
     sha256: &str,
@@ -67,7 +63,7 @@ pub fn replay_stream(
     Ok(stream)
 }
 
-/// System calls where the trace has any, else block requests.
+/// System calls if the trace has any, else block requests.
 fn level_of(trace: &Trace) -> ReplayLevel {
     if trace.events.iter().any(|event| is_call(&event.action)) {
         ReplayLevel::Calls
@@ -76,7 +72,7 @@ fn level_of(trace: &Trace) -> ReplayLevel {
     }
 }
 
-/// Whether a replay does it: a call that failed changed nothing.
+/// Whether a replay repeats it: a failed call changed nothing.
 fn is_call(action: &TraceAction) -> bool {
     !matches!(
         action,
@@ -88,7 +84,7 @@ fn is_call(action: &TraceAction) -> bool {
     )
 }
 
-/// The events of a layer by time, from the first one on, as far as the scenario asks for them.
+/// The events of a layer by time, from the first one on, limited as the scenario says.
 struct Events<'a> {
     all: Cow<'a, TraceEvents>,
     level: ReplayLevel,
@@ -99,12 +95,12 @@ struct Events<'a> {
 impl<'a> Events<'a> {
     fn of(trace: &'a Trace, level: ReplayLevel, asked: &Replay) -> Events<'a> {
         let mut all = Cow::Borrowed(&trace.events);
-        // A trace from elsewhere may be in any order; at equal times the order of the source stays.
+        // An imported trace may be in any order; events at equal times keep the source's order.
         if !all.is_sorted() {
             all.to_mut().sort();
         }
         let most = asked.ops.map_or(usize::MAX, |ops| usize::try_from(ops).unwrap_or(usize::MAX));
-        // One more than is allowed, so that it is seen that there are too many.
+        // One more than allowed, to notice that there are too many.
         let most = most.min(MOST_OPERATIONS + 1);
         Events { all, level, most, limit: asked.time.map(|limit| limit.0) }
     }
@@ -123,7 +119,7 @@ impl<'a> Events<'a> {
     }
 }
 
-/// `4,012 writes to pipes were left out`, where there were any.
+/// Adds `4,012 writes to pipes were left out`, if there were any.
 fn note(notes: &mut Vec<String>, count: u64, what: &str) {
     if count > 0 {
         notes.push(format!("{count} {what}"));

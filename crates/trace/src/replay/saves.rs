@@ -1,4 +1,4 @@
-//! SQLite transactions among the system calls of a replay.
+//! Finds SQLite transactions among the system calls of a replay.
 
 use std::collections::BTreeMap;
 
@@ -14,18 +14,18 @@ struct Open {
     wrote_database: bool,
     /// Whether the log was written since.
     wrote_log: bool,
-    /// A transaction through a log, until it is known that its sync was no checkpoint's.
+    /// A transaction through a log, which waits for proof that its sync was not a checkpoint's.
     synced: Option<ReplaySave>,
 }
 
 /// The transactions of each thread, by their first operations.
 ///
-/// With a rollback journal, one begins with the first operation on the journal and ends with the sync of
-/// the database after its last write; the journal's end comes after it. With a log, one begins with the
-/// first write to the log and ends with its sync, unless a write to the database follows: that is a
-/// checkpoint of transactions that were not synced. The table of a trace counts by the same signs, but for
-/// each database; here it is for each thread, whose operations follow one another, and one that works on
-/// several databases at once is read as if they were one.
+/// With a rollback journal, a transaction begins with the first operation on the journal and ends
+/// with the sync of the database after its last write; the end of the journal follows. With a log,
+/// it begins with the first write to the log and ends with its sync, unless a write to the database
+/// follows: that is a checkpoint of transactions that were not synced. The ledger of a trace counts
+/// by the same signs, but per database. Here it is per thread, since a thread's operations follow
+/// one another; a thread that works on several databases at once is treated as if they were one.
 pub(super) fn saves(stream: &ReplayStream) -> Vec<ReplaySave> {
     let mut open: BTreeMap<u32, Open> = BTreeMap::new();
     let mut saves = Vec::new();
@@ -38,7 +38,7 @@ pub(super) fn saves(stream: &ReplayStream) -> Vec<ReplaySave> {
         let ends = match (file.kind, op.call) {
             (_, ReplayCall::SyncDirectory | ReplayCall::SyncAll | ReplayCall::Close) => false,
             (TraceFileKind::Journal, ReplayCall::Unlink | ReplayCall::Truncate) => {
-                // The end of a transaction that is already over, or one that was taken back.
+                // The end of a transaction that is already over, or of one that was rolled back.
                 *of = Open { synced: of.synced, ..Open::default() };
                 false
             }

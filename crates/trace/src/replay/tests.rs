@@ -169,11 +169,11 @@ fn a_rollback_transaction_ends_with_the_sync_of_its_database_and_one_of_a_log_wi
         write(0, 0, 4096),
         sync(0),
         TraceAction::Unlink { file: 1 },
-        // Taken back: no write to the database.
+        // Rolled back: no write to the database.
         write(1, 0, 512),
         sync(1),
         TraceAction::Unlink { file: 1 },
-        // A log, two frames a commit; then a checkpoint, which syncs the log for itself.
+        // A log with two frames per commit; then a checkpoint, which syncs the log itself.
         write(2, 0, 4120),
         write(2, 4120, 4120),
         sync(2),

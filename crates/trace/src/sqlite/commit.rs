@@ -1,4 +1,4 @@
-//! What one transaction did, and all of one database.
+//! What one transaction did, and the transactions of one database.
 
 use flashlag_schema::trace::TraceEvent;
 use flashlag_spec::scenario::JournalMode;
@@ -15,12 +15,12 @@ pub(crate) struct Commit {
     pub(crate) timed: bool,
     /// The thread.
     pub(crate) task: Option<u32>,
-    /// How the transaction ended; `None` where the trace does not show that.
+    /// How the transaction ended; `None` if the trace does not show it.
     pub(crate) mode: Option<JournalMode>,
     pub(crate) syncs: u64,
     pub(crate) writes: u64,
     pub(crate) bytes: u64,
-    /// Bytes and number of the pages that were changed.
+    /// Bytes and number of the changed pages.
     pub(crate) page_bytes: u64,
     pub(crate) pages: u64,
 }
@@ -28,12 +28,12 @@ pub(crate) struct Commit {
 /// What SQLite did to one database.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Database {
-    /// The database, or where it is not in the trace its journal, by index.
+    /// Index of the database's file; if that is not in the trace, of its journal.
     pub(crate) file: u32,
     pub(crate) commits: Vec<Commit>,
     pub(crate) rolled_back: u64,
     pub(crate) unsynced_bytes: u64,
-    /// Whether a mode follows from what is not in the trace.
+    /// Whether the mode is inferred from what is not in the trace.
     pub(crate) mode_inferred: bool,
 }
 
@@ -54,7 +54,7 @@ impl Happening {
 }
 
 impl Commit {
-    /// Takes a write or an fsync into the transaction.
+    /// Adds a write or an fsync to the transaction.
     pub(super) fn takes(&mut self, happening: Happening) {
         if self.writes + self.syncs == 0 {
             (self.begun, self.timed) = (happening.t, true);

@@ -1,4 +1,4 @@
-//! Kinds of files, by name and, where names are missing, by what is done to the files.
+//! Kinds of files, by name, or if names are missing by what is done to the files.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,16 +8,17 @@ use flashlag_units::Bytes;
 
 use super::names::{database_of, kind_of};
 
-/// Sets the kinds of the files of a trace: SQLite's files, directories, and what is no storage. Kinds
-/// that are known stay.
+/// Sets the kinds of a trace's files: SQLite's files, directories, and what is not storage. Known
+/// kinds stay.
 pub fn recognize(trace: &mut Trace) {
     by_name(trace);
     by_content(trace);
     by_order(trace);
 }
 
-/// A file without a name that a thread writes pages to, right after the thread has synced a journal, is
-/// that journal's database; one that is synced in between and never written is the directory.
+/// Consider a file without a name that a thread writes pages to right after it has synced a
+/// journal: that is the journal's database. One that is synced in between and never written is the
+/// directory.
 fn by_order(trace: &mut Trace) {
     let mut after_journal: HashSet<Option<u32>> = HashSet::new();
     let mut written: HashSet<u32> = HashSet::new();
@@ -65,7 +66,7 @@ fn by_order(trace: &mut Trace) {
 }
 
 fn by_name(trace: &mut Trace) {
-    // A file beside which there is a journal or a log is a database, whatever its name.
+    // A file with a journal or a log next to it is a database, whatever its name.
     let mut databases: HashSet<String> = HashSet::new();
     let mut parents: HashSet<String> = HashSet::new();
     for path in trace.files.iter().filter_map(|file| file.path.as_deref()) {
@@ -92,7 +93,8 @@ fn by_name(trace: &mut Trace) {
 /// What is known of the last writes to a file without a name.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
-    /// The end and the length of the last write, and the length of the one before, if they touch.
+    /// The end and the length of the last write, and the length of the previous one, if they are
+    /// adjacent.
     end: u64,
     last: u64,
     before: u64,
@@ -106,7 +108,7 @@ fn by_content(trace: &mut Trace) {
     let mut found: HashMap<u32, TraceFileKind> = HashMap::new();
     for event in &trace.events {
         let (file, kind) = match &event.action {
-            // SQLite reads the counter of changes of a database (and 12 bytes after it) so.
+            // This is how SQLite reads a database's change counter, with the 12 bytes after it.
             TraceAction::Read { file, offset: Some(24), bytes: Bytes(16) } => {
                 (*file, Some(TraceFileKind::Database))
             }
@@ -130,15 +132,16 @@ fn by_content(trace: &mut Trace) {
     }
 }
 
-/// The kind that a write shows: a record of a rollback journal is the page's number (4 bytes), the page
-/// and a sum (4 bytes); a log begins with 32 bytes, and a frame is 24 bytes and the page.
+/// The kind that a write indicates. A record of a rollback journal is the page's number (4 bytes),
+/// the page and a checksum (4 bytes). A log begins with 32 bytes, and a frame is 24 bytes and the
+/// page.
 fn wrote(seen: &mut Seen, offset: u64, bytes: u64) -> Option<TraceFileKind> {
     let is_page = |bytes: u64| bytes.is_power_of_two() && PAGES.contains(&bytes);
     let touches = seen.end == offset && seen.last > 0;
     let (before, last) = if touches { (seen.before, seen.last) } else { (0, 0) };
     *seen = Seen { end: offset.saturating_add(bytes), last: bytes, before: last };
     let is_record = bytes == 4 && is_page(last) && before == 4;
-    // A head of one sector, written together with the first record.
+    // A header of one sector, written together with the first record.
     let is_head = offset == 0 && bytes.checked_sub(512 + 8).is_some_and(is_page);
     let is_frame =
         is_page(bytes) && last == 24 && (offset == 32 + 24 || before == bytes || before == 32);

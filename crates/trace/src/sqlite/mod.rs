@@ -1,15 +1,15 @@
-//! SQLite in a trace: which files are databases, journals and logs, and which writes and fsyncs are one
-//! committed transaction.
+//! SQLite in a trace: which files are databases, journals and logs, and which writes and fsyncs
+//! form one committed transaction.
 //!
-//! A **rollback transaction** is recognized by the order in which SQLite makes it durable
+//! A **rollback transaction** is recognised by the order in which SQLite makes it durable
 //! (`sqlite3PagerCommitPhaseOne`, `pager_end_transaction`): the journal is written; the journal is
-//! synced, with its directory where the journal is new; the database is written; the database is
-//! synced; the journal is deleted (DELETE), truncated (TRUNCATE), or its head is overwritten with 28
-//! zeros (PERSIST). One without a write to the database is a rollback.
+//! synced, with its directory if the journal is new; the database is written; the database is
+//! synced; the journal is deleted (DELETE), truncated (TRUNCATE), or its header is overwritten with
+//! 28 zeros (PERSIST). Without a write to the database it is a rollback.
 //!
-//! A **commit to a write-ahead log** is recognized by its fsync after frames; an fsync that a write to
-//! the database follows is the beginning of a checkpoint. With `synchronous=NORMAL` commits are not
-//! synced, and are not counted: their bytes are.
+//! A **commit to a write-ahead log** is recognised by its fsync after frames. If a write to the
+//! database follows, that fsync is the beginning of a checkpoint. With `synchronous=NORMAL` commits
+//! are not synced, so only their bytes are counted.
 
 mod commit;
 mod kinds;

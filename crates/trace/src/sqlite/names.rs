@@ -2,7 +2,7 @@
 
 use flashlag_spec::TraceFileKind;
 
-/// Suffixes that SQLite adds to a database's path.
+/// Suffixes that SQLite appends to a database's path.
 const ADDED: [(&str, TraceFileKind); 3] = [
     ("-journal", TraceFileKind::Journal),
     ("-wal", TraceFileKind::Wal),
@@ -13,7 +13,7 @@ const ADDED: [(&str, TraceFileKind); 3] = [
 const DATABASES: [&str; 7] =
     [".db", ".db3", ".sqlite", ".sqlite3", ".sqlite-db", ".sqlitedb", ".s3db"];
 
-/// What is no storage, by the beginning of the path.
+/// Paths that are not storage, by prefix.
 const NOT_STORAGE: [&str; 12] = [
     "/dev/",
     "/proc/",
@@ -29,7 +29,7 @@ const NOT_STORAGE: [&str; 12] = [
     "UDP:[",
 ];
 
-/// Block devices below `/dev`, by the beginning of their names.
+/// Block devices below `/dev`, by name prefix.
 const BLOCK_DEVICES: [&str; 17] = [
     "sd", "hd", "vd", "xvd", "nvme", "mmcblk", "loop", "dm-", "md", "mapper/", "disk/", "block/",
     "nbd", "rbd", "pmem", "bcache", "ubi",
@@ -41,7 +41,7 @@ fn is_block_device(path: &str) -> bool {
     name.is_some_and(|name| BLOCK_DEVICES.iter().any(|start| name.starts_with(start)))
 }
 
-/// The kind that a path says, if any.
+/// The kind that a path implies, if any.
 pub(super) fn kind_of(path: &str) -> Option<TraceFileKind> {
     if let Some((_, kind)) = database_of(path) {
         return Some(kind);

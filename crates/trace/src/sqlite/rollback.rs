@@ -17,7 +17,8 @@ pub(super) struct Rollback {
     database_writes: u64,
     commits: Vec<Commit>,
     rolled_back: u64,
-    /// Whether the last transaction was ended by a sign of its mode, so that an fsync is its own.
+    /// Whether the last transaction was ended by a sign of its mode, so that a following fsync
+    /// belongs to it.
     just_ended: bool,
 }
 
@@ -26,7 +27,7 @@ impl Rollback {
         Rollback { database, ..Rollback::default() }
     }
 
-    /// Whether a database of which no journal is known may be this journal's.
+    /// Whether a database without a known journal may be this journal's.
     pub(super) fn takes(&self, file: u32) -> bool {
         self.journal_writes > 0 && self.database.is_none_or(|database| database == file)
     }
@@ -37,7 +38,8 @@ impl Rollback {
         bytes: u64,
         happening: Happening,
     ) {
-        // A head is written again with the number of records before the database is written, not after.
+        // SQLite writes the header again, with the number of records, before it writes the
+        // database, not after.
         if offset == Some(0) && self.database_writes > 0 {
             if bytes <= ZEROED {
                 self.current.writes(happening, bytes);
@@ -80,7 +82,7 @@ impl Rollback {
         }
     }
 
-    /// The journal was closed, which SQLite does at the end of a transaction in every mode.
+    /// The journal was closed: SQLite does this at the end of a transaction in every mode.
     pub(super) fn closed(&mut self) {
         self.close(None);
         self.just_ended = false;
@@ -96,7 +98,7 @@ impl Rollback {
             self.close(Some(mode));
             self.just_ended = is_commit;
         } else if let Some(last) = self.commits.last_mut().filter(|last| last.mode.is_none()) {
-            // A journal is closed before its name is removed.
+            // A journal is closed before it is unlinked.
             last.mode = Some(mode);
             last.ended = last.ended.max(happening.end);
             self.just_ended = true;
@@ -113,9 +115,9 @@ impl Rollback {
         (self.journal_writes, self.database_writes) = (0, 0);
     }
 
-    /// Adds the transactions to their database. `mode` is that of those without a sign.
+    /// Adds the transactions to their database. `mode` is for those without a sign.
     pub(super) fn finish(mut self, database: &mut Database, mode: Option<JournalMode>) {
-        // One that was not synced may have gone on after the end of the trace.
+        // A transaction that was not synced may have continued after the end of the trace.
         if self.database_writes > 0 {
             self.close(None);
         }

@@ -29,7 +29,7 @@ struct Following<'a> {
     log_of: HashMap<u32, u32>,
     rollbacks: HashMap<u32, Rollback>,
     logs: HashMap<u32, Log>,
-    /// The journal that a thread wrote last: the directory that it syncs is that journal's.
+    /// The journal that a thread wrote last: if the thread syncs a directory, it is that journal's.
     active: HashMap<Option<u32>, u32>,
 }
 
@@ -114,7 +114,8 @@ impl<'a> Following<'a> {
         }
     }
 
-    /// The journal of a database whose journal has no name: the one that the thread has just filled.
+    /// The journal of a database whose journal has no name: the one that the thread has just
+    /// written.
     fn belongs(&mut self, file: u32, task: Option<u32>) -> Option<u32> {
         if self.kind(file) != TraceFileKind::Database {
             return None;
@@ -173,9 +174,9 @@ impl<'a> Following<'a> {
     }
 }
 
-/// The journal mode of transactions of whose end a trace has no sign. A trace with deletions and
-/// without truncations, as those of Mobibench, does not have the calls that truncate; a deleted journal
-/// or an overwritten head would be in it.
+/// The journal mode of transactions for whose end the trace has no sign. A trace with deletions and
+/// without any truncations, such as Mobibench's, lacks the calls that truncate; it would show a
+/// deleted journal or an overwritten header.
 fn mode_without_a_sign(trace: &Trace) -> Option<JournalMode> {
     let is =
         |wanted: fn(&TraceAction) -> bool| trace.events.iter().any(|event| wanted(&event.action));

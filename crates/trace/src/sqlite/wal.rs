@@ -4,18 +4,18 @@ use flashlag_spec::scenario::JournalMode;
 
 use super::commit::{Commit, Database, Happening};
 
-/// Bytes of the log's own head.
+/// Bytes of the log's own header.
 const HEAD: u64 = 32;
 /// Bytes before each page in the log.
 const FRAME_HEAD: u64 = 24;
 
-/// One write-ahead log, and the transaction that is being written to it.
+/// A write-ahead log, and the transaction being written to it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Log {
     /// The database, if known.
     pub(super) database: Option<u32>,
     current: Commit,
-    /// A synced transaction, until it is known that the fsync was no checkpoint's.
+    /// A synced transaction that waits for proof that the fsync was not a checkpoint's.
     synced: Option<Commit>,
     commits: Vec<Commit>,
     unsynced_bytes: u64,
@@ -32,7 +32,7 @@ impl Log {
         let page = match bytes {
             FRAME_HEAD => 0,
             HEAD if offset == Some(0) => 0,
-            // A head and its page in one write.
+            // A frame header and its page in one write.
             bytes if bytes.checked_sub(FRAME_HEAD).is_some_and(u64::is_power_of_two) => {
                 bytes - FRAME_HEAD
             }
@@ -44,8 +44,8 @@ impl Log {
 
     pub(super) fn synced(&mut self, happening: Happening) {
         if self.current.pages == 0 {
-            // The head alone, which is synced before the first frame; or a checkpoint begins, and what was
-            // synced before was a commit.
+            // Either the log's header alone, which is synced before the first frame; or a
+            // checkpoint begins, and what was synced before was a commit.
             self.confirm();
             if self.current.writes > 0 {
                 self.current.syncs(happening);
@@ -56,7 +56,7 @@ impl Log {
         self.synced = Some(std::mem::take(&mut self.current));
     }
 
-    /// A page was copied to the database: the fsync before was the checkpoint's.
+    /// A page was copied to the database: the previous fsync was the checkpoint's.
     pub(super) fn database_written(&mut self) {
         let not_commits = self.synced.take().map_or(0, |commit| commit.bytes);
         self.unsynced_bytes = self.unsynced_bytes.saturating_add(not_commits);

@@ -1,4 +1,4 @@
-//! What one side is like, by the test that its run's headline decides by.
+//! How one side did, by the test that decides its run's headline.
 
 use flashlag_explain::LagVerdict;
 use flashlag_schema::Run;

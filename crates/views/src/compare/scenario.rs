@@ -25,7 +25,7 @@ pub fn warnings(runs: &[Run], force: bool) -> Result<Vec<String>, CompareError> 
     }
     let mut warnings = Vec::new();
     if !differences.is_empty() {
-        warnings.push(format!("Compared by force, though {}.", differences.join("; ")));
+        warnings.push(format!("Compared by --force, although {}.", differences.join("; ")));
     }
     let mut versions: Vec<&str> = runs.iter().map(|run| run.flashlag.version.as_str()).collect();
     versions.sort_unstable();

@@ -197,9 +197,9 @@ pub fn alone(runs: &[Run], subjects: &[Subject]) -> Option<String> {
     let (first, others) = runs.split_first()?;
     let alike = others.iter().all(|run| repeats(first, run));
     (runs.len() > 2 && subjects.len() == runs.len() && alike).then(|| {
-        "All these runs had the same set-up, and nothing says which are repeats of which: each \
-         stands for itself. To put those after a change against those before it: compare AFTER... \
-         --against BEFORE..."
+        "All these runs had the same set-up, and it is not known which are repeats of which, so \
+         each is a side of its own. To compare those after a change with those before it: compare \
+         AFTER... --against BEFORE..."
             .to_owned()
     })
 }

@@ -74,7 +74,7 @@ impl Metric {
             Metric::Over(..) => share(text).map(Value::Share),
             Metric::OpsPerSec => number(text)
                 .map(Value::Ops)
-                .ok_or_else(|| format!("`{text}` is no number of operations a second")),
+                .ok_or_else(|| format!("`{text}` is not a number of operations a second")),
             Metric::BytesPerSec => {
                 let size = text.strip_suffix("/s").unwrap_or(text);
                 size.parse::<Bytes>().map(|b| Value::Bytes(b.0 as f64)).map_err(|e| e.to_string())
@@ -127,7 +127,7 @@ fn share(text: &str) -> Result<f64, String> {
         Some(percent) => number(percent.trim()).map(|percent| percent / 100.0),
         None => number(text),
     };
-    let wrong = || format!("`{text}` is no share: write 1% or 0.01");
+    let wrong = || format!("`{text}` is not a share: write 1% or 0.01");
     value.filter(|share| (0.0..=1.0).contains(share)).ok_or_else(wrong)
 }
 

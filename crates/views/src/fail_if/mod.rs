@@ -1,10 +1,10 @@
 //! `--fail-if 'rand_write_4k.p99>20ms'`: thresholds that make a run fail.
 //!
-//! `PHASE.METRIC>VALUE`, or `<`. PHASE is a test's name (then every stage of it counts),
-//! `filled 2: rand_write_4k` as in the run file, `filled.2.rand_write_4k`, or
-//! `filled.rand_write_4k` for every run of that state. METRIC is one of [`METRICS`]; in an open
-//! loop, times count from the intended start. VALUE has the metric's unit: `20ms`, `5MB` (a
-//! second), `1%`; operations are bare numbers.
+//! `PHASE.METRIC>VALUE`, or `<`. PHASE is a test's name (then every stage of it counts), `filled 2:
+//! rand_write_4k` as in the run file, `filled.2.rand_write_4k`, or `filled.rand_write_4k` for every
+//! run of that state. METRIC is one of [`METRICS`]; in an open loop, times count from the intended
+//! start. VALUE has the metric's unit: `20ms`, `5MB` (per second), `1%`; operations are bare
+//! numbers.
 
 mod metric;
 

@@ -1,5 +1,6 @@
-//! The row with the worst verdict of all, where it is not of the test that the headline is about: the first
-//! sentence names it and its circumstances, so that no mild word stands over a row that is worse.
+//! The row with the worst verdict of all, if it does not belong to the headline's test. The first
+//! sentence names it and its circumstances, so that no mild verdict stands above a row that is
+//! worse.
 
 use flashlag_explain::{LagVerdict, Plan, SaveKind, severest, verdict};
 use flashlag_schema::{Phase, Run};

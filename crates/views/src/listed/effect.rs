@@ -30,7 +30,7 @@ pub(super) fn sentence(run: Option<&Run>, id: FindingId, effect: &Effect) -> Str
     ));
     match (&effect.basis, fixed) {
         (EffectBasis::Compared { now: side, fixed: Some(other) }, Some(fixed)) => format!(
-            "A mean {one} takes {now} ({}), and {fixed} without ({}).",
+            "On average a {one} takes {now} ({}), and {fixed} without it ({}).",
             name(side),
             name(other)
         ),
@@ -38,10 +38,13 @@ pub(super) fn sentence(run: Option<&Run>, id: FindingId, effect: &Effect) -> Str
             format!("Such a {one} takes {now} on average, and others {fixed} ({}).", name(side))
         }
         (EffectBasis::Course { phase }, Some(fixed)) => {
-            format!("A mean {one} took {fixed} before, and {now} after ({}).", name(phase))
+            format!("On average a {one} took {fixed} before, and {now} after ({}).", name(phase))
         }
         (EffectBasis::Promise { phase, by }, Some(fixed)) => {
-            format!("A mean {one} takes {now} ({}), where {by} promises {fixed}.", name(phase))
+            format!(
+                "On average a {one} takes {now} ({}), where {by} promises {fixed}.",
+                name(phase)
+            )
         }
         (EffectBasis::Forecast { profile, of, change, size_bytes }, Some(fixed)) => {
             let of = match of {
@@ -69,8 +72,8 @@ pub(super) fn sentence(run: Option<&Run>, id: FindingId, effect: &Effect) -> Str
             };
             let one = forecast_one(run, effect.per);
             format!(
-                "A mean {one} would take {would}, by a forecast of {change} on \
-                 {profile}, {of}.{}{new}",
+                "On average a {one} would take {would}, by a forecast of {change} on {profile}, \
+                 {of}.{}{new}",
                 smaller.unwrap_or_default()
             )
         }

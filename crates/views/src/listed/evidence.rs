@@ -1,4 +1,4 @@
-//! A field that a finding rests on, in words.
+//! A field that a finding is based on, in words.
 
 use flashlag_schema::Run;
 use flashlag_schema::finding::Fact;
@@ -46,7 +46,7 @@ fn of_phase(field: &str) -> &str {
         "flush_latency_ns.mean" => "mean flush",
         "growth.grew.latency_ns.mean" => "mean where a file grew",
         "growth.in_place.latency_ns.mean" => "mean within what is allocated",
-        "time.runnable_ns" => "able to run without a CPU",
+        "time.runnable_ns" => "runnable, waiting for a CPU",
         "changes" => "over time",
         "intervals" => "of all waits",
         "stalls" => "of the stalls listed",

@@ -1,5 +1,5 @@
 //! The one list of findings in words: what was found, what a change is worth, what to do, what that
-//! costs, what it rests on.
+//! costs, and the evidence.
 
 mod effect;
 mod evidence;

@@ -1,4 +1,4 @@
-//! What things are called in front of people.
+//! Names of things, for people.
 
 mod device;
 

@@ -1,5 +1,5 @@
-//! Tables that every view draws: columns, rows of typed cells, notes. Each column is named, and
-//! each cell decided, here once.
+//! Tables that every view draws: columns, rows of typed cells, notes. Column names and the content
+//! of cells are decided here, once.
 
 mod build;
 mod cell;

@@ -1,4 +1,4 @@
-//! The sentence that answers first.
+//! The sentence that answers the main question first.
 
 use std::collections::BTreeMap;
 

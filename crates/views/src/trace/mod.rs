@@ -1,4 +1,4 @@
-//! What is said of a trace: who writes the most, whose fsyncs wait, and the tables below.
+//! Sentences about a trace: who writes the most, whose fsyncs wait, and the tables below.
 
 mod answer;
 mod tables;

@@ -12,7 +12,7 @@ use crate::say;
 use crate::signals::stop_flag;
 use crate::terminal::Terminal;
 
-/// Interval of looking for an end.
+/// The interval between two checks whether to end.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Serves a device until Ctrl-C, SIGTERM or an error.

@@ -1,4 +1,4 @@
-//! One run of a scenario: plan, ask, run, show.
+//! Makes one run of a scenario: plan, ask, run, show.
 
 use std::io::IsTerminal;
 use std::path::Path;
@@ -58,7 +58,7 @@ pub(super) fn once(args: &RunArgs, terminal: &Terminal) -> Result<Exit> {
     progress.finished();
     let exit = conclude(&run, &results, args, terminal, &thresholds)?;
     if run.target.kind == TargetKind::Simulated && !terminal.quiet {
-        // Never part of the run file: the same seed gives the same bytes on any machine.
+        // Not in the run file: the same seed must give the same bytes on any machine.
         say::note(&format!("Took    {} of real time", Nanos(took.as_nanos() as u64)));
     }
     Ok(exit)

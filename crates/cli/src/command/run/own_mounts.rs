@@ -1,4 +1,5 @@
-//! A mount namespace of this process alone, whose mounts end with it however it ends.
+//! Gives this process a mount namespace of its own: the mounts in it end with the process, however
+//! it ends.
 
 use std::ffi::OsStr;
 use std::os::unix::process::CommandExt;
@@ -37,8 +38,8 @@ pub fn enter() -> Result<()> {
 mod tests {
     use super::*;
 
-    /// Mounts something that is shared, as systems do, and unmounts it while a namespace of ours is there; says
-    /// how often it is still mounted in that.
+    /// Mounts a filesystem with shared propagation, as systems do, and unmounts it while a
+    /// namespace of this program exists; prints how often it is still mounted there.
     const SCRIPT: &str = r#"
         base=$1; place=$1/stick; shift
         mount -t tmpfs none "$base" && mount --make-shared "$base" || exit 77

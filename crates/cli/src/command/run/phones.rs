@@ -1,5 +1,5 @@
-//! `run --on adb:all`: every connected phone at the same time, each a run file of its own, and one
-//! comparison at the end.
+//! `run --on adb:all`: measures all connected phones at the same time, with a run file for each,
+//! and one comparison at the end.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ pub(super) fn every(on: &str) -> Option<PhoneSpec> {
     }
 }
 
-/// A phone, its run file, and the words of the command that measures it.
+/// A phone, its run file, and the arguments of the command that measures it.
 struct OnePhone {
     serial: String,
     output: PathBuf,
@@ -42,7 +42,7 @@ enum Heard {
     Ended(Option<i32>),
 }
 
-/// Measures all phones side by side. A phone that fails does not stop the others.
+/// Measures all phones at the same time. A phone that fails does not stop the others.
 pub(super) fn side_by_side(args: &RunArgs, spec: &PhoneSpec, terminal: &Terminal) -> Result<Exit> {
     if args.runs > 1 {
         bail!("adb:all and --runs can't be combined: name one phone, or repeat the command");
@@ -52,7 +52,7 @@ pub(super) fn side_by_side(args: &RunArgs, spec: &PhoneSpec, terminal: &Terminal
         .into_iter()
         .map(|phone| one_phone(args, spec, &base, phone.serial))
         .collect();
-    // Ctrl-C reaches the phones' processes too, which end their runs; this one waits for them.
+    // Ctrl-C also reaches the phones' processes, which end their runs; this process waits for them.
     let _stop = stop_flag()?;
     let ended = measured(&phones, terminal)?;
     let mut files = Vec::new();
@@ -74,7 +74,7 @@ pub(super) fn side_by_side(args: &RunArgs, spec: &PhoneSpec, terminal: &Terminal
     Ok(exit)
 }
 
-/// Shows the finished runs side by side, or the only one.
+/// Compares the finished runs, or shows the only one.
 fn conclude(files: &[PathBuf], terminal: &Terminal) -> Result<()> {
     let complete =
         |file: &&PathBuf| run_from(file).is_ok_and(|run| matches!(run.status, RunStatus::Complete));
@@ -123,7 +123,7 @@ fn follow(phone: &OnePhone, index: usize, sender: Sender<(usize, Heard)>) -> Res
     std::thread::spawn(move || {
         let lines = errors.map(BufReader::new).into_iter().flat_map(BufRead::lines);
         for line in lines.map_while(Result::ok).filter(|line| !line.trim().is_empty()) {
-            // A receiver that is gone is a program that ends.
+            // If the receiver is gone, the program is ending.
             let _ = sender.send((index, Heard::Line(line)));
         }
         let code = child.wait().ok().and_then(|status| status.code());
@@ -158,7 +158,7 @@ fn one_phone(args: &RunArgs, spec: &PhoneSpec, base: &Path, serial: String) -> O
     let flags = [
         ("--yes", args.yes),
         ("--force", args.force),
-        // A phone that was not measured before begins.
+        // A phone without a run file begins a new run.
         ("--resume", args.resume && output.exists()),
         ("--verify", args.verify),
     ];
@@ -166,7 +166,7 @@ fn one_phone(args: &RunArgs, spec: &PhoneSpec, base: &Path, serial: String) -> O
     OnePhone { serial, output, words }
 }
 
-/// `run-0A1B2C.json` of `run.json`; what no file name should have becomes `-`.
+/// `run-0A1B2C.json` for `run.json`; characters that a file name should not have become `-`.
 fn beside(base: &Path, serial: &str) -> PathBuf {
     let plain = |one: char| if one.is_ascii_alphanumeric() || one == '.' { one } else { '-' };
     let serial: String = serial.chars().map(plain).collect();

@@ -1,4 +1,4 @@
-//! `run --runs N`: whole repeats of a scenario, each a run file of its own.
+//! `run --runs N`: repeats a whole scenario, with a run file for each repeat.
 
 use std::path::{Path, PathBuf};
 
@@ -44,7 +44,7 @@ pub(super) fn repeats(args: &RunArgs, terminal: &Terminal) -> Result<Exit> {
                 ended = ended.map(|so_far| worse(so_far, exit));
             }
             Err(error) => {
-                ended = Err(ended_at(args, number, (file, &base), error));
+                ended = Err(ended_at(args, number, file, &base, error));
                 break;
             }
         }
@@ -60,7 +60,8 @@ pub(super) fn repeats(args: &RunArgs, terminal: &Terminal) -> Result<Exit> {
 fn ended_at(
     args: &RunArgs,
     number: u32,
-    (file, base): (&Path, &Path),
+    file: &Path,
+    base: &Path,
     error: anyhow::Error,
 ) -> anyhow::Error {
     let of = args.runs;
@@ -132,7 +133,7 @@ fn complete(file: &Path) -> Result<Option<Run>> {
     Ok(Some(run).filter(|run| run.status == RunStatus::Complete))
 }
 
-/// The graver exit status: a failed check is graver than a crossed threshold.
+/// The more serious exit status: a failed check counts more than a crossed threshold.
 pub(super) fn worse(one: Exit, other: Exit) -> Exit {
     let rank = |exit: Exit| match exit {
         Exit::Done => 0,

@@ -1,5 +1,5 @@
-//! The shared storage of a phone: filled by `fill`, and beside the apps' own storage with
-//! `quick --set both=true`.
+//! Measures a phone's shared storage as well: `fill` fills it, and `quick --set both=true` measures
+//! it beside the apps' own storage.
 
 use anyhow::{Result, bail};
 use flashlag_schema::RunStatus;
@@ -32,7 +32,7 @@ fn phone(on: &str) -> Option<PhoneSpec> {
 }
 
 /// The arguments of a `fill` on a phone, which fills the shared storage unless another directory is
-/// named: `None` for every other run.
+/// named; `None` for any other run.
 pub(super) fn filling(args: &RunArgs) -> Option<RunArgs> {
     let named = args.set.iter().any(|(key, _)| key == FILL_DIRECTORY);
     if args.scenario != FILL || named || phone(&args.on).is_none() {
@@ -45,9 +45,6 @@ pub(super) fn filling(args: &RunArgs) -> Option<RunArgs> {
 
 /// The arguments of the two runs of `quick --set both=true`: on the phone's own storage and on the
 /// shared storage.
-///
-/// # Errors
-/// The target is no phone, or names a directory.
 pub(super) fn both(args: &RunArgs) -> Result<Option<[RunArgs; 2]>> {
     let asked = |(key, value): &(String, String)| key == BOTH && value == "true";
     if args.scenario != QUICK || !args.set.iter().any(asked) {

@@ -1,5 +1,5 @@
-//! How a phase ends: what is in flight is waited for, what is not durable is flushed, and everything
-//! is read back where that was asked for.
+//! Ends a phase: waits for the operations in flight, flushes writes that are not durable, and reads
+//! everything back if requested.
 
 use flashlag_device::{Clock, Device, DeviceError, Durability, Op, Request, WaitMeter};
 use flashlag_units::{Bytes, Nanos};
@@ -7,10 +7,10 @@ use flashlag_units::{Bytes, Nanos};
 use super::Phase;
 use crate::drive::job::{EndReason, JobOutcome, Verification, Watch};
 use crate::drive::recording::Recording;
-use crate::one::run_one;
+use crate::lay_out::run_one;
 
 impl<D: Device, M: WaitMeter> Phase<'_, D, M> {
-    /// Waits for what is in flight, flushes, and reads back.
+    /// Waits for the operations in flight, flushes, and reads back.
     pub(super) fn finish(mut self, mut ended: EndReason, watch: &Watch<'_, M>) -> JobOutcome {
         while self.in_flight > 0 {
             let waited = self.device.reap(1, &mut self.completed);
@@ -25,13 +25,13 @@ impl<D: Device, M: WaitMeter> Phase<'_, D, M> {
                 break;
             }
         }
-        // The series ends with the last operation: a flush at the end belongs to none of its parts.
+        // The series ends with the last operation: a flush at the end belongs to no interval.
         self.now = self.now.max(self.device.clock().now());
         self.recording.end_series(self.now);
         let mut final_flush = None;
         if self.job.durability == Durability::None && self.written.0 > 0 {
             match self.flush() {
-                // Where nothing was counted yet, neither is this.
+                // If nothing was counted yet, the flush is not counted either.
                 Ok(time) => final_flush = self.counted_from.map(|_| time),
                 Err(error) if ended.error().is_none() => ended = EndReason::from_error(error),
                 Err(_) => {}
@@ -64,7 +64,8 @@ impl<D: Device, M: WaitMeter> Phase<'_, D, M> {
         }
     }
 
-    /// Slots of the schedule whose time came before the phase ended, but which never began.
+    /// Counts the slots of the schedule that were due before the phase ended, but whose operation
+    /// never began.
     fn count_unissued(&mut self, now: Nanos) {
         let Some(from) = self.counted_from else { return };
         let end = self.job.limits.time.map_or(now, |time| now.min(from.plus(time)));

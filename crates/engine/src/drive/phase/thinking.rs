@@ -1,4 +1,4 @@
-//! Think times: slots that rest after an operation, and this thread that sleeps meanwhile.
+//! Think times: slots that rest after an operation, and the thread that sleeps in the meantime.
 
 use flashlag_device::{Clock, Device, SchedulerTimes, WaitMeter, WaitReading};
 use flashlag_stats::WaitSplit;
@@ -6,15 +6,15 @@ use flashlag_units::Nanos;
 
 use super::Phase;
 
-/// Interval at which a thread that sleeps looks at the stop flag.
+/// A sleeping thread checks the stop flag at this interval.
 const LOOK_UP: Nanos = Nanos::from_millis(100);
 
-/// Time in which the app does something else, since counting began.
+/// The time that the app spends on something else, since counting began.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Thinking {
     /// The sum of all rests that have ended, of all slots.
     pub(super) thought: Nanos,
-    /// Time that this thread slept with nothing in flight, and its scheduler's times in that.
+    /// The time that this thread slept with nothing in flight, and the scheduler's times in that.
     asleep: Nanos,
     outside: SchedulerTimes,
 }
@@ -28,7 +28,7 @@ impl<D: Device, M: WaitMeter> Phase<'_, D, M> {
         self.now = self.now.max(self.device.clock().now());
         while let Some((from, slot)) = self.lanes[lane].rests.end_one(think, self.now) {
             self.lanes[lane].free.push(slot);
-            // Of a rest across the end of the warm-up the part after that counts.
+            // If a rest began in the warm-up, only its part after the warm-up counts.
             let counted = self.counted_from.map_or(from, |counted| counted.max(from));
             let rested = self.now.saturating_since(counted);
             self.thinking.thought = self.thinking.thought.plus(rested);
@@ -38,7 +38,7 @@ impl<D: Device, M: WaitMeter> Phase<'_, D, M> {
         (!over).then_some(ends)
     }
 
-    /// Lets time pass until a rest ends; at most until the stop flag is to be looked at.
+    /// Sleeps until a rest ends; at most until the stop flag must be checked.
     pub(super) fn think_until(&mut self, time: Nanos) {
         let until = time.min(self.now.plus(LOOK_UP));
         let idle = self.in_flight == 0;
@@ -52,7 +52,7 @@ impl<D: Device, M: WaitMeter> Phase<'_, D, M> {
         self.now = self.now.max(self.device.clock().now());
     }
 
-    /// A thread that wakes late has rested longer: nothing waited for the operation that follows.
+    /// If a thread wakes late, the rest was longer: the next operation did not wait for anything.
     fn slept(&mut self, from: WaitReading, to: WaitReading) {
         let Thinking { asleep, outside, .. } = &mut self.thinking;
         let (before, after) = (from.times, to.times);
@@ -62,7 +62,7 @@ impl<D: Device, M: WaitMeter> Phase<'_, D, M> {
         outside.runnable = outside.runnable.plus(runnable);
     }
 
-    /// The split of this thread's time between two readings, without what it slept by itself.
+    /// The split of this thread's time between two readings, without its sleep in rests.
     pub(super) fn split_without_rests(&self, first: WaitReading, last: WaitReading) -> WaitSplit {
         let Thinking { asleep, outside, .. } = self.thinking;
         let on_cpu = last.times.on_cpu.saturating_since(first.times.on_cpu);

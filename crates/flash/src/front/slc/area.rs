@@ -185,9 +185,6 @@ impl Area {
 
     /// Folds up to `most` program units of the main area, which are read at once and programmed on as
     /// many dies; returns when their room can be used, or `None` if there was nothing to fold.
-    ///
-    /// # Errors
-    /// As the store's writes.
     pub(super) fn fold<S: Store>(
         &mut self,
         store: &mut S,

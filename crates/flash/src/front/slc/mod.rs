@@ -285,9 +285,6 @@ impl SlcCache {
     }
 
     /// Writes units, folding others if there is no room; `None` if they must go to the main area.
-    ///
-    /// # Errors
-    /// As the store's writes, which folding uses.
     pub(crate) fn write<S: Store>(
         &mut self,
         store: &mut S,
@@ -397,9 +394,6 @@ impl SlcCache {
     ///
     /// It goes to the reserve while the cache is full. Without a reserve it has no room, and takes
     /// its time all the same.
-    ///
-    /// # Errors
-    /// As the store's writes, which folding uses.
     pub(crate) fn journal<S: Store>(
         &mut self,
         store: &mut S,
@@ -444,9 +438,6 @@ impl SlcCache {
 
     /// A step of folding in idle time, of the cache and then of its reserve; returns its end, or
     /// `None` if there is nothing that is worth it.
-    ///
-    /// # Errors
-    /// As the store's writes.
     pub(crate) fn fold_idle<S: Store>(
         &mut self,
         store: &mut S,

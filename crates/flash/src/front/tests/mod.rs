@@ -1,4 +1,4 @@
-//! The front over a store that is nothing but dies, against closed forms.
+//! Tests the front over a store that consists only of dies, against closed forms.
 
 mod buffer;
 mod durable;

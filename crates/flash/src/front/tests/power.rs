@@ -1,4 +1,4 @@
-//! Power cuts, over random commands and moments.
+//! Power cuts, for random commands and times.
 
 use proptest::prelude::*;
 

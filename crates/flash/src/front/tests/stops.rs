@@ -1,4 +1,4 @@
-//! Stops of the device: late erases and the map's journal.
+//! Delays of the device: late erases and the map's journal.
 
 use super::write_cache::SLC;
 use super::*;

@@ -1,4 +1,4 @@
-//! WriteBooster: a cache that is part of what the user has, and when it is emptied.
+//! WriteBooster: a cache that is part of the user's capacity, and when it is emptied.
 
 use super::write_cache::{SLC, cliff};
 use super::*;

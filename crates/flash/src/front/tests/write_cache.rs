@@ -1,4 +1,4 @@
-//! The write cache: its cliff, and what idle time gives back.
+//! The write cache: its cliff, and how idle time restores it.
 
 use super::*;
 

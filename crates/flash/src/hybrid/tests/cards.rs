@@ -1,4 +1,4 @@
-//! Cards with few open allocation units: writes in order and at random, near one another and spread.
+//! Cards with few open allocation units: sequential and random writes, near one another and spread.
 
 use flashlag_spec::profile::Model;
 use flashlag_units::Nanos;

@@ -1,4 +1,4 @@
-//! Chunks: pieces of the device that are given to data or to nodes when these run out of room.
+//! Chunks: parts of the device that Btrfs gives to data or to nodes when these run out of room.
 
 use flashlag_units::Bytes;
 
@@ -6,17 +6,17 @@ use crate::fs::BLOCK;
 use crate::fs::error::LayoutError;
 use crate::fs::map::{Block, BlockRun, HOLE};
 
-/// Offsets of the superblock and its copies (`btrfs_sb_offset`), and the stripe about a copy that
-/// nothing else uses.
+/// Offsets of the superblock and its copies (`btrfs_sb_offset`), and the stripe around each copy
+/// that Btrfs leaves unused.
 pub(super) const SUPERBLOCKS: [u64; 3] = [64 << 10, 64 << 20, 256 << 30];
 const STRIPE: u64 = (64 << 10) / BLOCK;
-/// The front of a device, and the two copies of the chunk tree's chunk (`BTRFS_DEVICE_RANGE_RESERVED`,
-/// `mkfs.btrfs`).
+/// Blocks at the start of a device that nothing else may use (`BTRFS_DEVICE_RANGE_RESERVED`), and
+/// the two copies of the chunk tree's chunk (`mkfs.btrfs`).
 const FRONT: u64 = (1 << 20) / BLOCK + 2 * (8 << 20) / BLOCK;
 const GIB: u64 = (1 << 30) / BLOCK;
 const LEAST_DEVICE: Bytes = Bytes::from_mib(128);
 
-/// The device's part that belongs to no chunk yet.
+/// The part of the device that belongs to no chunk yet.
 #[derive(Debug)]
 pub(super) struct Chunks {
     next: u64,
@@ -24,8 +24,8 @@ pub(super) struct Chunks {
     /// Sizes of chunks in blocks (`init_alloc_chunk_ctl_policy_regular`).
     pub(super) data: u64,
     pub(super) nodes: u64,
-    /// Whether a chunk was taken since the last commit of a transaction: a log can't be read before the
-    /// tree of chunks has it (`btrfs_set_log_full_commit`).
+    /// Whether a chunk was allocated since the last transaction commit. A log that uses it can't be
+    /// read before the chunk tree is committed (`btrfs_set_log_full_commit`).
     pub(super) is_grown: bool,
 }
 
@@ -46,8 +46,8 @@ impl Chunks {
         self.end
     }
 
-    /// Takes a chunk of that many blocks, or with less at the end of the device. `None` if nothing
-    /// is left.
+    /// Allocates a chunk of `blocks` blocks, or a smaller one at the end of the device. `None` if
+    /// nothing is left.
     pub(super) fn take(&mut self, blocks: u64) -> Option<BlockRun> {
         let count = blocks.min(self.end - self.next);
         let run = BlockRun { first: Block::at(self.next), count };
@@ -62,20 +62,20 @@ impl Chunks {
     }
 }
 
-/// Blocks of a chunk of nodes, each copy, on a device of `end` blocks: as `mkfs.btrfs` 6.2 makes it. Two
-/// copies are a tenth of a small device.
+/// Blocks in one copy of a node chunk on a device of `end` blocks, as `mkfs.btrfs` 6.2 makes it.
+/// The two copies take a tenth of a small device.
 fn nodes_chunk(end: u64) -> u64 {
     let usual = if end > 50 * GIB { GIB } else { GIB / 4 };
     let tenth = end / 10;
     if tenth < usual { (tenth / 2 / STRIPE * STRIPE).max(GIB / 32) } else { usual }
 }
 
-/// Whether a block is kept for a copy of the superblock.
+/// Whether a block is reserved for a copy of the superblock.
 pub(super) fn is_kept(block: u64) -> bool {
     SUPERBLOCKS.iter().any(|offset| (offset / BLOCK..offset / BLOCK + STRIPE).contains(&block))
 }
 
-/// The parts of a run that are not kept for copies of the superblock.
+/// The parts of a run that are not reserved for copies of the superblock.
 pub(super) fn usable(run: BlockRun) -> Vec<BlockRun> {
     let mut parts = Vec::new();
     let (mut at, end) = (run.first.number(), run.end().number());
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn chunks_of_nodes_are_as_large_as_mkfs_makes_them() {
-        // MiB of a device, and of each copy, as mkfs.btrfs 6.2 prints them.
+        // Sizes in MiB of a device, and of each copy, as mkfs.btrfs 6.2 prints them.
         let sizes = [
             (128, 32),
             (512, 32),

@@ -1,4 +1,4 @@
-//! Commits: of the log, by an fsync, and of the transaction, with all trees.
+//! Commits: of the log by an fsync, and of a transaction with all trees.
 
 use flashlag_stats::Wait;
 use flashlag_units::Nanos;
@@ -13,23 +13,24 @@ use crate::plan::{BlockRequest, Plan, Run};
 
 /// Interval of commits (`BTRFS_DEFAULT_COMMIT_INTERVAL`).
 pub(super) const EVERY: Nanos = Nanos::from_secs(30);
-/// Nodes that are left for a commit.
+/// Nodes that are reserved for a commit.
 pub(super) const RESERVE: u64 = 64;
-/// Size of an extent's item with one file, and of a node's (`btrfs_extent_item` and a reference).
+/// Size of an extent item with one file reference, and of a node's item (`btrfs_extent_item` and a
+/// reference).
 pub(super) const EXTENT_ITEM: u32 = 53;
 const NODE_ITEM: u32 = 33;
-/// Blocks whose checksums one item has, four items a leaf; blocks of data in one bitmap of free space
-/// (`BTRFS_FREE_SPACE_BITMAP_SIZE`), and sizes of these items.
+/// Blocks whose checksums one item covers, at four items per leaf; blocks that one free-space
+/// bitmap covers (`BTRFS_FREE_SPACE_BITMAP_SIZE`); and the sizes of these items.
 pub(super) const CHECKED_BY_ITEM: u64 = 1000;
 pub(super) const CHECKSUM_ITEM: u32 = 4000;
 pub(super) const MAPPED_BY_ITEM: u64 = 2048;
 pub(super) const BITMAP_ITEM: u32 = 256;
-/// The items of the tree of roots, in one leaf.
+/// Bytes of the items in the root tree, which fit into one leaf.
 const ROOTS_ITEM: u32 = 3500;
 
 impl Btrfs {
-    /// Makes sure that as many blocks of data and the nodes of a commit can be allocated, by a commit of
-    /// the transaction if they are free only after it.
+    /// Ensures that `blocks` blocks of data, and the nodes of a commit, can be allocated; commits
+    /// the transaction if only that would free them.
     pub(super) fn make_room(&mut self, now: Nanos, blocks: u64) -> Result<Plan, NoSpace> {
         if blocks > 0 && blocks > self.data.free(&self.chunks) {
             return Err(NoSpace);
@@ -42,7 +43,8 @@ impl Btrfs {
         if blocks > self.data.ready(&self.chunks) { Err(NoSpace) } else { Ok(plan) }
     }
 
-    /// Makes room for the nodes of the next commit: a chunk of them, or a commit of the transaction.
+    /// Makes room for the nodes of the next commit: allocates a chunk of nodes, or commits the
+    /// transaction.
     fn node_room(&mut self) -> Plan {
         let wanted = RESERVE + 2 * self.dirty();
         if self.nodes.free() >= wanted || self.nodes.grow(&mut self.chunks) {
@@ -51,7 +53,7 @@ impl Btrfs {
         self.commit()
     }
 
-    /// Nodes that changed, the log's included.
+    /// Number of changed nodes, those of the log included.
     fn dirty(&self) -> u64 {
         let Trees { files, checksums, free_space, extents, roots } = &self.trees;
         let trees = [files, checksums, free_space, extents, roots];
@@ -69,7 +71,7 @@ impl Btrfs {
         self.commit_log(now)
     }
 
-    /// fsync of the directory: logs its new names.
+    /// fsync of the directory: logs names that are new in it.
     pub(super) fn sync_directory(&mut self, now: Nanos) -> Plan {
         let Activity { is_changed, is_logged, .. } = self.directory.activity.of(self.transaction);
         if !std::mem::take(is_changed) {
@@ -81,8 +83,8 @@ impl Btrfs {
         self.commit_log(now)
     }
 
-    /// Writes the log, and then the superblock that says where it is; or commits the transaction if
-    /// there is no room for a log, or a new chunk.
+    /// Writes the log, and then the superblock that points to it. Without room for a log, or with a
+    /// new chunk, commits the transaction instead.
     fn commit_log(&mut self, now: Nanos) -> Plan {
         self.began.get_or_insert(now);
         let has_room = self.nodes.free() >= RESERVE + 2 * self.log.dirty();
@@ -98,8 +100,8 @@ impl Btrfs {
         plan
     }
 
-    /// Commits the running transaction: all changed trees, and all copies of the superblock. What it
-    /// freed can be used again from then on.
+    /// Commits the running transaction: all changed trees, and all copies of the superblock. After
+    /// that, what it freed can be allocated again.
     pub(super) fn commit(&mut self) -> Plan {
         let mut plan = Plan::new();
         if self.began.take().is_none() {
@@ -132,7 +134,7 @@ impl Btrfs {
         plan
     }
 
-    /// Gives all changed nodes of the trees their places.
+    /// Writes all changed nodes of the trees to new places.
     fn write_trees(&mut self) -> Vec<Block> {
         let (trees, nodes) = (&mut self.trees, &mut self.nodes);
         trees.roots.insert(directory(Kind::Inode, 0), ROOTS_ITEM);
@@ -142,7 +144,7 @@ impl Btrfs {
         {
             written.extend(tree.write_out(nodes, &mut left));
         }
-        // The tree of extents has an item of each node, here of its own nodes not.
+        // The extent tree has an item for each node; items for its own nodes are not modelled.
         let key = |nodes: &super::Nodes, node: Block| Key {
             object: nodes.block(node, 0) * BLOCK,
             kind: Kind::MetadataExtent,

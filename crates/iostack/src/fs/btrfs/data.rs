@@ -15,8 +15,8 @@ const LARGEST: u64 = (128 << 20) / crate::fs::BLOCK;
 pub(super) struct Data {
     space: Space,
     extents: Extents,
-    /// Extents that were freed since the last commit of a transaction: still what a power cut goes
-    /// back to.
+    /// Extents that were freed since the last transaction commit: pinned, since a power cut would
+    /// bring them back.
     pinned: Vec<BlockRun>,
 }
 
@@ -35,17 +35,18 @@ impl Data {
         }
     }
 
-    /// Blocks that can be allocated now.
+    /// Blocks that can be allocated without a commit.
     pub(super) fn ready(&self, chunks: &Chunks) -> u64 {
         self.space.free() + count(&usable(chunks.unallocated()))
     }
 
-    /// Blocks that can be allocated once the transaction is committed.
+    /// Blocks that can be allocated after the transaction is committed.
     pub(super) fn free(&self, chunks: &Chunks) -> u64 {
         self.ready(chunks) + count(&self.pinned)
     }
 
-    /// Allocates an extent of at most `wanted` blocks, in a new chunk if none is free elsewhere.
+    /// Allocates an extent of at most `wanted` blocks; makes a new chunk if the others have no free
+    /// block.
     pub(super) fn allocate(
         &mut self,
         chunks: &mut Chunks,
@@ -60,15 +61,15 @@ impl Data {
         Some(run)
     }
 
-    /// Takes blocks out of use; returns the extent that is free with them, which is kept until the
-    /// transaction is committed.
+    /// Takes blocks out of use. Returns the extent if no file uses any of it now; it stays pinned
+    /// until the transaction is committed.
     pub(super) fn release(&mut self, run: BlockRun) -> Option<BlockRun> {
         let extent = self.extents.release(run)?;
         self.pinned.push(extent);
         Some(extent)
     }
 
-    /// Frees what was kept; returns its places on the device.
+    /// Frees the pinned extents; returns where they are on the device.
     pub(super) fn unpin(&mut self) -> Vec<Run> {
         let mut freed = std::mem::take(&mut self.pinned);
         freed.sort_unstable_by_key(|run| run.first);
@@ -80,7 +81,7 @@ impl Data {
         runs
     }
 
-    /// Places that no file uses, those without a chunk included.
+    /// Ranges of the device that no file uses, those outside all chunks included.
     pub(super) fn free_places(&self, chunks: &Chunks) -> Vec<Run> {
         let free = (0..self.space.groups()).flat_map(|group| self.space.free_runs(group));
         let mut runs = Vec::new();

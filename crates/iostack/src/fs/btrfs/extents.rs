@@ -1,7 +1,7 @@
 //! Extents: runs of blocks that are written once, and the pieces of them that make up a file.
 //!
-//! An extent is free when no file has any block of it: a file that is overwritten in part keeps the
-//! whole extent.
+//! An extent is freed when no file uses any block of it: overwriting a part of a file does not free
+//! a part of an extent.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::fs::BLOCK;
 use crate::fs::map::{Block, BlockRun};
 use crate::plan::{Run, push_run};
 
-/// All extents by their first block: the length, and the number of blocks in use by files.
+/// All extents by their first block: length, and how many blocks files use.
 #[derive(Debug, Default)]
 pub(super) struct Extents(BTreeMap<Block, (u64, u64)>);
 
@@ -18,7 +18,7 @@ impl Extents {
         self.0.insert(run.first, (run.count, run.count));
     }
 
-    /// Takes blocks of an extent out of use; returns the extent if these were the last.
+    /// Takes blocks of an extent out of use; returns the extent if these were the last in use.
     pub(super) fn release(&mut self, run: BlockRun) -> Option<BlockRun> {
         let (&first, (count, used)) = self.0.range_mut(..=run.first).next_back()?;
         *used -= run.count;
@@ -36,25 +36,25 @@ impl Extents {
     }
 }
 
-/// Blocks of a file that follow one another in both the file and an extent.
+/// Blocks that are consecutive both in a file and in an extent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Piece {
     pub(super) run: BlockRun,
-    /// The transaction in which they were written.
+    /// The transaction in which the blocks were written.
     pub(super) born: u64,
 }
 
-/// What a file lost by a cut.
+/// What cutting pages out of a file removed.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Cut {
-    /// Pages at which a piece began that is gone.
+    /// First pages of the pieces that were removed.
     pub(super) gone: Vec<u64>,
-    /// The page at which the rest of a piece begins.
+    /// First page of what is left behind the cut, if the cut split a piece.
     pub(super) rest: Option<u64>,
     pub(super) freed: Vec<BlockRun>,
 }
 
-/// Pieces of a file by their first pages.
+/// The pieces of a file, by their first page.
 #[derive(Debug, Default)]
 pub(super) struct FileMap(BTreeMap<u64, Piece>);
 
@@ -89,7 +89,7 @@ impl FileMap {
         cut
     }
 
-    /// Puts a piece where no other is.
+    /// Adds a piece; the file has no blocks for these pages.
     pub(super) fn put(&mut self, page: u64, piece: Piece) {
         self.0.insert(page, piece);
     }
@@ -100,12 +100,12 @@ impl FileMap {
         (page < at + piece.run.count).then(|| piece.run.first.plus(page - at))
     }
 
-    /// Pieces that begin within these pages, with their pages.
+    /// Pieces that begin within these pages, with their first pages.
     pub(super) fn pieces(&self, first: u64, end: u64) -> impl Iterator<Item = (u64, Piece)> {
         self.0.range(first..end.max(first)).map(|(at, piece)| (*at, *piece))
     }
 
-    /// Pages within these without a block, as ranges.
+    /// Ranges of pages within these that have no block.
     pub(super) fn holes(&self, first: u64, end: u64) -> Vec<(u64, u64)> {
         let mut holes: Vec<(u64, u64)> = Vec::new();
         for page in (first..end).filter(|page| self.block(*page).is_none()) {
@@ -117,7 +117,7 @@ impl FileMap {
         holes
     }
 
-    /// Ranges of the device with a range of bytes of the file; holes are left out.
+    /// Ranges of the device that hold a range of a file; holes are skipped.
     pub(super) fn locate(&self, offset: u64, length: u64) -> Vec<Run> {
         let mut runs = Vec::new();
         let end = offset + length;

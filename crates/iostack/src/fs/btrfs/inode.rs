@@ -14,8 +14,8 @@ pub(super) const FILE_EXTENT: u32 = 53;
 /// Blocks of data whose checksums fill an item (4 bytes each, `MAX_CSUM_ITEMS`).
 pub(super) const CHECKED: u64 = 4060;
 pub(super) const CHECKSUM: u64 = 4;
-/// The tree's objects: an app's directory in the root directory, then files; checksums are last
-/// (`BTRFS_EXTENT_CSUM_OBJECTID`).
+/// Object numbers in the tree: an app's directory in the root directory, then files; checksums come
+/// last (`BTRFS_EXTENT_CSUM_OBJECTID`).
 const DIRECTORY: u64 = 257;
 const CHECKSUMS: u64 = (-10_i64).cast_unsigned();
 
@@ -29,10 +29,10 @@ pub(super) struct Inode {
     pub(super) activity: Activity,
 }
 
-/// What a running transaction did to a file or the directory.
+/// What the running transaction changed in a file or the directory.
 #[derive(Debug, Default)]
 pub(super) struct Activity {
-    /// The transaction; what is said of another one is over.
+    /// The transaction that the other fields are about; they are stale in any later one.
     transaction: u64,
     /// Whether a sync has something to log.
     pub(super) is_changed: bool,
@@ -43,12 +43,12 @@ pub(super) struct Activity {
     pub(super) is_whole: bool,
     /// Pages that were written since they were last logged, as ranges.
     pub(super) written: Vec<(u64, u64)>,
-    /// Pages at which rests of pieces begin that were cut since.
+    /// First pages of the rests of pieces that were cut since then.
     pub(super) rests: Vec<u64>,
 }
 
 impl Activity {
-    /// What the transaction has done so far.
+    /// The activity of this transaction; forgets that of an earlier one.
     pub(super) fn of(&mut self, transaction: u64) -> &mut Activity {
         if self.transaction != transaction {
             *self = Activity { transaction, ..Activity::default() };
@@ -70,12 +70,12 @@ pub(super) const fn inode(file: FileId) -> Key {
     Key { object: object(file), kind: Kind::Inode, offset: 0 }
 }
 
-/// The file's name as its inode has it.
+/// Key of the item with the file's name in its inode's leaf.
 pub(super) const fn inode_ref(file: FileId) -> Key {
     Key { object: object(file), kind: Kind::InodeRef, offset: DIRECTORY }
 }
 
-/// The piece of a file that begins at a page.
+/// Key of the piece of a file that begins at a page.
 pub(super) const fn file_extent(file: FileId, page: u64) -> Key {
     Key { object: object(file), kind: Kind::FileExtent, offset: page * BLOCK }
 }
@@ -85,7 +85,7 @@ pub(super) const fn last_of(file: FileId) -> Key {
     Key { object: object(file), kind: Kind::FileExtent, offset: u64::MAX }
 }
 
-/// Checksums of data from a block on.
+/// Key of the checksums of data from a block on.
 pub(super) const fn checksum(block: u64) -> Key {
     Key { object: CHECKSUMS, kind: Kind::Checksum, offset: block * BLOCK }
 }

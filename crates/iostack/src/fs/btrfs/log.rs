@@ -1,5 +1,5 @@
-//! The log tree: what files and the directory were synced with since the last commit of a transaction
-//! (`tree-log.c` of Linux 6.12).
+//! The log tree: what fsyncs have logged of files and the directory since the last transaction
+//! commit (`tree-log.c` of Linux 6.12).
 
 use super::inode::{
     CHECKED, CHECKSUM, DIR_ENTRY, DIR_LOG, FILE_EXTENT, INODE, INODE_REF, Inode, checksum,
@@ -10,11 +10,11 @@ use super::tree::{Kind, Tree};
 use crate::fs::FileId;
 use crate::fs::map::{Block, BlockRun};
 
-/// The log since the last commit of a transaction.
+/// The log since the last transaction commit.
 #[derive(Debug)]
 pub(super) struct Log {
     tree: Tree,
-    /// The one leaf of the tree that says where the log tree is.
+    /// The leaf of the tree that points to the log tree.
     root: Option<Block>,
 }
 
@@ -23,12 +23,12 @@ impl Log {
         Log { tree: Tree::new(), root: None }
     }
 
-    /// Nodes that a commit writes, at most.
+    /// Number of nodes that a commit of the log writes, at most.
     pub(super) fn dirty(&self) -> u64 {
         self.tree.dirty() + 1
     }
 
-    /// Logs what changed in a file during the transaction.
+    /// Logs what the running transaction changed in a file.
     pub(super) fn file(
         &mut self,
         file: FileId,
@@ -78,8 +78,8 @@ impl Log {
         }
     }
 
-    /// Logs the directory and names (place and length) that are new in it; `is_first` in the
-    /// transaction.
+    /// Logs the directory and the names that are new in it (place and length). `is_first`: nothing
+    /// was logged of it in this transaction yet.
     pub(super) fn directory(&mut self, new: &[(u64, u32)], is_first: bool) {
         self.tree.insert(directory(Kind::Inode, 0), INODE);
         if is_first {
@@ -92,13 +92,13 @@ impl Log {
         }
     }
 
-    /// Takes the name of a deleted file out of the log.
+    /// Removes the name of a deleted file from the log.
     pub(super) fn unlink(&mut self, file: FileId, index: u64) {
         self.tree.remove(inode_ref(file));
         self.tree.remove(directory(Kind::DirIndex, index));
     }
 
-    /// Gives all that changed its places; returns the nodes to write.
+    /// Gives all changed nodes new places; returns the nodes to write.
     pub(super) fn write_out(&mut self, nodes: &mut Nodes) -> Vec<Block> {
         let mut left = Vec::new();
         let mut written = self.tree.write_out(nodes, &mut left);
@@ -108,7 +108,7 @@ impl Log {
         written
     }
 
-    /// Ends the log: its transaction is committed.
+    /// Ends the log when its transaction is committed.
     pub(super) fn end(&mut self, nodes: &mut Nodes) {
         nodes.pin(self.tree.addresses().chain(self.root));
         *self = Log::new();

@@ -1,14 +1,15 @@
-//! Btrfs: everything is written to a new place, data and trees.
+//! Btrfs, which writes data and trees to a new place each time.
 //!
-//! Modelled: extents of data that are copied on write (`nodatacow`: written in place), and are free when
-//! a file has no block of them any more; the log tree of an fsync with its inodes, names, extents
-//! and checksums, in two copies (`DUP`, `mkfs.btrfs`'s default since 5.15) and sealed by the superblock;
-//! commits of the transaction every 30 s, with the trees of files, extents, checksums, free space and
-//! roots; blocks that are free again only after that commit; chunks of data and nodes; discards after a
-//! commit, fstrim. fsync and fdatasync are the same here. Not modelled: files of up to 2 KiB in their
-//! inode's leaf, compression, snapshots, balancing, asynchronous discards, extents of free space (they
-//! are bitmaps), reads of metadata (a running system has it in memory), and nodes written by the
-//! kernel's writeback before a commit.
+//! Modelled: extents of data that are copied on write (`nodatacow`: overwritten in place) and freed
+//! when no file uses any of their blocks; the log tree of an fsync with its inodes, names, extents
+//! and checksums, in two copies (`DUP`, `mkfs.btrfs`'s default since 5.15), made valid by the
+//! superblock; commits of the transaction every 30 s, with the trees of files, extents, checksums,
+//! free space and roots; blocks that are free again only after that commit; chunks of data and
+//! nodes; discards after a commit, fstrim. fsync and fdatasync do the same here.
+//!
+//! Not modelled: inline files (up to 2 KiB in their inode's leaf), compression, snapshots,
+//! balancing, asynchronous discards, free-space extents (all are bitmaps), reads of metadata (a
+//! running system has it in memory), and nodes that the kernel writes back before a commit.
 
 mod chunks;
 mod commit;
@@ -56,11 +57,11 @@ pub(crate) struct Btrfs {
     began: Option<Nanos>,
     barrier: bool,
     discard: bool,
-    /// Whether data is copied, and has checksums.
+    /// Whether data is copied on write, and then has checksums.
     copies: bool,
 }
 
-/// The trees that a commit of a transaction writes.
+/// The trees that a transaction commit writes.
 #[derive(Debug)]
 struct Trees {
     files: Tree,
@@ -74,7 +75,8 @@ struct Trees {
 #[derive(Debug, Default)]
 struct Directory {
     activity: Activity,
-    /// Names that the log does not have, by their place in the directory: which is the file's number.
+    /// Names that the log does not have, by their place in the directory, which is the file's
+    /// number.
     new: BTreeMap<u64, u32>,
 }
 
@@ -144,7 +146,7 @@ impl Btrfs {
         }
     }
 
-    /// Marks the checksums and the free space of blocks changed.
+    /// Marks the checksum items and free-space bitmaps of these blocks changed.
     fn data_changed(&mut self, run: BlockRun) {
         let Trees { checksums, free_space, .. } = &mut self.trees;
         let checksums = (checksums, commit::CHECKED_BY_ITEM, commit::CHECKSUM_ITEM);
@@ -158,7 +160,7 @@ impl Btrfs {
         }
     }
 
-    /// Writes pages of a file to new extents, whose ranges of the device are added to `runs`.
+    /// Writes pages of a file to new extents; adds their ranges of the device to `runs`.
     fn copy(
         &mut self,
         file: FileId,
@@ -188,7 +190,7 @@ impl Btrfs {
         Ok(())
     }
 
-    /// The goal of an allocation: where the page was, or the one before
+    /// The goal of an allocation: where the page is now, or the page before it
     /// (`get_extent_allocation_hint`).
     fn goal(&self, file: FileId, page: u64) -> Block {
         let block = |page| self.files.get(&file).and_then(|inode| inode.map.block(page));
@@ -196,7 +198,8 @@ impl Btrfs {
         block(page).or_else(before).unwrap_or(Block(0))
     }
 
-    /// Ranges of pages that a write puts into new extents, and reads of pages that it covers in part.
+    /// Ranges of pages that a write puts into new extents, and the reads of pages that it covers
+    /// only in part.
     fn fresh(
         &self,
         file: FileId,
@@ -362,7 +365,7 @@ impl Filesystem for Btrfs {
     }
 
     fn trim(&mut self) -> (Plan, Bytes) {
-        // What a sync before it has freed.
+        // Makes what earlier syncs freed available again.
         let mut plan = self.commit();
         let mut runs = self.data.free_places(&self.chunks);
         runs.extend(self.nodes.free_places());

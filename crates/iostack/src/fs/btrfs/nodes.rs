@@ -1,4 +1,4 @@
-//! Room for nodes: two copies of each (`DUP`), 16 KiB each.
+//! Room for nodes: 16 KiB each, in two copies (`DUP`).
 
 use super::NODE;
 use super::chunks::{Chunks, is_kept};
@@ -15,8 +15,8 @@ const BLOCKS: u64 = NODE / BLOCK;
 pub(super) struct Nodes {
     space: Space,
     chunks: Vec<Chunk>,
-    /// Nodes that were left since the last commit of a transaction: still what a power cut goes back
-    /// to.
+    /// Nodes that were replaced since the last transaction commit: pinned, since a power cut would
+    /// bring them back.
     pinned: Vec<Block>,
     goal: Block,
 }
@@ -40,8 +40,8 @@ impl Nodes {
         nodes
     }
 
-    /// Adds a chunk; returns whether there was room for one. Where a commit frees half of all nodes, it
-    /// is to be made in the place of a chunk.
+    /// Adds a chunk; returns whether there was room for one. Adds none if a commit would free half
+    /// of all nodes: the caller is to commit instead.
     pub(super) fn grow(&mut self, chunks: &mut Chunks) -> bool {
         let all = self.chunks.last().map_or(0, |last| last.first + last.nodes);
         let is_full = 2 * self.free_then() <= all;
@@ -66,7 +66,7 @@ impl Nodes {
         true
     }
 
-    /// Nodes that can be allocated once the transaction is committed.
+    /// Nodes that can be allocated after the transaction is committed.
     pub(super) fn free_then(&self) -> u64 {
         self.space.free() + self.pinned.len() as u64
     }
@@ -82,12 +82,12 @@ impl Nodes {
         Some(node)
     }
 
-    /// Keeps nodes until the transaction is committed.
+    /// Pins replaced nodes until the transaction is committed.
     pub(super) fn pin(&mut self, left: impl IntoIterator<Item = Block>) {
         self.pinned.extend(left);
     }
 
-    /// Frees what was kept; returns its places on the device.
+    /// Frees the pinned nodes; returns where they are on the device.
     pub(super) fn unpin(&mut self) -> Vec<Run> {
         let mut freed = std::mem::take(&mut self.pinned);
         freed.sort_unstable();
@@ -96,7 +96,7 @@ impl Nodes {
         self.places(&freed)
     }
 
-    /// Both copies of nodes on the device, joined where they touch.
+    /// Ranges of the device with both copies of these nodes; adjacent ones are joined.
     pub(super) fn places(&self, nodes: &[Block]) -> Vec<Run> {
         let mut runs = Vec::new();
         for copy in 0..2 {
@@ -124,7 +124,7 @@ impl Nodes {
         self.places(&nodes)
     }
 
-    /// Blocks of all chunks but the first.
+    /// Blocks of all chunks but the first one.
     #[cfg(test)]
     pub(super) fn added(&self) -> Vec<Run> {
         let later = self.chunks.iter().skip(1);

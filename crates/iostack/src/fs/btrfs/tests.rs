@@ -21,7 +21,7 @@ fn synced(fs: &mut Btrfs) -> Plan {
     fs.sync(Nanos::ZERO, Some(FILE), true)
 }
 
-/// A plan in short: KiB of writes, `F` for a flush, `D` behind a write that is durable itself.
+/// A plan in short: KiB of writes, `F` for a flush, `D` after a write that is durable itself.
 fn said(plan: Plan) -> Vec<String> {
     let of = |request: &BlockRequest| match request {
         BlockRequest::Write(run) => (run.length >> 10).to_string(),
@@ -55,7 +55,7 @@ fn a_log_that_outgrows_its_leaf_writes_a_root_and_two_leaves() {
     let fit = (16_384 - 101 - 185) / (53 + 4 + 50);
     for number in 0..fit + 20 {
         write(&mut fs, 2 * number, 1);
-        // Leaves of pieces and of checksums: the write is logged in both.
+        // The write is logged in both leaves: that of pieces and that of checksums.
         let nodes = if number < fit { "32 32" } else { "64 64" };
         assert_eq!(said(synced(&mut fs)), [nodes, "F", "4D"], "write {number}");
     }
@@ -67,8 +67,8 @@ fn the_trees_are_committed_every_thirty_seconds_and_the_log_begins_anew() {
     write(&mut fs, 0, 1);
     assert_eq!(fs.next_tick(), Nanos::from_secs(30));
     assert!(fs.tick(Nanos::from_secs(29)).is_empty());
-    // Files, checksums, free space, roots and extents: a leaf each, twice; the superblock, and the
-    // copy that a device of this size has.
+    // One leaf each of files, checksums, free space, roots and extents, in two copies; the
+    // superblock, and the one copy of it that a device of this size has.
     let plan = fs.tick(Nanos::from_secs(30));
     assert!(plan.commits);
     assert_eq!(said(plan), ["80 80", "F", "4D 4"]);
@@ -79,7 +79,7 @@ fn the_trees_are_committed_every_thirty_seconds_and_the_log_begins_anew() {
 #[test]
 fn a_new_chunk_has_the_next_fsync_commit_the_transaction() {
     let mut fs = made("btrfs");
-    // The chunk of data that mkfs makes.
+    // Fill the chunk of data that mkfs makes.
     write(&mut fs, 0, 2048);
     assert_eq!(said(synced(&mut fs)), ["32 32", "F", "4D"]);
     write(&mut fs, 2048, 1);
@@ -100,7 +100,7 @@ fn a_block_is_written_again_only_after_the_transaction_that_freed_it() {
         places.push(place);
     }
     assert_eq!(fs.free().0, fs.total().0 - BLOCK, "what was freed is free, if not yet to be used");
-    // A new file begins in front.
+    // The next new file is allocated at the front.
     fs.commit();
     let other = FileId(2);
     fs.create(Nanos::ZERO, other).unwrap();
@@ -147,7 +147,7 @@ fn without_copies_of_data_a_page_stays_where_it_is_and_its_log_is_an_inode() {
     fs.commit();
     for page in 0..400 {
         write(&mut fs, page, 1);
-        // However many: no piece and no checksum is logged.
+        // However many pages the file has, no piece and no checksum is logged.
         assert_eq!(said(synced(&mut fs)), ["32 32", "F", "4D"]);
     }
     assert_eq!(fs.locate(FILE, 0, 4000 * BLOCK), place);
@@ -167,8 +167,8 @@ fn nothing_is_written_about_the_copies_of_the_superblock() {
 
 #[test]
 fn random_overwrites_fill_a_filesystem_as_soon_as_on_a_real_kernel() {
-    // On Linux 6.18: 814 MiB by 1 MiB at once, 90 MiB left; then no space after 96 MiB by 4 KiB. A part of
-    // the blocks is overwritten twice, which frees the first copy.
+    // Observed on Linux 6.18: 814 MiB written by 1 MiB at a time leave 90 MiB; then space runs out
+    // after 96 MiB by 4 KiB. Part of the blocks is overwritten twice, which frees the first copy.
     for seed in 0..3 {
         let mut fs = made("btrfs");
         while fs.free().0 > 90 * MIB {
@@ -185,7 +185,7 @@ fn random_overwrites_fill_a_filesystem_as_soon_as_on_a_real_kernel() {
         while overwrite(&mut fs) {
             written += 1;
         }
-        // Distinct pages are `free`: p (1 - e^(-w / p)).
+        // Expected number of distinct pages: p (1 - e^(-w / p)).
         let expected = -(pages as f64) * (1.0 - free as f64 / pages as f64).ln();
         let error = (written as f64 / expected - 1.0).abs();
         assert!(error < 0.01, "seed {seed}: {written} for {expected}");
@@ -204,7 +204,7 @@ fn files_in_tens_of_thousands_of_pieces_come_and_go_on_the_smallest_device() {
         fs.create(Nanos::ZERO, file).unwrap();
         let (mut refused, mut written) = (0, 0);
         while refused < 100 {
-            // A piece each: no page is beside another that was written with it.
+            // Each page is a piece of its own: no neighbour was written with it.
             let range = [(random.next_u64() % 20_000 * 2 * BLOCK, BLOCK)];
             match fs.write(Nanos::ZERO, file, &range, Reason::Direct) {
                 Ok(_) => written += 1,

@@ -1,13 +1,13 @@
 //! B-trees of items, in which Btrfs keeps all metadata.
 //!
-//! Leaves of 16 KiB are filled, split and joined as the kernel does (`split_leaf`, `push_leaf_right`,
-//! `push_leaf_left` and `btrfs_del_items` of Linux 6.12), so that a commit has as many nodes to write.
-//! Inner nodes are full ones.
+//! Leaves of 16 KiB fill, split and merge as in the kernel (`split_leaf`, `push_leaf_right`,
+//! `push_leaf_left` and `btrfs_del_items` of Linux 6.12), so that a commit writes as many nodes.
+//! Inner nodes are modelled as full.
 
 use super::nodes::Nodes;
 use crate::fs::map::Block;
 
-/// Header of a node, head of an item in a leaf, and a child's pointer in an inner node
+/// Sizes of a node's header, of an item's header in a leaf, and of a child pointer in an inner node
 /// (`struct btrfs_header`, `btrfs_item`, `btrfs_key_ptr`).
 const HEADER: u32 = 101;
 const HEAD: u32 = 25;
@@ -47,7 +47,7 @@ struct Item {
     size: u32,
 }
 
-/// A node's address, and whether the node changed since it was written there.
+/// A node's address, and whether the node changed since it was last written.
 #[derive(Clone, Copy, Debug, Default)]
 struct Place {
     at: Option<Block>,
@@ -63,15 +63,15 @@ struct Leaf {
 
 #[derive(Debug)]
 pub(super) struct Tree {
-    /// One at least; no other than a single one is empty.
+    /// At least one leaf; only a single leaf may be empty.
     leaves: Vec<Leaf>,
     /// Levels of inner nodes, the lowest first.
     inner: Vec<Vec<Place>>,
-    /// Addresses of leaves that are gone.
+    /// Addresses of removed leaves.
     gone: Vec<Block>,
     /// Whether leaves were added or removed since the tree was written.
     is_reshaped: bool,
-    /// Leaves that changed since then, those that are gone included.
+    /// Number of leaves that changed since then, removed ones included.
     changed: u64,
 }
 
@@ -91,13 +91,13 @@ fn size_of(items: &[Item]) -> u32 {
 }
 
 impl Tree {
-    /// A tree without items, which is not on the device.
+    /// An empty tree, which is not on the device.
     pub(super) fn new() -> Tree {
         let (inner, gone) = (Vec::new(), Vec::new());
         Tree { leaves: vec![Leaf::default()], inner, gone, is_reshaped: false, changed: 0 }
     }
 
-    /// Puts an item of that many bytes into the tree, in the place of one with the same key.
+    /// Inserts an item of `bytes` bytes, or replaces the one with the same key.
     pub(super) fn insert(&mut self, key: Key, bytes: u32) {
         let item = Item { key, size: (bytes + HEAD).min(ROOM) };
         let index = self.leaf_of(key);
@@ -146,13 +146,13 @@ impl Tree {
         self.changed += u64::from(!was_dirty);
     }
 
-    /// Marks a leaf changed that has other items than before.
+    /// Marks a leaf changed after its items changed.
     fn refill(&mut self, index: usize) {
         self.leaves[index].used = size_of(&self.leaves[index].items);
         self.mark(index);
     }
 
-    /// The first key from `key` on.
+    /// The first key at or after `key`.
     fn next(&self, key: Key) -> Option<Key> {
         let index = self.leaf_of(key);
         let slot = self.slot_of(index, key).unwrap_or_else(|slot| slot);
@@ -161,7 +161,7 @@ impl Tree {
         here.or_else(behind).map(|item| item.key)
     }
 
-    /// The leaf that has this key, or takes an item with it.
+    /// The leaf that has this key, or would get an item with it.
     fn leaf_of(&self, key: Key) -> usize {
         let begins = |leaf: &Leaf| leaf.items.first().is_some_and(|item| item.key <= key);
         self.leaves.partition_point(begins).saturating_sub(1)
@@ -178,15 +178,15 @@ impl Tree {
             return at;
         }
         at = self.push_right(at, need).or_else(|| self.push_left(at, need)).unwrap_or(at);
-        // Two splits suffice: then the item has a leaf of its own.
+        // Two splits suffice: after them the item has a leaf of its own.
         while self.leaves[at.0].room() < need {
             at = self.split(at, need);
         }
         at
     }
 
-    /// Moves items from the end of a leaf to the next one; returns where the slot is then. `None` if
-    /// none were moved.
+    /// Moves items from the end of a leaf to the next leaf; returns where the slot is then. `None`
+    /// if it moved none.
     fn push_right(&mut self, (index, slot): (usize, usize), need: u32) -> Option<(usize, usize)> {
         let left = &self.leaves[index];
         let (count, room) = (left.items.len(), self.leaves.get(index + 1)?.room());
@@ -195,7 +195,7 @@ impl Tree {
             return None;
         }
         if slot == count {
-            // The next leaf takes the item, and this one stays as it is.
+            // The item goes into the next leaf, and this one stays as it is.
             return Some((index + 1, 0));
         }
         let (mut pushed, mut bytes) = (0, 0);
@@ -220,8 +220,8 @@ impl Tree {
         })
     }
 
-    /// Moves items from the front of a leaf to the one before; returns where the slot is then. `None`
-    /// if none were moved.
+    /// Moves items from the front of a leaf to the previous leaf; returns where the slot is then.
+    /// `None` if it moved none.
     fn push_left(&mut self, (index, slot): (usize, usize), need: u32) -> Option<(usize, usize)> {
         let before = index.checked_sub(1)?;
         let (right, room) = (&self.leaves[index], self.leaves[before].room());
@@ -247,7 +247,8 @@ impl Tree {
             .map(|old| if slot < pushed { (before, old + slot) } else { (index, slot - pushed) })
     }
 
-    /// Moves items from the front of a leaf to the one before, which had the number returned.
+    /// Moves items from the front of a leaf to the previous one; returns how many were there
+    /// before.
     fn move_left(&mut self, index: usize, count: usize) -> usize {
         let moved: Vec<Item> = self.leaves[index].items.drain(..count).collect();
         let old = self.leaves[index - 1].items.len();
@@ -256,7 +257,7 @@ impl Tree {
         old
     }
 
-    /// Splits a leaf in its middle, or at the slot where half a leaf is not room enough.
+    /// Splits a leaf in its middle, or at the slot if half a leaf is not room enough.
     fn split(&mut self, (index, slot): (usize, usize), need: u32) -> (usize, usize) {
         let items = &self.leaves[index].items;
         let half = items.len().div_ceil(2);
@@ -269,7 +270,7 @@ impl Tree {
         let moved = self.leaves[index].items.split_off(middle);
         self.refill(index);
         if self.leaves[index].items.is_empty() {
-            // Before all others: the new leaf is the first of the two.
+            // The new item goes first: the new leaf becomes the first of the two.
             let new = std::mem::replace(&mut self.leaves[index].items, moved);
             self.refill(index);
             self.add_leaf(index, new);
@@ -285,7 +286,7 @@ impl Tree {
         self.changed += 1;
     }
 
-    /// Gives the items of a leaf with few to its neighbours, as far as those have room.
+    /// Moves the items of a sparse leaf to its neighbours, as far as those have room.
     fn join(&mut self, index: usize) {
         if index > 0 {
             let room = self.leaves[index - 1].room();
@@ -312,9 +313,9 @@ impl Tree {
         }
     }
 
-    /// Nodes that the next write has to give new places, at most.
+    /// Number of nodes that the next commit has to write to new places, at most.
     pub(super) fn dirty(&self) -> u64 {
-        // A level more where the root is split, and the last node of each where leaves were added.
+        // One level more if the root splits, and the last node of each level if leaves were added.
         let levels = self.inner.len() as u64 + 1;
         match self.changed {
             0 if !self.is_reshaped => 0,
@@ -322,8 +323,8 @@ impl Tree {
         }
     }
 
-    /// Gives all changed nodes, and those above them, new addresses; returns these in order, and adds
-    /// the addresses of before to `left`.
+    /// Gives all changed nodes, and the nodes above them, new addresses; returns these in order,
+    /// and adds the old addresses to `left`.
     pub(super) fn write_out(&mut self, nodes: &mut Nodes, left: &mut Vec<Block>) -> Vec<Block> {
         left.append(&mut self.gone);
         self.shape(left);
@@ -336,7 +337,7 @@ impl Tree {
             changed.push(parents.clone());
             dirty = parents;
         }
-        // From the root down, as a path is copied.
+        // From the root down, as the kernel copies a path.
         let mut written = Vec::new();
         for (level, parents) in self.inner.iter_mut().zip(changed).rev() {
             for index in parents {
@@ -350,7 +351,7 @@ impl Tree {
         written
     }
 
-    /// Makes the levels of inner nodes that the leaves need.
+    /// Builds the levels of inner nodes that the leaves need.
     fn shape(&mut self, left: &mut Vec<Block>) {
         let mut children = self.leaves.len();
         let mut level = 0;
@@ -384,7 +385,7 @@ impl Tree {
     }
 }
 
-/// Nodes of a level that are changed themselves, or have changed children; in order.
+/// Nodes of a level that changed themselves or have changed children, in order.
 fn dirty_of(level: &[Place], children: &[usize]) -> Vec<usize> {
     let mut parents: Vec<usize> = children.iter().map(|child| child / FANOUT).collect();
     parents.extend((0..level.len()).filter(|index| level[*index].is_dirty));
@@ -394,8 +395,8 @@ fn dirty_of(level: &[Place], children: &[usize]) -> Vec<usize> {
 }
 
 impl Place {
-    /// Gives the node a new address. Where no node is free the old one stays: the kernel keeps nodes in
-    /// reserve for that.
+    /// Gives a node a new address. If no node is free, it keeps the old one: the kernel reserves
+    /// nodes for that case.
     fn renew(&mut self, nodes: &mut Nodes, left: &mut Vec<Block>) -> Option<Block> {
         if let Some(new) = nodes.allocate() {
             left.extend(self.at.replace(new));
@@ -436,7 +437,7 @@ mod tests {
         (0..842).for_each(|offset| tree.insert(key(offset), 4));
         assert_eq!(tree.counts(), [281, 561]);
         tree.insert(key(842), 4);
-        // Half the room at a time, not all of it: items and those that stay are to be alike.
+        // A push takes half of the room in the leaf before, not all: it balances the two.
         let counts = tree.counts();
         assert_eq!(counts.iter().sum::<usize>(), 843);
         assert_eq!(counts.len(), 2, "{counts:?}");

@@ -1,22 +1,25 @@
-//! Blocks for files that grow: beyond 64 KiB a file gets as many blocks again as it has, up to 8 MiB,
-//! and keeps them until it is closed (`ext4_mb_normalize_request`, `mb_stream_req`).
+//! Allocation for growing files: beyond 64 KiB ext4 preallocates as many blocks again as the file has,
+//! up to 8 MiB, and keeps them until the file is closed (`ext4_mb_normalize_request`,
+//! `mb_stream_req`).
 //!
-//! So two files that grow by turns lie in pieces of a page up to 64 KiB and in ever longer ones beyond,
-//! as `filefrag` shows on Linux 6.18: 16 + log2(n / 16) pieces of a file of n pages, up to 8 MiB.
+//! Two files that grow alternately are therefore in pieces of one page up to 64 KiB, and of ever
+//! more pages beyond. `filefrag` shows the same on Linux 6.18: 16 + log2(n / 16) pieces for a file
+//! of n pages, up to 8 MiB.
 
 use super::{BLOCK, Ext4};
 use crate::fs::FileId;
 use crate::fs::map::{BlockRun, HOLE};
 
-/// Pages of the largest file without blocks of its own (`mb_stream_req`).
+/// Largest file, in pages, for which nothing is preallocated (`mb_stream_req`).
 const SMALL: u64 = 16;
-/// Sizes in pages: up to the first a file doubles; then the pieces of files up to a size.
+/// Sizes in pages. Up to `DOUBLES` the blocks of a file double; then each pair of `PIECES` is a
+/// largest file, and how many blocks are preallocated for it.
 const DOUBLES: u64 = (1 << 20) / BLOCK;
 const PIECES: [(u64, u64); 2] =
     [((4 << 20) / BLOCK, (2 << 20) / BLOCK), ((8 << 20) / BLOCK, (4 << 20) / BLOCK)];
 const LARGEST: u64 = (8 << 20) / BLOCK;
 
-/// The page up to which a file that grows to `pages` pages gets blocks.
+/// The page up to which a file that grows to `pages` pages has blocks preallocated.
 fn end_of(pages: u64) -> u64 {
     if pages <= DOUBLES {
         return pages.next_power_of_two();
@@ -26,7 +29,7 @@ fn end_of(pages: u64) -> u64 {
 }
 
 impl Ext4 {
-    /// Blocks for pages of a file from `at` on, up to `to`: at least one, or `None` if no block is
+    /// Blocks for the pages of a file from `at` to `to`: at least one, or `None` if no block is
     /// free.
     pub(super) fn next_run(&mut self, file: FileId, at: u64, to: u64) -> Option<BlockRun> {
         if let Some(run) = self.take_kept(file, at, to) {
@@ -36,7 +39,7 @@ impl Ext4 {
         let goal = self.goal(file, at);
         let wanted = end_of(to).max(to) - at;
         let grows = to > SMALL && wanted > to - at && self.is_behind(file, at);
-        // A block is left for the file's map.
+        // One block must stay free for the file's map.
         let has_room = wanted < self.space.unkept();
         if grows
             && has_room
@@ -64,14 +67,14 @@ impl Ext4 {
         Some(run)
     }
 
-    /// Gives back what is kept for a file.
+    /// Releases the blocks that are preallocated for a file.
     pub(super) fn release_kept(&mut self, file: FileId) {
         if let Some((_, run)) = self.files.get_mut(&file).and_then(|inode| inode.kept.take()) {
             self.space.release(run);
         }
     }
 
-    /// Gives back what is kept for all files, as where nothing else is free.
+    /// Releases the blocks that are preallocated for all files, when no other block is free.
     pub(super) fn release_all(&mut self) {
         for inode in self.files.values_mut() {
             if let Some((_, run)) = inode.kept.take() {
@@ -89,7 +92,8 @@ mod tests {
     use crate::fs::{Filesystem, Reason};
     use crate::spec::StackSpec;
 
-    /// Pieces of the first of two files that grow by turns to `pages` pages each, `step` at once.
+    /// Pieces of the first of two files that grow alternately to `pages` pages each, `step` pages
+    /// at a time.
     fn pieces(pages: u64, step: u64) -> usize {
         let spec = StackSpec::parse("ext4").unwrap();
         let mut fs = Ext4::new(Bytes::from_mib(1024), &spec).unwrap();
@@ -108,8 +112,8 @@ mod tests {
 
     #[test]
     fn files_that_grow_by_turns_lie_in_as_many_pieces_as_on_a_real_kernel() {
-        // As filefrag counted: 18 pieces of 64 pages, 22 of 1,024, 10 by four pages at once, and 15
-        // of 64 MiB by 64 KiB at once, of which the first is the only one that the doubling left.
+        // As filefrag counted: 18 pieces of 64 pages, 22 of 1,024, 10 if four pages are written at
+        // a time, and 15 of 64 MiB if 64 KiB are; of those the doubling leaves only the first.
         assert_eq!(pieces(64, 1), 18);
         assert_eq!(pieces(1024, 1), 22);
         assert_eq!(pieces(1024, 4), 10);

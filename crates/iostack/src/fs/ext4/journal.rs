@@ -1,5 +1,5 @@
-//! The journal (jbd2, `data=ordered`): changed metadata blocks are first written to it and made
-//! durable, and later written to their own places.
+//! The journal (jbd2, `data=ordered`): changed metadata blocks are made durable in the journal
+//! first, and written to their own places later.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,8 +12,8 @@ use crate::plan::{Plan, Run, push_run};
 
 /// Age at which a transaction is committed (`commit=5`).
 const COMMIT_AFTER: Nanos = Nanos::from_secs(5);
-/// Age at which committed metadata is written to its place (`dirty_expire_centisecs`); earlier if
-/// the journal is full.
+/// Age at which committed metadata is written back to its place (`dirty_expire_centisecs`); earlier
+/// if the journal is full.
 const EXPIRES_AFTER: Nanos = Nanos::from_secs(30);
 /// Blocks of the area for fast commits (`JBD2_DEFAULT_FAST_COMMIT_BLOCKS`).
 const FAST_BLOCKS: u64 = 256;
@@ -22,24 +22,23 @@ const TAGS: u64 = (BLOCK - 16) / 8;
 
 #[derive(Debug)]
 pub(super) struct Journal {
-    /// The blocks of the ring.
     ring: BlockRun,
     /// Position in the ring at which the next block is logged.
     head: u64,
-    /// Blocks logged since all metadata was last in its place.
+    /// Blocks logged since all metadata was last written back.
     since_checkpoint: u64,
     barrier: bool,
     /// The blocks of fast commits, behind the ring.
     fast: Option<BlockRun>,
-    /// Blocks of the area that were used since the last commit of a transaction.
+    /// Blocks of that area used since the last transaction commit.
     fast_used: u64,
     /// Number of the running transaction.
     pub(super) running: u64,
     changed: BTreeSet<Block>,
     began: Option<Nanos>,
-    /// Committed blocks that are not in their places, and when they were first committed.
+    /// Committed blocks that are not yet written back, and when they were first committed.
     dirty: BTreeMap<Block, Nanos>,
-    /// Commit time of the oldest dirty block, or earlier.
+    /// Commit time of the oldest dirty block, or an earlier time.
     oldest: Option<Nanos>,
 }
 
@@ -74,7 +73,7 @@ impl Journal {
         self.changed.insert(block);
     }
 
-    /// Removes a block that was freed, so that it is not written any more.
+    /// Drops a freed block from the transaction and from writeback.
     pub(super) fn forget(&mut self, block: Block) {
         self.changed.remove(&block);
         self.dirty.remove(&block);
@@ -84,8 +83,8 @@ impl Journal {
         !self.changed.is_empty()
     }
 
-    /// Commits the changes of a file in a block of the fast area, after a flush and durable itself; the
-    /// transaction goes on. `None` if the area is full, or if there is none.
+    /// Commits the changes of a file to a block of the fast-commit area, with a flush and FUA; the
+    /// transaction stays open. `None` if the area is full or does not exist.
     pub(super) fn fast_commit(&mut self) -> Option<Plan> {
         let area = self.fast.filter(|area| self.fast_used < area.count)?;
         let mut plan = Plan::new();
@@ -96,12 +95,12 @@ impl Journal {
         Some(plan)
     }
 
-    /// Commits the running transaction: descriptor and blocks, a flush, and the commit block, which
-    /// is durable itself.
+    /// Commits the running transaction: descriptor and blocks, a flush, and the commit block with
+    /// FUA.
     pub(super) fn commit(&mut self, now: Nanos) -> Plan {
         let mut plan = Plan::new();
         if self.changed.is_empty() {
-            // All changed blocks may have been freed since.
+            // All changed blocks may have been freed in the meantime.
             self.began = None;
             return plan;
         }
@@ -110,7 +109,7 @@ impl Journal {
         let blocks = changed.len() as u64;
         let logged = blocks + blocks.div_ceil(TAGS);
         if self.since_checkpoint + logged + 1 > self.ring.count {
-            // What Linux calls the checkpoint of the journal.
+            // jbd2 calls this a checkpoint of the journal.
             plan.step = Wait::Checkpoint;
             plan.then_writes(self.write_back(Nanos::MAX));
             plan.then_flush(self.barrier);
@@ -130,7 +129,7 @@ impl Journal {
         plan
     }
 
-    /// Appends `blocks` to the log, which is a ring.
+    /// Appends `blocks` blocks to the log, a ring buffer.
     fn log(&mut self, blocks: u64) -> Vec<Run> {
         let mut runs = Vec::new();
         self.since_checkpoint += blocks;
@@ -144,7 +143,7 @@ impl Journal {
         runs
     }
 
-    /// Writes metadata that has been dirty since `until` or longer to its place.
+    /// Writes back metadata that has been dirty since `until` or longer.
     fn write_back(&mut self, until: Nanos) -> Vec<Run> {
         let mut runs = Vec::new();
         self.dirty.retain(|block, since| {
@@ -185,7 +184,7 @@ mod tests {
     const BLOCKS: u64 = 1024;
     const RING: BlockRun = BlockRun { first: Block::at(FIRST), count: BLOCKS };
 
-    /// Blocks that a plan writes inside the log, and outside.
+    /// Blocks that a plan writes inside the log, and outside it.
     fn written(plan: Plan) -> (Vec<u64>, Vec<u64>) {
         let runs = plan.into_groups().flatten().filter_map(|request| request.written());
         let blocks = runs.flat_map(|run| run.offset / BLOCK..run.end() / BLOCK);
@@ -201,7 +200,7 @@ mod tests {
             let changed: BTreeSet<u64> = (0..=transaction % 7).collect();
             changed.iter().for_each(|block| journal.change(Nanos::ZERO, Block::at(*block)));
             let (log, places) = written(journal.commit(Nanos::ZERO));
-            // Descriptor, blocks, commit block: consecutive in the ring.
+            // Descriptor, blocks and commit block are consecutive in the ring.
             assert_eq!(log.len(), changed.len() + 2, "transaction {transaction}");
             for block in log {
                 assert_eq!(block, next, "transaction {transaction}");

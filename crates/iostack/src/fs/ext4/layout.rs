@@ -1,7 +1,7 @@
 //! Layout of ext4's metadata.
 //!
 //! Sizes are those of `mke2fs` and Android's `make_ext4fs`: groups of 128 MiB, one inode of 256
-//! bytes per 16 KiB, a journal of 1/64 of the blocks but 4 to 128 MiB.
+//! bytes per 16 KiB, and a journal of 1/64 of the blocks, between 4 and 128 MiB.
 
 use flashlag_units::Bytes;
 
@@ -24,7 +24,6 @@ pub(super) struct Layout {
     descriptors: u64,
     /// First block of the root directory.
     pub(super) directory: Block,
-    /// Blocks of the journal.
     pub(super) journal: BlockRun,
 }
 
@@ -47,7 +46,7 @@ impl Layout {
             space.take(layout.overhead(group));
         }
         layout.directory = space.allocate(Block(0), 1).ok_or(LayoutError::NoJournal)?.first;
-        // In the middle, as mke2fs does, in one piece if the groups leave one.
+        // In the middle, as mke2fs places it, and contiguous if the groups leave room for that.
         let goal = layout.overhead(groups / 2).end();
         layout.journal = space.allocate(goal, journal).ok_or(LayoutError::NoJournal)?;
         Ok(layout)

@@ -4,9 +4,9 @@
 //! call changes (bitmaps, descriptors, inode tables, extent leaves, the directory, the superblock's
 //! orphan list), commits by fsync and every 5 s, modification times in ticks of 10 ms (so a second
 //! fsync within a tick commits nothing), discards after the commit that freed a range, fstrim; with
-//! `fast_commit` the fsync of a file writes a block of the fast area and leaves the transaction to the
-//! next commit; blocks kept for a file that grows. Not modelled: quota, the buddy allocator, htree
-//! directories, reads of metadata (a running system has it in memory).
+//! `fast_commit` the fsync of a file writes one block of the fast-commit area and leaves the
+//! transaction to the next commit; blocks preallocated for a growing file. Not modelled: quota, the
+//! buddy allocator, htree directories, reads of metadata (a running system has it in memory).
 
 mod growth;
 mod journal;
@@ -25,7 +25,7 @@ use super::{BLOCK, FileId, Filesystem, NoSpace, Reason, blocks, grown};
 use crate::plan::{BlockRequest, Plan, Run, push_run};
 use crate::spec::StackSpec;
 
-/// Extents in an inode, and in a leaf block.
+/// Number of extents in an inode, and in a leaf block.
 const EXTENTS_IN_INODE: u64 = 4;
 const EXTENTS_IN_LEAF: u64 = 340;
 
@@ -40,9 +40,9 @@ pub(crate) struct Ext4 {
     files: BTreeMap<FileId, Inode>,
     /// Inodes in use, by index.
     inodes: Vec<bool>,
-    /// Ranges freed in the running transaction, which are discarded after its commit.
+    /// Ranges freed in the running transaction, to be discarded after its commit.
     freed: Vec<BlockRun>,
-    /// Groups without freed blocks since the last trim.
+    /// Groups in which nothing was freed since the last trim.
     trimmed: Vec<bool>,
 }
 
@@ -53,10 +53,10 @@ struct Inode {
     map: Vec<Block>,
     extents: u64,
     leaves: Vec<Block>,
-    /// Blocks kept for the next pages, and the first of those pages.
+    /// Blocks preallocated for the next pages, and the first of those pages.
     kept: Option<(u64, BlockRun)>,
     modified: Option<u64>,
-    /// Transactions that must be committed for an fsync and an fdatasync.
+    /// Transactions that must be committed for an fsync, and for an fdatasync.
     sync: u64,
     data_sync: u64,
 }
@@ -86,7 +86,7 @@ impl Ext4 {
         })
     }
 
-    /// Marks a file's inode changed; `data` if fdatasync must wait for it.
+    /// Marks a file's inode changed. `data`: fdatasync must commit the change, too.
     fn inode_changed(&mut self, now: Nanos, file: FileId, data: bool) {
         let Some(inode) = self.files.get_mut(&file) else { return };
         inode.sync = self.journal.running;
@@ -148,8 +148,8 @@ impl Ext4 {
         found
     }
 
-    /// The goal of an allocation: behind the previous block of the file; else where the block would
-    /// be if the file were contiguous; else the front of the inode's group.
+    /// The goal of an allocation: after the previous block of the file; else where the block would
+    /// be if the file were contiguous; else the start of the inode's group.
     fn goal(&self, file: FileId, at: u64) -> Block {
         let Some(inode) = self.files.get(&file) else { return Block(0) };
         if let Some(&before) = at.checked_sub(1).and_then(|before| inode.map.get(before as usize))
@@ -160,7 +160,7 @@ impl Ext4 {
         let first = inode.map.iter().enumerate().find(|(_, block)| **block != HOLE);
         match first {
             Some((index, block)) => {
-                // A file that ends behind the device has no such block: the front is searched.
+                // A contiguous file would end beyond the device: search from the front.
                 let number = (block.number() + at).saturating_sub(index as u64);
                 if number < HOLE.number() { Block::at(number) } else { HOLE }
             }
@@ -168,10 +168,10 @@ impl Ext4 {
         }
     }
 
-    /// Maps a run of blocks into a file, with the extents and leaves that this needs.
+    /// Maps a run of blocks into a file, with the extents and leaves that this takes.
     fn map(&mut self, now: Nanos, file: FileId, at: u64, run: BlockRun) {
         let Some(inode) = self.files.get_mut(&file) else { return };
-        // An extent has at most 32,768 blocks; a run between two extents may join them.
+        // An extent has at most 32,768 blocks. A run between two extents may join them.
         let behind = at.checked_sub(1).and_then(|before| inode.map.get(before as usize));
         let joins_behind = behind.is_some_and(|before| {
             *before != HOLE && before.plus(1) == run.first && !at.is_multiple_of(GROUP)
@@ -195,7 +195,7 @@ impl Ext4 {
             inode.leaves.push(leaf.first);
             self.group_changed(now, group_of(leaf.first));
         }
-        // Extents are in the order of the file, which gives the leaf that changes.
+        // Extents are sorted by file offset, which determines the leaf that changes.
         let Some(inode) = self.files.get(&file) else { return };
         let share = at * inode.leaves.len() as u64 / (inode.map.len() as u64).max(1);
         if let Some(block) = inode.leaves.get(share as usize) {
@@ -310,7 +310,7 @@ impl Filesystem for Ext4 {
         let group = self.layout.inode_group(index as u64);
         self.journal.change(now, self.layout.inode_bitmap(group));
         self.journal.change(now, self.layout.descriptor(group));
-        // Onto the orphan list and off it again.
+        // Each truncation puts the inode on the orphan list and takes it off again.
         self.journal.change(now, self.layout.superblock());
         self.directory_changed(now);
     }
@@ -335,7 +335,7 @@ impl Filesystem for Ext4 {
 
     fn locate(&self, file: FileId, offset: u64, length: u64) -> Vec<Run> {
         let Some(inode) = self.files.get(&file) else { return Vec::new() };
-        map::locate(&inode.map, (offset, length), |block| block.number() * BLOCK)
+        map::locate(&inode.map, offset, length, |block| block.number() * BLOCK)
     }
 
     fn is_mapped(&self, file: FileId, page: u64) -> bool {
@@ -378,12 +378,13 @@ impl Filesystem for Ext4 {
 
     fn sync(&mut self, now: Nanos, file: Option<FileId>, data_only: bool) -> Plan {
         let Some(inode) = file.and_then(|file| self.files.get(&file)) else {
-            // A directory: commit the running transaction; without one there is nothing to do.
+            // For a directory, commit the running transaction if there is one.
             return self.commit(now);
         };
         let wanted = if data_only { inode.data_sync } else { inode.sync };
         if wanted == self.journal.running && self.journal.has_changes() {
-            // The transaction goes on after a fast commit: the next sync of the file makes another.
+            // The transaction stays open after a fast commit: the next sync of the file makes
+            // another one.
             return self.journal.fast_commit().unwrap_or_else(|| self.commit(now));
         }
         let mut plan = Plan::new();

@@ -1,4 +1,4 @@
-//! Checkpoints: write everything in memory, then a pack that makes it valid.
+//! Checkpoints: write everything that is in memory, then the checkpoint pack that makes it valid.
 
 use std::collections::BTreeSet;
 
@@ -13,11 +13,11 @@ use crate::plan::{BlockRequest, Plan, Run, push_run};
 
 /// Interval of the kernel's checkpoint thread (`checkpoint_interval`).
 pub(super) const EVERY: Nanos = Nanos::from_secs(60);
-/// Entries of the node table, and of the segment table, that fit into the summaries of a pack.
+/// Entries of the node table, and of the segment table, that fit into a pack's summaries.
 const NODES_IN_SUMMARY: usize = 38;
 const SEGMENTS_IN_SUMMARY: usize = 6;
-/// Summary entries of data logs (7 bytes each) that fit beside the tables' entries (507 bytes each)
-/// and a footer (5 bytes), and that fit into a block of their own
+/// Summary entries of data logs (7 bytes each) that fit beside the tables' entries (507 bytes for
+/// each table) and a footer (5 bytes), and those that fit into a block of their own
 /// (`f2fs_npages_for_summary_flush`).
 const SUMMARIES_BESIDE: u64 = (BLOCK - 2 * 507 - 5) / 7;
 const SUMMARIES_IN_BLOCK: u64 = (BLOCK - 5) / 7;
@@ -118,8 +118,8 @@ impl F2fs {
     }
 }
 
-/// Blocks of the compact summaries of the data logs, with an entry for each block written in their
-/// segments.
+/// Number of blocks of the data logs' compact summaries, which have an entry for each block written
+/// in the logs' segments.
 fn summary_blocks(entries: u64) -> u64 {
     1 + entries.saturating_sub(SUMMARIES_BESIDE).div_ceil(SUMMARIES_IN_BLOCK)
 }

@@ -1,4 +1,5 @@
-//! Cleaning: moves the valid blocks of a segment away: data to the cold log, nodes to theirs.
+//! Cleaning: moves the valid blocks of a segment elsewhere, data to the cold log and nodes to
+//! theirs.
 
 use flashlag_stats::Wait;
 use flashlag_units::Nanos;
@@ -11,8 +12,8 @@ use crate::plan::{BlockRequest, Plan, push_run};
 const MOST: u32 = 8;
 
 impl F2fs {
-    /// Keeps more segments free than the reserve, by a checkpoint, which frees empty segments, and
-    /// by cleaning, at the caller's cost. Threaded logging, which needs no free segment, begins
+    /// Keeps more segments free than the reserve, at the caller's cost: by a checkpoint, which
+    /// frees empty segments, and by cleaning. Threaded logging, which needs no free segment, starts
     /// long before that.
     pub(super) fn make_room(&mut self, now: Nanos) -> Plan {
         let mut plan = Plan::new();
@@ -29,7 +30,8 @@ impl F2fs {
         plan
     }
 
-    /// Moves the valid blocks of the segment with the fewest; `false` if there was none.
+    /// Moves the valid blocks of the segment that has the fewest; `false` if there is no such
+    /// segment.
     pub(super) fn clean_one(&mut self, plan: &mut Plan) -> bool {
         self.segments.fewest_valid().is_some_and(|victim| self.clean(victim, plan))
     }
@@ -45,7 +47,7 @@ impl F2fs {
                 Some(Owner::Node { file, node }) if file != super::DIRECTORY => {
                     self.append_node(file, node)
                 }
-                // The checkpoint that follows writes the directory's block.
+                // The checkpoint that follows writes the directory's block anyway.
                 Some(_) => {
                     self.directory.changed = true;
                     continue;

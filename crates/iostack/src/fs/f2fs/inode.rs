@@ -9,20 +9,20 @@ use crate::fs::map::{Block, HOLE};
 /// Block addresses in an inode, and in a direct node.
 pub(super) const IN_INODE: u64 = 923;
 pub(super) const IN_NODE: u64 = 1018;
-/// Largest file whose data is inline, in bytes: the room of the inode's addresses without those of
+/// Largest file whose data is inline, in bytes: the addresses that fit into an inode, less those of
 /// inline attributes (50) and one more (`MAX_INLINE_DATA`).
 pub(super) const INLINE: u64 = 4 * (IN_INODE - 50 - 1);
 /// Largest number of dirty pages of a file whose data counts as hot (`min_hot_blocks`).
 const HOT_PAGES: u64 = 16;
-/// Extensions of hot and cold files that `mkfs.f2fs` writes into the superblock; of the cold ones
-/// those of phones.
+/// Extensions of hot and cold files that `mkfs.f2fs` writes into the superblock; of the cold ones,
+/// those found on phones.
 const HOT_NAMES: [&str; 1] = ["db"];
 const COLD_NAMES: [&str; 14] = [
     "jpg", "jpeg", "png", "gif", "heic", "mp3", "m4a", "ogg", "opus", "mp4", "3gp", "mkv", "apk",
     "cnt",
 ];
 
-/// Index of the node with the address of a page.
+/// Index of the node that holds the address of a page.
 pub(super) const fn node_of(page: u64) -> u32 {
     if page < IN_INODE { 0 } else { 1 + ((page - IN_INODE) / IN_NODE) as u32 }
 }
@@ -40,7 +40,7 @@ pub(super) struct Inode {
     pub(super) touched: bool,
     /// Whether the data is inline: the file was never larger than fits.
     pub(super) inline: bool,
-    /// Whether the last write was an atomic one, after which an fsync finds nothing to do.
+    /// Whether the last write was atomic: then an fsync has nothing to do.
     pub(super) settled: bool,
     /// Whether no checkpoint and no fsync has written the inode yet.
     pub(super) fresh: bool,
@@ -49,11 +49,11 @@ pub(super) struct Inode {
 }
 
 impl Inode {
-    /// The log of data that is written for a reason, `pages` of it at once. Before Linux 4.12
-    /// (`is_old`) only a name makes a file hot or cold, and no name hot.
+    /// The log for data that is written for a reason, `pages` at a time. Before Linux 4.12
+    /// (`is_old`) only the file's name makes it cold, and nothing is hot.
     pub(super) fn log(&self, reason: Reason, pages: u64, is_old: bool) -> Log {
         match (reason, self.by_name) {
-            // A direct write has the log of its hint, and no hint is warm.
+            // The write hint selects the log of a direct write; without one it is the warm log.
             (Reason::Direct, _) => Log::WarmData,
             (_, Temperature::Cold) => Log::ColdData,
             _ if is_old => Log::WarmData,
@@ -69,7 +69,7 @@ impl Inode {
         written || self.dirty.contains(&node)
     }
 
-    /// Marks a node changed; returns the number of blocks that this promises.
+    /// Marks a node changed; returns the number of blocks that this reserves.
     pub(super) fn change(&mut self, node: u32) -> u64 {
         let fresh = !self.is_kept(node);
         self.dirty.insert(node);

@@ -8,7 +8,7 @@ use crate::fs::error::LayoutError;
 
 /// Spare share of the main area in percent (`mkfs.f2fs -o`, long the default).
 const SPARE_PERCENT: u64 = 5;
-/// Entries per block of the node address table, and of the segment information table.
+/// Entries per block of the node address table, and per block of the segment information table.
 const NODES_IN_BLOCK: u64 = BLOCK / 9;
 const SEGMENTS_IN_BLOCK: u64 = BLOCK / 74;
 
@@ -62,23 +62,23 @@ impl Layout {
         u64::from(self.segments - self.spare) * SEGMENT
     }
 
-    /// Number of free segments at which logs begin to fill holes (`need_SSR`): twice the reserve;
-    /// before Linux 3.17 all segments that files can't use.
+    /// Number of free segments at which logs begin to fill holes (`need_SSR`): twice the reserve.
+    /// Before Linux 3.17: all segments that files can't use.
     pub(super) fn thread_from(&self, since_3_17: bool) -> u32 {
         if since_3_17 { 2 * self.reserved } else { self.spare }
     }
 
-    /// First block of the next checkpoint pack, of two in turn.
+    /// First block of the next checkpoint pack; two packs alternate.
     pub(super) fn pack(&self, version: u64) -> u64 {
         self.checkpoint + version % 2 * SEGMENT
     }
 
-    /// Block of the segment table with a segment's entry, of two copies in turn.
+    /// Block of the segment table that holds a segment's entry; two copies alternate.
     pub(super) fn segment_entry(&self, segment: Segment, version: u64) -> u64 {
         in_table(self.segment_table, u64::from(segment.0) / SEGMENTS_IN_BLOCK, version)
     }
 
-    /// Block of the node table with a node's entry, of two copies in turn.
+    /// Block of the node table that holds a node's entry; two copies alternate.
     pub(super) fn node_entry(&self, node: u64, version: u64) -> u64 {
         in_table(self.node_table, node / NODES_IN_BLOCK, version)
     }

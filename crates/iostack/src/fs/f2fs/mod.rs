@@ -1,15 +1,17 @@
-//! F2FS: data and nodes are appended to logs. Recovery finds the nodes that an fsync wrote, and a
-//! checkpoint makes everything durable.
+//! F2FS appends data and nodes to logs. Recovery finds the nodes that an fsync wrote; a checkpoint
+//! makes everything durable.
 //!
-//! Modelled: maps of files in inodes and direct nodes, appending data and (`ipu`) overwriting a few
-//! pages of an fsync in place, fsync by writing nodes, checkpoints (every 60 s, for directories,
-//! and when segments run short) with their packs, tables and summaries, threaded logging, cleaning
-//! of the segment with the fewest valid blocks, discards of segments that a checkpoint freed,
-//! fstrim. `noipu` is a kernel before 3.17: it always appends, also direct writes; an fsync writes
-//! the changed node without the inode; and no data is inline. Inline data (files of up to 3,488
-//! bytes, in their inodes) moves to a block before a buffered write makes the file larger. While
-//! nothing else happens, discards and (`background_gc=on`) cleaning. Not modelled: indirect nodes,
-//! compression, age-threshold cleaning.
+//! Modelled: maps of files in inodes and direct nodes; appending data and (`ipu`) overwriting a few
+//! pages of an fsync in place; fsync by writing nodes; checkpoints (every 60 s, for directories,
+//! and when segments run short) with their packs, tables and summaries; threaded logging; cleaning
+//! of the segment with the fewest valid blocks; discards of segments that a checkpoint freed;
+//! fstrim. While the device is idle: discards and (`background_gc=on`) cleaning. Inline data (files
+//! of up to 3,488 bytes, in their inodes) moves to a block before a buffered write makes the file
+//! larger.
+//!
+//! `noipu` is a kernel before 3.17: all writes append, direct ones too; an fsync writes the changed
+//! node without the inode; and no data is inline. Not modelled: indirect nodes, compression,
+//! age-threshold cleaning.
 
 mod checkpoint;
 mod clean;
@@ -47,7 +49,7 @@ pub(crate) struct F2fs {
     files: BTreeMap<u32, Inode>,
     directory: Directory,
     next_node: u64,
-    /// Number of nodes without a block, each of which is promised one.
+    /// Number of nodes without a block; one is reserved for each.
     promised: u64,
     /// Nodes whose address changed since the last checkpoint.
     moved_nodes: BTreeSet<u64>,
@@ -55,32 +57,31 @@ pub(crate) struct F2fs {
     checkpoint_due: Option<Nanos>,
     barrier: bool,
     fsync_mode: FsyncMode,
-    /// Whether a name was removed since the last checkpoint, which the strict mode looks at.
+    /// Whether a name was removed since the last checkpoint: the strict mode checks this.
     unlinked: bool,
     discard: Discarding,
     in_place: bool,
     /// Free segments that were not discarded since they became free.
     untrimmed: BTreeSet<Segment>,
-    /// When the thread that cleans looks again; `None` if there is no such thread.
+    /// When the cleaning thread runs next; `None` without that thread.
     cleaning: Option<Nanos>,
 }
 
-/// When the segments are discarded that a checkpoint frees.
+/// When F2FS discards the segments that a checkpoint frees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Discarding {
     /// By a trim only.
     Never,
-    /// In the checkpoint: before Linux 4.12.
+    /// During the checkpoint: before Linux 4.12.
     AtCheckpoint,
-    /// By a thread, while nothing else happens.
+    /// In a thread, while the device is idle.
     AtRest,
 }
 
 /// The one directory of all files.
 #[derive(Debug, Default)]
 struct Directory {
-    /// Block of names of the root directory. A directory made by an app has its few names in its
-    /// inode.
+    /// Block of names of the root directory. An app's own directory has its few names in its inode.
     entries: Option<Block>,
     node: Option<Block>,
     changed: bool,
@@ -120,10 +121,10 @@ impl F2fs {
         })
     }
 
-    /// What [`Filesystem::free`] says of a new one, without its tables.
+    /// What [`Filesystem::free`] returns for an empty filesystem, computed without its tables.
     pub(crate) fn room(capacity: Bytes, spec: &StackSpec) -> Result<Bytes, LayoutError> {
         let layout = Layout::new(capacity.0 / BLOCK)?;
-        // The root directory's node, and its entries.
+        // The root directory's node, and the block with its entries.
         let used = 1 + u64::from(spec.rootdir);
         Ok(Bytes(layout.most().saturating_sub(used) * BLOCK))
     }
@@ -132,7 +133,7 @@ impl F2fs {
         Run { offset: (self.layout.main + u64::from(block.0)) * BLOCK, length: BLOCK }
     }
 
-    /// Notes a change that the next checkpoint must write.
+    /// Records that the next checkpoint has something to write.
     fn changed(&mut self, now: Nanos) {
         self.checkpoint_due.get_or_insert(now.plus(checkpoint::EVERY));
     }
@@ -142,7 +143,7 @@ impl F2fs {
         self.layout.most().saturating_sub(self.segments.used() + self.promised)
     }
 
-    /// Number of nodes that get a promise of a block when these ranges are written.
+    /// Number of nodes for which writing these ranges reserves a block.
     fn fresh_nodes(&self, file: FileId, ranges: &[(u64, u64)]) -> u64 {
         let Some(inode) = self.files.get(&file.0) else { return 0 };
         let nodes: BTreeSet<u32> = ranges
@@ -155,7 +156,7 @@ impl F2fs {
         nodes.iter().filter(|node| !inode.is_kept(**node)).count() as u64
     }
 
-    /// Appends a page and changes the node that points to it; its old block is freed.
+    /// Appends a page and changes the node that points to it; frees the page's old block.
     fn append_page(&mut self, file: u32, page: u64, log: Log) -> Result<Block, NoSpace> {
         let owner = Owner::Data { file, page: page as u32 };
         let block = self.segments.append(log, owner).ok_or(NoSpace)?;
@@ -300,14 +301,14 @@ impl Filesystem for F2fs {
     }
 
     fn writes_old_end(&self, file: FileId) -> bool {
-        // As counted on Linux 6.12: a page for each call that makes a file larger.
+        // As counted on Linux 6.12: one page for each call that makes a file larger.
         self.fsync_mode == FsyncMode::Strict
             && self.files.get(&file.0).is_some_and(|inode| !inode.inline)
     }
 
     fn locate(&self, file: FileId, offset: u64, length: u64) -> Vec<Run> {
         let Some(inode) = self.files.get(&file.0) else { return Vec::new() };
-        map::locate(&inode.map, (offset, length), |block| self.place(block).offset)
+        map::locate(&inode.map, offset, length, |block| self.place(block).offset)
     }
 
     fn is_mapped(&self, file: FileId, page: u64) -> bool {
@@ -347,10 +348,10 @@ impl Filesystem for F2fs {
         });
         let (mut reads, mut runs) = (Vec::new(), Vec::new());
         for &(offset, length) in ranges {
-            self.write_range(file, (offset, length), (reason, log), (&mut reads, &mut runs))?;
+            self.write_range(file, offset, length, reason, log, &mut reads, &mut runs)?;
         }
         self.resize(now, file, grown(self.size(file), ranges, reason));
-        // Blocks written in place leave a checkpoint nothing to do.
+        // Blocks written in place need no checkpoint.
         if !self.segments.changed.is_empty() {
             self.changed(now);
         }
@@ -415,7 +416,7 @@ impl Filesystem for F2fs {
     }
 
     fn trim(&mut self) -> (Plan, Bytes) {
-        // A trim begins with a checkpoint, which frees deleted segments.
+        // A trim begins with a checkpoint, which frees the segments of deleted files.
         let mut plan = self.checkpoint(self.segments.now);
         let segments = std::mem::take(&mut self.untrimmed);
         let free = segments.into_iter().filter(|segment| self.segments.is_free(*segment));

@@ -1,8 +1,7 @@
-//! Work while nothing else happens: discards and background cleaning.
+//! Work while the device is idle: discards and background cleaning.
 //!
-//! Both threads of F2FS wait until the filesystem was not used for 5 s (`is_idle`). The discards are
-//! those of whole segments; holes of 64 KiB and more, which the kernel also discards, are not
-//! modelled.
+//! Both threads of F2FS wait until the filesystem has been idle for 5 s (`is_idle`). Only discards
+//! of whole segments are modelled; the kernel also discards holes of 64 KiB and more.
 
 use flashlag_units::Nanos;
 
@@ -10,13 +9,13 @@ use super::{Discarding, F2fs};
 use crate::fs::Quiet;
 use crate::plan::{BlockRequest, Plan, push_run};
 
-/// Time without use after which the filesystem is at rest (`DEF_IDLE_INTERVAL`).
+/// Time without requests after which the filesystem is idle (`DEF_IDLE_INTERVAL`).
 const AT_REST: Nanos = Nanos::from_secs(5);
-/// Discards of a round (`DEF_MAX_DISCARD_REQUEST`), and time between a round's end and the next
+/// Discards per round (`DEF_MAX_DISCARD_REQUEST`), and the time between two rounds
 /// (`DEF_MIN_DISCARD_ISSUE_TIME`).
 const ROUND: usize = 8;
 const BETWEEN_ROUNDS: Nanos = Nanos::from_millis(50);
-/// Shortest sleep of the thread that cleans (`DEF_GC_THREAD_MIN_SLEEP_TIME`), and its sleep where it
+/// Shortest sleep of the cleaning thread (`DEF_GC_THREAD_MIN_SLEEP_TIME`), and its sleep after it
 /// found nothing to clean (`DEF_GC_THREAD_NOGC_SLEEP_TIME`).
 pub(super) const CLEAN_EVERY: Nanos = Nanos::from_secs(30);
 const NOTHING_TO_CLEAN: Nanos = Nanos::from_secs(300);
@@ -30,7 +29,7 @@ impl F2fs {
         quiet.used.plus(AT_REST).max(quiet.rested.plus(BETWEEN_ROUNDS))
     }
 
-    /// A round of discards: free segments that lie together are one.
+    /// One round of discards; adjacent free segments are one discard.
     pub(super) fn discard_some(&mut self) -> Plan {
         let mut runs = Vec::new();
         while let Some(segment) = self.untrimmed.first().copied() {
@@ -51,7 +50,7 @@ impl F2fs {
         plan
     }
 
-    /// When the thread that cleans looks for a segment next.
+    /// When the cleaning thread next looks for a segment.
     pub(super) fn next_cleaning(&self, quiet: &Quiet) -> Nanos {
         match self.cleaning {
             Some(due) if self.segments.has_new_holes => due.max(quiet.used.plus(AT_REST)),
@@ -59,7 +58,7 @@ impl F2fs {
         }
     }
 
-    /// Cleans the segment that is cheapest for its age.
+    /// Cleans the segment with the best ratio of cost to age.
     pub(super) fn clean_at_rest(&mut self, now: Nanos) -> Plan {
         let mut plan = Plan::new();
         let sleeps = match self.segments.cheapest() {

@@ -42,9 +42,8 @@ pub(super) enum Owner {
 /// (`__get_segment_type_6`). Not modelled: the log of nodes that point to nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Log {
-    /// Names of directories, databases, and files with few dirty pages.
+    /// Directory entries, databases, and files with few dirty pages.
     HotData,
-    /// Other data.
     WarmData,
     /// Pictures, music and films, and data moved by cleaning.
     ColdData,
@@ -68,7 +67,7 @@ const LOGS: usize = 5;
 const NOTHING: u32 = u32::MAX;
 const IS_NODE: u32 = 1 << 31;
 
-/// Position of a log: in a free segment, or in the holes of one in use (threaded).
+/// Position of a log: in a free segment, or in the holes of a used one (threaded logging).
 #[derive(Clone, Copy, Debug)]
 struct LogPosition {
     segment: Segment,
@@ -82,13 +81,12 @@ pub(super) struct Segments {
     owners: Vec<(u32, u32)>,
     valid: Vec<u16>,
     open: [Option<LogPosition>; LOGS],
-    /// The log that filled each segment last.
     filled_by: Vec<Log>,
     /// When a block of each segment was last written or freed.
     modified: Vec<Nanos>,
     /// The time of the call that is being carried out.
     pub(super) now: Nanos,
-    /// Whether a block was freed since cleaning last found nothing to do.
+    /// Whether a block was freed since cleaning last found no victim.
     pub(super) has_new_holes: bool,
     free: BTreeSet<Segment>,
     /// Segments emptied since the last checkpoint, which will free them.
@@ -98,12 +96,12 @@ pub(super) struct Segments {
     /// Valid blocks in all.
     used: u64,
     hint: Segment,
-    /// At this number of free segments or fewer, logs fill the holes of other segments.
+    /// With this many free segments or fewer, logs fill the holes of other segments.
     thread_from: usize,
 }
 
 impl Segments {
-    /// Segments with a log in each of the first, in the order of `mkfs.f2fs`.
+    /// Opens each log in one of the first segments, in the order of `mkfs.f2fs`.
     pub(super) fn new(segments: u32, thread_from: u32) -> Segments {
         let mut made = Segments::empty(segments, thread_from);
         let logs = [Log::HotNode, Log::WarmNode, Log::HotData, Log::ColdData, Log::WarmData];
@@ -189,7 +187,7 @@ impl Segments {
     }
 
     fn begin_segment(&mut self, log: Log) -> Option<()> {
-        // A segment emptied while a log was in it is freed by the next checkpoint.
+        // A segment that became empty while a log had it open is freed by the next checkpoint.
         let left = self.open[log as usize].take().map(|open| open.segment);
         self.prefree.extend(left.filter(|segment| self.valid[segment.index()] == 0));
         let threads = self.free.len() <= self.thread_from && log != Log::ColdData;
@@ -210,8 +208,9 @@ impl Segments {
         Some(())
     }
 
-    /// Blocks that the data logs have passed in their segments; all of them in a segment whose
-    /// holes are filled, none in a full one: the kernel opens the next segment with the last block of one.
+    /// Blocks that the data logs have passed in their segments: all of a segment whose holes are
+    /// being filled, none of a full one, since the kernel opens the next segment when it writes the
+    /// last block.
     pub(super) fn written_in_data_logs(&self) -> u64 {
         let data = Log::ALL.into_iter().filter(|log| log.is_data());
         let open = data.filter_map(|log| self.open[log as usize]);
@@ -222,7 +221,7 @@ impl Segments {
         self.open.iter().flatten().any(|open| open.segment == segment)
     }
 
-    /// Segments in use with at least one hole, but for those that logs are in.
+    /// Used segments with at least one hole that no log has open.
     fn with_holes(&self) -> impl Iterator<Item = Segment> {
         (0..self.valid.len() as u32).map(Segment).filter(|segment| {
             let valid = u64::from(self.valid[segment.index()]);
@@ -235,8 +234,8 @@ impl Segments {
         self.with_holes().min_by_key(|segment| self.valid[segment.index()])
     }
 
-    /// The segment whose holes a log fills: of those that it filled itself, or else of its kind,
-    /// data or nodes, the one with the fewest valid blocks (`get_ssr_segment`).
+    /// The segment whose holes a log fills: among those that this log filled, or else among those
+    /// of its kind (data or nodes), the one with the fewest valid blocks (`get_ssr_segment`).
     fn to_thread(&self, log: Log) -> Option<Segment> {
         let is_of_kind =
             |segment: &Segment| self.filled_by[segment.index()].is_data() == log.is_data();
@@ -246,8 +245,8 @@ impl Segments {
         self.with_holes().filter(is_of_kind).min_by_key(key)
     }
 
-    /// The segment that is cheapest to clean for its age (`get_cb_cost`): few valid blocks, and
-    /// none written or freed for long.
+    /// The segment that is cheapest to clean for its age (`get_cb_cost`): few valid blocks, none
+    /// written or freed recently.
     pub(super) fn cheapest(&self) -> Option<Segment> {
         let times = || self.with_holes().map(|segment| self.modified[segment.index()]);
         let (oldest, newest) = (times().min()?, times().max()?);
@@ -283,9 +282,9 @@ impl Segments {
         }
     }
 
-    /// Takes a checkpoint: empty segments become free and are returned.
+    /// Applies a checkpoint: empty segments become free; returns them.
     pub(super) fn checkpoint(&mut self) -> Vec<Segment> {
-        // A log may have left a segment before it became empty, or may be filling its holes.
+        // A log may have left a segment before it became empty, or may still fill its holes.
         let empty = |segment: &Segment| self.valid[segment.index()] == 0 && !self.is_open(*segment);
         let freed: Vec<Segment> = self.prefree.iter().copied().filter(empty).collect();
         self.prefree.clear();

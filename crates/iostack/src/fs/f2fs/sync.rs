@@ -18,8 +18,8 @@ impl F2fs {
         let mut plan = Plan::new();
         let strict = self.fsync_mode == FsyncMode::Strict;
         let Some(inode) = self.files.get_mut(&file.0) else { return plan };
-        // A new file in a directory that lost a name could come back without the loss
-        // (`CP_RECOVER_DIR`).
+        // Without a checkpoint, recovery could bring back the new file but not the removal of a
+        // name in its directory (`CP_RECOVER_DIR`).
         if strict && inode.fresh && self.unlinked {
             inode.touched = false;
             return self.checkpoint(now);
@@ -44,12 +44,14 @@ impl F2fs {
         plan
     }
 
-    /// Writes pages of a file as one atomic write: all data is appended, to the hot log, and the
-    /// node that makes it valid follows a flush and is durable itself, in every mode but
-    /// `nobarrier`. Since Linux 5.19 the pages are written to blocks of a second inode, which are then
-    /// swapped into the file; before, they waited in memory: the same requests. The call waits for the data and
-    /// not for the node (`f2fs_do_sync_file` with `atomic`: keeping the order is enough), which the next swap
-    /// waits for (`f2fs_set_data_blkaddr`): its data is written meanwhile. From memory (`inmem`) the data waits, too.
+    /// Writes pages of a file as one atomic write. All data is appended to the hot log. The node
+    /// that makes it valid is written with FUA after a flush, in every mode but `nobarrier`.
+    ///
+    /// Since Linux 5.19 the pages go to blocks of a second inode, which are then swapped into the
+    /// file; before, they waited in memory (`inmem`). The requests are the same. The call waits for
+    /// the data but not for the node (`f2fs_do_sync_file` with `atomic` only keeps the order). The
+    /// next atomic write waits for that node before its swap (`f2fs_set_data_blkaddr`), and writes
+    /// its data in the meantime; with `inmem` the data waits as well.
     pub(super) fn commit_pages(
         &mut self,
         now: Nanos,

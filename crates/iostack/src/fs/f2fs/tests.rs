@@ -12,7 +12,7 @@ fn made(spec: &str) -> F2fs {
     F2fs::new(Bytes::from_mib(256), &StackSpec::parse(spec).unwrap()).unwrap()
 }
 
-/// A file of as many pages as fit, but for some.
+/// A file that fills the device but for `but` pages.
 fn filled(fs: &mut F2fs, but: u64) -> u64 {
     fs.create(Nanos::ZERO, FILE).unwrap();
     let pages = fs.left() - but;
@@ -33,12 +33,11 @@ fn counted(plan: &Plan) -> (u64, u64) {
     })
 }
 
-/// Random overwrites of a nearly full device, its files' maps checked all along. Blocks read by
-/// cleaning, and blocks written for each that was asked for.
+/// Overwrites a nearly full device at random and checks the files' maps throughout. Returns the
+/// blocks that cleaning read, and the blocks written per block requested.
 fn overwritten(spec: &str, seed: u64) -> (u64, f64) {
     let mut fs = made(spec);
-    // Two segments more than when there were three logs: what is left of a log's segment is for
-    // that log only.
+    // Two segments more than with three logs: the rest of a log's segment is for that log only.
     let pages = filled(&mut fs, 500 + 2 * SEGMENT);
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let (mut read, mut written) = (0, 0);
@@ -53,7 +52,7 @@ fn overwritten(spec: &str, seed: u64) -> (u64, f64) {
             written += counted(&fs.sync(now, Some(FILE), true)).1;
         }
         if write % 256 == 0 {
-            // As if free segments had run out: by itself it threads its logs for as long.
+            // Simulates that free segments have run out: logs fill holes from here on.
             let mut plan = Plan::new();
             // There is nothing to clean where logs have filled every hole.
             fs.clean_one(&mut plan);
@@ -62,7 +61,7 @@ fn overwritten(spec: &str, seed: u64) -> (u64, f64) {
             (read, written) = (read + reads, written + writes);
         }
         if write % 5000 == 0 {
-            // Owners of blocks and maps of files agree: `held` looks.
+            // `held` checks that owners of blocks and maps of files agree.
             let held = fs.held().len() as u64;
             assert_eq!(held, fs.segments.used(), "{spec}, seed {seed}, write {write}");
         }
@@ -85,13 +84,13 @@ fn cleaning_keeps_the_maps_right_on_a_device_that_is_nearly_full() {
 
 #[test]
 fn where_holes_are_too_few_to_thread_a_segment_is_cleaned() {
-    // One log of data, which is in the middle of a segment.
+    // There is one log of data, and it is in the middle of a segment.
     let mut fs = made("f2fs,noipu");
     let pages = filled(&mut fs, 0);
     let held = |fs: &F2fs| fs.held().len() as u64;
     let before = held(&fs);
     let mut plan = Plan::new();
-    // One page of each segment is elsewhere now: a hole in each.
+    // Move one page of each segment elsewhere, which leaves a hole in each.
     for page in (0..pages).step_by(SEGMENT as usize) {
         fs.write(Nanos::ZERO, FILE, &[(page * BLOCK, BLOCK)], Reason::Writeback).unwrap();
     }
@@ -154,7 +153,7 @@ fn pages_beyond_the_inode_have_nodes_of_their_own_and_a_cut_frees_them() {
     let left = fs.left();
     fs.resize(Nanos::ZERO, FILE, (IN_INODE + 1) * BLOCK);
     assert_eq!(fs.left(), left + 2 * IN_NODE + 2, "pages and nodes");
-    // The second node's addresses must be found again: it is written once more.
+    // Recovery must find the second node's addresses: the node is written once more.
     assert_eq!(counted(&fs.sync(Nanos::ZERO, Some(FILE), true)).1, 2);
 }
 
@@ -176,7 +175,7 @@ fn blocks_of(plan: &Plan) -> Vec<u64> {
 
 #[test]
 fn random_durable_writes_are_two_streams_to_the_device_one_of_data_and_one_of_nodes() {
-    // Before in-place updates each write appends a page and the node that points to it.
+    // Before in-place updates, each write appends a page and the node that points to it.
     let mut fs = made("f2fs,noipu");
     let pages = filled(&mut fs, 16_384);
     let mut random = Pcg64Mcg::seed_from_u64(1);
@@ -189,7 +188,8 @@ fn random_durable_writes_are_two_streams_to_the_device_one_of_data_and_one_of_no
     }
     for (stream, of) in [(&data, "data"), (&nodes, "nodes")] {
         assert_eq!(stream.len(), 1_000, "{of}");
-        // A stream jumps where it goes on in another segment: at most every 512 blocks.
+        // A sequential stream jumps where it continues in another segment: at most every 512
+        // blocks.
         let jumps = stream.windows(2).filter(|pair| pair[1] != pair[0] + 1).count();
         assert!(jumps <= 1_000 / SEGMENT as usize + 1, "{of}: {jumps} jumps");
     }
@@ -246,7 +246,7 @@ fn a_strict_fsync_of_a_new_file_is_a_checkpoint_where_a_name_was_removed() {
         let plan = fs.sync(Nanos::ZERO, Some(FILE), true);
         assert_eq!(plan.commits, expected == 2, "{spec}");
         assert_eq!(flushes(plan), expected, "{spec}, {removed}");
-        // The checkpoint made the removal durable: the next fsync is one again.
+        // The checkpoint made the removal durable: the next fsync is an ordinary one again.
         fs.write(Nanos::ZERO, FILE, &[(0, BLOCK)], Reason::Direct).unwrap();
         let plan = fs.sync(Nanos::ZERO, Some(FILE), true);
         assert_eq!(flushes(plan), expected.min(1), "{spec}, {removed}");
@@ -276,7 +276,7 @@ fn an_atomic_write_is_data_then_a_node_that_is_durable_itself_in_every_mode_with
         );
         let mut plan = waited;
         plan.then_plan(after);
-        // Two pages that lay apart are appended side by side: one request, then the node.
+        // Two pages that were apart are appended next to each other: one request, then the node.
         let writes: Vec<u64> = plan
             .clone()
             .into_groups()
@@ -313,8 +313,8 @@ fn an_fsync_flushes_also_while_another_of_the_file_is_under_way() {
     fs.create(Nanos::ZERO, FILE).unwrap();
     fs.write(Nanos::ZERO, FILE, &[(0, 2 * BLOCK)], Reason::Direct).unwrap();
     fs.sync(Nanos::ZERO, Some(FILE), false);
-    // Two threads write in place and sync: neither knows whether the other's flush came after its
-    // own write.
+    // Two threads write in place and sync; each must flush, since it can't know whether the other's
+    // flush came after its own write.
     for page in 0..2 {
         fs.write(Nanos::ZERO, FILE, &[(page * BLOCK, BLOCK)], Reason::Direct).unwrap();
     }

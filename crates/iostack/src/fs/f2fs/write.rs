@@ -20,9 +20,12 @@ impl F2fs {
     pub(super) fn write_range(
         &mut self,
         file: FileId,
-        (offset, length): (u64, u64),
-        (reason, log): (Reason, Log),
-        (reads, runs): (&mut Vec<BlockRequest>, &mut Vec<Run>),
+        offset: u64,
+        length: u64,
+        reason: Reason,
+        log: Log,
+        reads: &mut Vec<BlockRequest>,
+        runs: &mut Vec<Run>,
     ) -> Result<(), NoSpace> {
         let overwrites = self.overwrites(reason);
         let (mut page, end) = blocks(offset, length);
@@ -37,7 +40,7 @@ impl F2fs {
                 page += in_place;
                 continue;
             }
-            // A page that is written in part and moves is read first.
+            // A page that is written only in part, and moves, is read first.
             if reason == Reason::Direct && to - from < BLOCK {
                 let old = self.locate(file, page * BLOCK, BLOCK);
                 reads.extend(old.into_iter().map(BlockRequest::Read));
@@ -49,7 +52,7 @@ impl F2fs {
         Ok(())
     }
 
-    /// Number of a file's pages with a block from `first` on, up to the first hole or `end`.
+    /// Number of mapped pages of a file from `first` on, up to the first hole or `end`.
     fn mapped_run(&self, file: FileId, first: u64, end: u64) -> u64 {
         self.files.get(&file.0).map_or(0, |inode| map::mapped_run(&inode.map, first, end))
     }

@@ -27,7 +27,7 @@ fn laid_out(stack: &RamStack, name: &str, span: Bytes) -> FileId {
     file
 }
 
-/// How long a hundred saves take, with and without a writer beside them.
+/// How long a hundred saves take without and with a writer beside them.
 fn saves(spec: &str, units: u32) -> (Nanos, Nanos) {
     let stack = stack_of(spec, units, &StackModel::default());
     let file = laid_out(&stack, "test", Bytes::from_mib(1));
@@ -70,7 +70,7 @@ fn a_writer_on_a_schedule_keeps_to_it() {
     stack.pass_until(from.plus(Nanos::from_secs(2)));
     let total = stack.end_background().unwrap();
     assert!((199..=201).contains(&total.ops), "{total:?}");
-    // A schedule that ends, ends the job.
+    // The job ends when its schedule does.
     stack.start_background_paced(job(file), [Nanos::ZERO; 7].into_iter()).unwrap();
     stack.pass_until(stack.clock().now().plus(Nanos::from_secs(1)));
     assert_eq!(stack.end_background().unwrap().ops, 7);
@@ -92,11 +92,11 @@ fn nobody_waits_for_a_paced_writers_next_start() {
                     stack.write(file, Bytes::ZERO, &[1; 4096]).unwrap();
                     stack.sync(file, true).unwrap();
                 });
-                // A commit of all trees or a checkpoint, and the writer's own 64 KiB.
+                // Time for a commit of all trees or a checkpoint, and the writer's own 64 KiB.
                 let most = Nanos::from_millis(200);
                 assert!(took < most, "{spec}, {durable:?}: {took} at {}", stack.clock().now());
             }
-            // Nor does the end of the job.
+            // Ending the job does not take any time either.
             let ends = timed(&stack, || {
                 let total = stack.end_background().unwrap();
                 assert!((2..=3).contains(&total.ops), "{spec}, {durable:?}: {total:?}");
@@ -116,11 +116,11 @@ fn a_durable_writer_flushes_for_each_of_its_writes() {
             stack.start_background(one).unwrap();
             stack.pass_until(stack.clock().now().plus(Nanos::from_secs(1)));
             let total = stack.end_background().unwrap();
-            // A write and a flush each, one after the other; on Btrfs two copies of a log as well, and
-            // a superblock with a flush of its own.
+            // A write and a flush each, one after the other; on Btrfs also two copies of the log,
+            // and a superblock with a flush of its own.
             let (writes, flushes) = if spec == "btrfs" { (4, 2) } else { (1, 1) };
             let each = writes * WRITE.0 + flushes * FLUSH.0;
-            // The first is a commit of all trees where it made a chunk.
+            // The first commit writes all trees if it made a chunk.
             assert!(total.ops.abs_diff(1_000_000_000 / each) <= 1, "{spec}: {total:?}");
         });
         assert!(cost.flushes >= if spec == "btrfs" { 620 } else { 760 }, "{spec}: {cost:?}");

@@ -1,4 +1,4 @@
-//! The page cache: what is read and written when.
+//! The page cache: what reads and writes reach the device, and when.
 
 use super::*;
 use crate::cache::{DIRTY_PAGES, READ_AHEAD};
@@ -35,7 +35,7 @@ fn what_was_read_or_written_is_read_again_for_nothing() {
         assert_eq!(read(&stack, file, 7).reads, 0, "{spec}");
         stack.write(file, Bytes(40 * PAGE), &[1; PAGE as usize]).unwrap();
         assert_eq!(read(&stack, file, 40).reads, 0, "{spec}");
-        // Past the cache: what it held is old.
+        // A direct write makes the cached page stale.
         stack.write_nothing(file, Bytes(7 * PAGE), Bytes(PAGE), true).unwrap();
         assert_eq!(read(&stack, file, 7).reads, 1, "{spec}");
     }
@@ -84,7 +84,7 @@ fn pages_are_written_back_when_they_have_been_dirty_for_thirty_seconds() {
         stack.pass_until(Nanos::from_secs(10));
         stack.write(file, Bytes::ZERO, &[1; 3 * PAGE as usize]).unwrap();
         let until = |seconds| sent(&stack, || stack.pass_until(Nanos::from_secs(seconds)));
-        // The size is in the inode, which is committed before; the pages are not.
+        // The size is in the inode, which is committed earlier than the pages are written.
         until(39);
         assert_eq!(stack.0.borrow().cache.dirty_pages(), 3, "{spec}");
         let written = until(46);

@@ -1,4 +1,4 @@
-//! What programs wrote is what they read, and no room is an error that costs nothing.
+//! Programs read back what they wrote, and a full filesystem is an error without side effects.
 
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
@@ -6,7 +6,7 @@ use rand_pcg::rand_core::{Rng, SeedableRng};
 use super::*;
 use crate::fs::{FileId, Reason};
 
-/// A file, and what is to be in it.
+/// A file, and the content that is expected in it.
 struct Known {
     name: String,
     file: FileId,
@@ -100,7 +100,7 @@ fn no_room_is_an_error_that_says_so_and_loses_nothing() {
         assert!((0..pages).all(|page| inner.fs.is_mapped(file, page)), "{spec}: a page is lost");
         assert_eq!(inner.cache.dirty_pages(), 0, "{spec}");
         drop(inner);
-        // What is there can be changed, and there is room again when it is gone.
+        // A full filesystem can still overwrite, and has room again after a deletion.
         stack.write_nothing(file, Bytes::ZERO, chunk, false).unwrap();
         stack.sync(file, true).unwrap();
         stack.delete("full").unwrap();
@@ -138,7 +138,7 @@ fn pages_that_could_not_be_written_back_stay_dirty_until_they_can() {
         stack.sync(file, false).unwrap();
         let length = Bytes(10 * 4096);
         stack.write_nothing(file, Bytes::ZERO, length, false).unwrap();
-        // Behind the back of calls, which would not give promised room away.
+        // Takes blocks without a call, since calls would not give reserved room away.
         let thief = stack.create("thief").unwrap();
         let mut at = 0;
         let mut inner = stack.0.borrow_mut();

@@ -1,4 +1,4 @@
-//! Threads on cores, and the driver's time for each command, in closed form.
+//! Threads on cores, and the driver's time for each command, against closed forms.
 
 use super::*;
 use crate::stack_file::StackFile;
@@ -6,8 +6,8 @@ use flashlag_device::{Completion, Device, Durability, Op, Request, SyncCall};
 
 const KIB: u64 = 1024;
 
-/// When each of as many reads of 4 KiB as there are slots begins and ends, in microseconds, handed
-/// over at once to a device that does `units` things at once. No two are neighbours.
+/// When each of a number of 4 KiB reads begins and ends, in microseconds. There is one read per
+/// slot, all submitted at once to a device with `units` parallel units; no two are neighbours.
 fn read_at_once(model: &StackModel, units: u32, threads: u32, depth: u32) -> Vec<(u64, u64)> {
     read_each(8 * KIB, model, units, (threads, depth))
 }
@@ -17,12 +17,12 @@ fn read_each(step: u64, model: &StackModel, units: u32, lanes: (u32, u32)) -> Ve
     read_from(&stack_of("raw", units, model), step, lanes)
 }
 
-/// The same on a stack that there is, by threads of a depth.
+/// The same on an existing stack, with `threads` threads of `depth` each.
 fn read_from(stack: &RamStack, step: u64, (threads, depth): (u32, u32)) -> Vec<(u64, u64)> {
     let file = stack.create("test").unwrap();
     let span = Bytes::from_mib(1);
     stack.write_nothing(file, Bytes::ZERO, span, true).unwrap();
-    // What was laid out has left the driver.
+    // Let the driver finish what laying out the file sent.
     stack.pass_until(Nanos::from_secs(1));
     let slots = threads * depth;
     let device = StackFile::new(stack, file, span, span, slots, true, SyncCall::Data);
@@ -47,7 +47,7 @@ fn each_thread_has_a_core_while_there_are_enough_and_its_own_calls_follow_one_an
         let times = read_at_once(&model(cores), 16, threads, depth);
         times.into_iter().map(|(_, ended)| ended).collect::<Vec<u64>>()
     };
-    // A call and a read are 120; a core is free 20 later.
+    // A call and a read take 120; a core is free 20 later.
     assert_eq!(ends(None, 4, 1), [120, 140, 160, 180]);
     assert_eq!(ends(Some(1), 4, 1), [120, 140, 160, 180]);
     assert_eq!(ends(Some(2), 4, 1), [120, 120, 140, 140]);
@@ -62,7 +62,7 @@ fn a_call_that_waits_for_its_thread_begins_when_the_thread_is_free() {
     assert_eq!(read_at_once(&model, 16, 1, 3), [(0, 120), (20, 140), (40, 160)]);
 }
 
-/// When the last of `count` reads ends that come at once to a device that does one at a time.
+/// When the last of `count` simultaneous reads ends on a device that does one at a time.
 fn last_of(count: u32, model: &StackModel) -> u64 {
     let times = read_at_once(model, 1, 1, count);
     times.into_iter().map(|(_, ended)| ended).max().unwrap()
@@ -90,7 +90,7 @@ fn neighbours_that_wait_for_a_tag_are_one_command_and_end_together() {
         let times = read_each(4 * KIB, &model, 1, (1, 8));
         times.into_iter().map(|(_, ended)| ended).collect()
     };
-    // The first goes alone; the other seven wait, and are read at once.
+    // The first read goes alone; the other seven wait and are merged into one.
     assert_eq!(ends(1), [138, 276, 276, 276, 276, 276, 276, 276]);
     assert_eq!(ends(2), [138, 238, 338, 338, 338, 338, 338, 338]);
 }
@@ -131,6 +131,6 @@ fn a_merged_read_is_decrypted_piece_by_piece() {
         times.into_iter().map(|(_, ended)| ended).collect()
     };
     assert_eq!(ends("raw"), [100, 200, 200, 200]);
-    // One thread decrypts: 4 us for each of the three that came together.
+    // One thread decrypts: 4 us for each of the three that complete together.
     assert_eq!(ends("raw,encrypt"), [104, 204, 208, 212]);
 }

@@ -1,4 +1,4 @@
-//! What software adds to a call, in closed form.
+//! What software adds to a call, against closed forms.
 
 use super::*;
 use crate::stack_file::StackFile;
@@ -6,7 +6,7 @@ use flashlag_device::{Completion, Device, Durability, Op, Request, SyncCall};
 
 const KIB: u64 = 1024;
 
-/// How long a request of a file takes that is laid out.
+/// How long a request on a laid-out file takes.
 fn request(spec: &str, model: &StackModel, op: Op, length: u64) -> Nanos {
     let stack = stack_of(spec, 1, model);
     let file = stack.create("test").unwrap();
@@ -41,8 +41,8 @@ fn encryption_costs_its_time_per_kib_in_each_direction_and_per_request() {
     }
 }
 
-/// How long each of three requests takes that are handed over at once, to an encrypted device that
-/// works on all of them at once.
+/// How long each of three simultaneous requests takes on an encrypted device that handles all of
+/// them in parallel.
 fn three_at_once(model: &StackModel, op: Op) -> Vec<Nanos> {
     let stack = stack_of("raw,encrypt", 4, model);
     let file = stack.create("test").unwrap();
@@ -64,7 +64,8 @@ fn one_thread_encrypts_so_requests_wait_for_those_before_them() {
     let mut model = StackModel::default();
     model.encryption.read_per_kib = micros(7);
     model.encryption.write_per_kib = micros(11);
-    // Writes are encrypted one after another and then written at once; reads the other way round.
+    // Writes are encrypted one after another and then written in parallel; reads the other way
+    // round.
     let turns = |each: u64| [1, 2, 3].map(|turn| Nanos::from_micros(turn * each * 64));
     assert_eq!(three_at_once(&model, Op::Write), turns(11).map(|time| WRITE.plus(time)));
     assert_eq!(three_at_once(&model, Op::Read), turns(7).map(|time| READ.plus(time)));
@@ -94,7 +95,7 @@ fn fuse_costs_a_round_trip_for_each_128_kib_and_a_copy() {
             let stack = stack_of(spec, 1, &model);
             let file = stack.create("test").unwrap();
             let bytes = Bytes(kib * KIB);
-            // Into the page cache: no device has a part in it.
+            // A write into the page cache does not use the device.
             let time = timed(&stack, || {
                 stack.write_nothing(file, Bytes::ZERO, bytes, false).unwrap();
             });

@@ -41,7 +41,7 @@ fn a_delete_discards_at_once_or_leaves_it_to_fstrim() {
 
 #[test]
 fn space_that_is_written_again_before_its_discard_is_sent_is_not_discarded() {
-    // The kernel's own commit discards what was deleted, while a new file takes its place.
+    // The kernel's own commit discards a deleted file's blocks while a new file takes its place.
     let stack = stack("ext4,discard");
     let first = stack.create("first").unwrap();
     stack.write_nothing(first, Bytes::ZERO, SPAN, true).unwrap();
@@ -51,7 +51,7 @@ fn space_that_is_written_again_before_its_discard_is_sent_is_not_discarded() {
     let second = stack.create("second").unwrap();
     let mut discarded = Bytes::ZERO;
     let cost = sent(&stack, || {
-        // Before the commit is written and its discards are sent.
+        // Begin before the commit is written and its discards are sent.
         let pid = stack.0.borrow_mut().begin_write(second, 0, SPAN.0, true).unwrap();
         stack.0.borrow_mut().wait(pid).unwrap();
         stack.0.borrow_mut().wait(begun).unwrap();

@@ -66,7 +66,7 @@ fn fdatasync_of_a_page_in_place_commits_nothing_at_all() {
     }
 }
 
-/// Flushes and time of durable writes to eight pages, several at once.
+/// Flushes and time of durable writes to eight pages, `depth` at a time.
 fn eight_writes(spec: &str, depth: u32) -> (u64, Nanos) {
     let stack = stack_of(spec, 8, &StackModel::default());
     let file = stack.create("test").unwrap();
@@ -114,7 +114,7 @@ fn what_changed_is_committed_after_five_seconds_unasked() {
     let commit = until(5_100);
     assert_eq!((commit.writes, commit.flushes), (2, 2));
     assert_eq!(until(29_000), Ledger::default());
-    // The blocks that changed find their places after thirty seconds.
+    // Changed blocks are written back after thirty seconds.
     let places = until(40_000);
     assert!(places.writes > 0 && places.flushes == 0, "{places:?}");
     assert_eq!(until(200_000), Ledger::default());
@@ -141,13 +141,15 @@ fn a_commit_waits_for_the_one_that_is_under_way() {
     let from = stack.clock().now();
     let mut inner = stack.0.borrow_mut();
     let pids = files.map(|file| {
-        // A page of its own for each, then its commit: the second begins while the first is on.
+        // Each has a page of its own and then a commit: the second begins while the first is in
+        // flight.
         let written = inner.begin_write(file, 0, PAGE.0, false).unwrap();
         inner.wait(written).unwrap();
         inner.begin_sync(Some(file), true).unwrap()
     });
     let [first, second] = pids.map(|pid| inner.wait(pid).unwrap());
-    // Log, flush, commit block, flush: the device does sixteen things at once, the journal one.
+    // Log, flush, commit block, flush. The device does sixteen things in parallel; the journal does
+    // one.
     let commit = WRITE.plus(FLUSH).plus(WRITE).plus(FLUSH);
     assert_eq!(first.since(from), WRITE.plus(commit));
     assert_eq!(second.since(first), commit);
@@ -168,7 +170,7 @@ fn the_block_that_makes_a_commit_valid_is_durable_itself_or_takes_a_flush_after_
     assert_eq!(committed("ext4", true), (2, 1));
     assert_eq!(committed("ext4", false), (2, 2));
     assert_eq!(committed("ext4,nobarrier", true), (2, 0));
-    // Below device-mapper a flush more, if the device has no FUA.
+    // Below device-mapper there is one flush more if the device has no FUA.
     assert_eq!(committed("ext4,encrypt", false), (2, 3));
     assert_eq!(committed("ext4,encrypt", true), (2, 1));
     assert_eq!(committed("ext4,fast_commit", false), (1, 2));
@@ -205,8 +207,8 @@ fn after_a_fast_commit_the_transaction_is_committed_within_five_seconds() {
 
 #[test]
 fn a_strict_mount_writes_the_page_with_a_files_old_end_at_each_call_that_makes_it_larger() {
-    // Pages written by appending this many bytes at a time, behind a first call that leaves the
-    // inode, before any sync.
+    // Pages written by appending `step` bytes at a time, after a first call that moves data out of
+    // the inode and before any sync.
     let written = |spec: &str, step: usize, calls: u64| {
         let stack = stack(spec);
         let file = stack.create("test").unwrap();
@@ -221,7 +223,7 @@ fn a_strict_mount_writes_the_page_with_a_files_old_end_at_each_call_that_makes_i
         (sent.writes, sent.written_bytes)
     };
     assert_eq!(written("f2fs,fsync_mode=strict", 24, 4), (4, Bytes(4 * PAGE.0)));
-    // 4,000, 4,048 and 4,096: an end between two pages is no page's.
+    // 4,000, 4,048 and 4,096: an end exactly between two pages rewrites no page.
     assert_eq!(written("f2fs,fsync_mode=strict", 48, 3), (2, Bytes(2 * PAGE.0)));
     assert_eq!(written("f2fs", 24, 4), (0, Bytes::ZERO));
     assert_eq!(written("ext4", 24, 4), (0, Bytes::ZERO));
@@ -244,7 +246,7 @@ fn callers_that_need_a_checkpoint_at_once_share_one() {
                 });
             });
             assert_eq!(ledger.flushes, 2, "{spec}, {callers} callers");
-            // The directory and an inode each; the pack's head with its summary, and its tail.
+            // A directory and an inode each; the pack's head with its summary, and its tail.
             let blocks = 1 + callers + 2 + 1;
             assert_eq!(ledger.written_bytes, Bytes(blocks * 4096), "{spec}, {callers} callers");
         }
@@ -258,14 +260,14 @@ fn an_atomic_write_returns_before_its_node_is_written_and_the_next_one_waits_for
     stack.write(file, Bytes::ZERO, &[1; 4096]).unwrap();
     stack.sync(file, true).unwrap();
     let atomic = || timed(&stack, || stack.write_atomically(file, &[(0, &[2; 4096])]).unwrap());
-    // The flush before the node, the node and, since this device has no FUA, a flush after the node.
+    // A flush, the node, and since this device has no FUA another flush.
     let node = FLUSH.plus(WRITE).plus(FLUSH);
     assert_eq!(atomic(), WRITE, "alone");
     assert_eq!(timed(&stack, || stack.sync(file, true).unwrap()), Nanos::ZERO, "nothing to do");
     assert_eq!(atomic(), node.plus(WRITE), "at once after another");
     stack.pass_until(stack.clock().now().plus(Nanos::from_millis(10)));
     assert_eq!(atomic(), WRITE, "after a rest");
-    // So does the fsync of another file, whose node follows in the same log.
+    // The fsync of another file waits, too: its node follows in the same log.
     let other = stack.create("other").unwrap();
     stack.write(other, Bytes::ZERO, &[1; 4096]).unwrap();
     assert!(timed(&stack, || stack.sync(other, true).unwrap()) > node);
@@ -274,15 +276,15 @@ fn an_atomic_write_returns_before_its_node_is_written_and_the_next_one_waits_for
 #[test]
 fn the_data_of_an_atomic_write_goes_beside_the_node_of_the_one_before() {
     let node = FLUSH.plus(WRITE).plus(FLUSH);
-    // Where pages wait in memory, the data follows.
+    // If pages wait in memory, the data follows as well.
     for (spec, after_another) in [("f2fs", node), ("f2fs,inmem", node.plus(WRITE))] {
-        // A device of two units does both at a time: the node is behind its flush meanwhile.
+        // A device with two units does both in parallel: the node waits for its flush meanwhile.
         let stack = stack_of(spec, 2, &StackModel::default());
         let file = stack.create("test").unwrap();
         stack.write(file, Bytes::ZERO, &[1; 4096]).unwrap();
         stack.sync(file, true).unwrap();
         let atomic = || timed(&stack, || stack.write_atomically(file, &[(0, &[2; 4096])]).unwrap());
-        // The node of the second follows both: a third one waits as long.
+        // The second's node follows both, so a third one waits as long.
         let times = [atomic(), atomic(), atomic()];
         assert_eq!(times, [WRITE, after_another, after_another], "{spec}");
     }

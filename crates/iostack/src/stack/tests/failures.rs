@@ -1,4 +1,4 @@
-//! Failing devices: every sync reports the error, and nothing waits for ever.
+//! Failing devices: every sync reports the error, and nothing waits forever.
 
 use flashlag_device::{Completion, Device, Durability, Op, Request, SyncCall};
 use flashlag_testing::{FaultDevice, Faults};
@@ -11,7 +11,7 @@ use crate::stack_file::StackFile;
 
 type Faulty = Stack<FaultDevice<RamDevice<VirtualClock>>>;
 
-/// A device that is gone from this operation on.
+/// A device that fails every operation from this one on.
 fn gone_from(spec: &str, operation: u64) -> Faulty {
     let service = Service {
         read: Latency::Fixed(READ),
@@ -32,7 +32,7 @@ fn is_reported(error: &flashlag_device::DeviceError) -> bool {
 #[test]
 fn a_sync_reports_its_data_its_commit_and_its_flush() {
     for spec in FILESYSTEMS {
-        // How many operations a save takes where all goes well.
+        // Count the operations of a save without failures.
         let save = |stack: &Faulty| {
             let file = stack.create("test")?;
             stack.write(file, Bytes::ZERO, &[1; 9000])?;
@@ -55,7 +55,7 @@ fn an_error_in_the_background_is_reported_by_the_next_sync_once() {
     let stack = gone_from("raw", 1);
     let file = stack.create("test").unwrap();
     stack.write(file, Bytes::ZERO, &[1; 4096]).unwrap();
-    // Written back after thirty seconds, and failed.
+    // Writeback after thirty seconds fails.
     stack.pass_until(Nanos::from_secs(60));
     let error = stack.sync(file, true).unwrap_err();
     assert!(is_reported(&error), "{error}");
@@ -91,7 +91,7 @@ fn a_background_job_on_a_device_that_is_gone_ends_and_time_goes_on() {
 fn the_error_of_a_merged_command_is_that_of_each_request_in_it() {
     let stack = gone_from("raw", 1);
     let file = stack.create("test").unwrap();
-    // Sixteen have a slot, the others wait and are one command.
+    // Sixteen have a slot; the others wait and are merged into one command.
     let (depth, block) = (24, Bytes(4096));
     let span = Bytes(u64::from(depth) * block.0);
     let mut device = StackFile::new(&stack, file, span, block, depth, true, SyncCall::Data);

@@ -28,7 +28,7 @@ const WRITE: Nanos = Nanos::from_micros(300);
 const FLUSH: Nanos = Nanos::from_micros(1000);
 const FILESYSTEMS: [&str; 4] = ["raw", "ext4", "f2fs", "btrfs"];
 
-/// Software that takes no time, on a device that does `units` things at once.
+/// Software that takes no time, on a device with `units` parallel units.
 fn stack_of(spec: &str, units: u32, model: &StackModel) -> RamStack {
     let service = Service {
         read: Latency::Fixed(READ),
@@ -51,7 +51,7 @@ fn timed(stack: &RamStack, act: impl FnOnce()) -> Nanos {
     stack.clock().now().since(from)
 }
 
-/// What something sends to the device.
+/// What a function sends to the device.
 fn sent(stack: &RamStack, act: impl FnOnce()) -> Ledger {
     let before = stack.ledger();
     act();

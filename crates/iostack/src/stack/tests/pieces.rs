@@ -1,13 +1,13 @@
-//! Files in pieces: what growing by small synced writes costs a later read.
+//! Fragmented files: what growing by small synced writes costs a later read.
 
 use super::*;
 use crate::fs::FileId;
 
 const PAGE: Bytes = Bytes::from_kib(4);
-/// A read that the block layer sends whole if the file lies together.
+/// Size of a read that the block layer sends as one request if the file is contiguous.
 const READ_AT_ONCE: Bytes = Bytes::from_kib(128);
 
-/// Files that grow by turns, a page at a time, each page synced.
+/// Files that grow alternately, one synced page at a time.
 fn grown(spec: &str, files: u64, pages: u64) -> (RamStack, FileId) {
     let stack = stack(spec);
     let made: Vec<FileId> =
@@ -22,7 +22,7 @@ fn grown(spec: &str, files: u64, pages: u64) -> (RamStack, FileId) {
     (stack, made[0])
 }
 
-/// Requests and time of reading a file once from its front to its end.
+/// Requests and time of reading a file once from start to end.
 fn read(stack: &RamStack, file: FileId) -> (u64, Nanos) {
     let size = stack.size(file);
     let mut inner = stack.0.borrow_mut();
@@ -39,8 +39,9 @@ fn read(stack: &RamStack, file: FileId) -> (u64, Nanos) {
 fn a_file_that_grew_beside_another_is_read_in_as_many_requests_as_it_has_pieces() {
     let pages = 256;
     let whole = pages * PAGE.0 / READ_AT_ONCE.0;
-    // On F2FS the pages of both lie in one log by turns; on ext4 (docs/model.md) 16 pages do, then
-    // pieces of 16, 32, 64 and 128 pages, which reads of 32 pages send in 1, 1, 2 and 4 requests.
+    // On F2FS the pages of both files alternate in one log. On ext4 (docs/model.md) the first 16
+    // pages do, then come pieces of 16, 32, 64 and 128 pages, which reads of 32 pages send as 1, 1,
+    // 2 and 4 requests.
     let on_ext4 = 16 + 1 + 1 + 2 + 4;
     for (spec, files, requests) in [
         ("f2fs", 1, whole),
@@ -53,14 +54,14 @@ fn a_file_that_grew_beside_another_is_read_in_as_many_requests_as_it_has_pieces(
         let (stack, file) = grown(spec, files, pages);
         let (sent, time) = read(&stack, file);
         assert_eq!(sent, requests, "{spec}, {files} files");
-        // The device does one thing at a time: as long as there are requests.
+        // The device does one thing at a time, so time is proportional to requests.
         assert_eq!(time, Nanos(requests * READ.0), "{spec}, {files} files");
     }
 }
 
 #[test]
 fn a_file_that_grew_on_a_used_filesystem_fills_its_holes() {
-    // Every other 64 KiB is free: beyond what is kept for small files no run is longer.
+    // Every other 64 KiB is free: beyond what is reserved for small files no run is longer.
     let stack = stack("ext4");
     let piece = Bytes::from_kib(64);
     let (mut number, mut kept) = (0, Vec::new());
@@ -81,7 +82,7 @@ fn a_file_that_grew_on_a_used_filesystem_fills_its_holes() {
         stack.sync(file, true).unwrap();
     }
     let (requests, _) = read(&stack, file);
-    // Sixteen pages a piece: as many requests as holes that it fills, and one more, since the file's
-    // map takes a block of one.
+    // Sixteen pages a piece: one request for each hole that it fills, and one more, since the
+    // file's map takes a block of a hole.
     assert_eq!(requests, pages / 16 + 1);
 }

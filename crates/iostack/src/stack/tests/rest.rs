@@ -1,4 +1,4 @@
-//! What F2FS does while nothing else happens.
+//! What F2FS does while the device is idle.
 
 use super::*;
 
@@ -19,7 +19,7 @@ fn holed(spec: &str, count: u64) -> RamStack {
     stack
 }
 
-/// Milliseconds from now on in which discards are sent, the first being 1, and how much in each.
+/// The milliseconds from now on (the first is 1) in which discards are sent, and the bytes of each.
 fn discarded(stack: &RamStack, until: Nanos) -> Vec<(u64, Bytes)> {
     let from = stack.clock().now();
     let mut rounds = Vec::new();
@@ -36,8 +36,8 @@ fn discarded(stack: &RamStack, until: Nanos) -> Vec<(u64, Bytes)> {
 fn discards_begin_after_five_seconds_of_rest_eight_at_a_time_twenty_times_a_second() {
     let stack = holed("f2fs", 40);
     let rounds = discarded(&stack, Nanos::from_secs(8));
-    // Twenty segments that lie apart: 8 + 8 + 4 ranges. A file's first page may lie in the segment
-    // before its own, so that not all of the files' segments are empty.
+    // Twenty separate segments: 8 + 8 + 4 ranges. A file's first page may be in the segment before
+    // its own, so not all of the files' segments are empty.
     let times: Vec<u64> = rounds.iter().map(|(millis, _)| *millis).collect();
     assert_eq!(times, [5_001, 5_051, 5_101], "{rounds:?}");
     let sizes: Vec<u64> = rounds.iter().map(|(_, bytes)| bytes.0 / SEGMENT.0).collect();
@@ -73,7 +73,8 @@ fn free_segments_that_lie_together_are_one_discard() {
     assert_eq!(stack.trim().unwrap(), Bytes::ZERO, "a trim finds nothing left");
 }
 
-/// A filesystem whose segments are half valid: pages of two files by turns, and one deleted.
+/// A filesystem whose segments are half valid: pages of two files alternate, and one of the files
+/// is deleted.
 fn half_valid(spec: &str, segments: u64) -> RamStack {
     let stack = stack(spec);
     let files = ["kept", "gone"].map(|name| stack.create(name).unwrap());
@@ -100,8 +101,9 @@ fn cleaning_at_rest_moves_a_segment_every_thirty_seconds_until_none_has_holes() 
             rounds.push((second, read));
         }
     }
-    // Three segments of 256 valid pages; the log is still in the fourth. The third waits for five
-    // seconds after the checkpoint that the first made due after a minute.
+    // Cleaning moves 256 valid pages of each of three segments; the log still has the fourth open.
+    // The third waits for five idle seconds after the checkpoint, which the first made due a minute
+    // later.
     let half = Bytes::from_mib(1);
     assert_eq!(rounds, [(30, half), (60, half), (95, half)]);
 }

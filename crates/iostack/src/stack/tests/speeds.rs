@@ -1,12 +1,11 @@
-//! The CPU's governor, its idle states and chance, in closed form.
+//! The CPU's governor, its idle states and random variation, against closed forms.
 
 use super::*;
 use crate::stack_file::StackFile;
 use flashlag_device::{Completion, Device, Durability, Op, Request, SyncCall};
 use flashlag_spec::profile::{GovernorKind, PreemptionModel};
 
-/// Latencies of reads of 4 KiB that follow one another, each slot's on its own, in each thread at
-/// depth 1.
+/// Latencies of 4 KiB reads in a closed loop, by slot; each thread has a depth of 1.
 fn reads(model: &StackModel, seed: u64, threads: u32, count: usize) -> Vec<Nanos> {
     let stack = stack_of("raw", 16, model).seeded(seed);
     let file = stack.create("test").unwrap();
@@ -49,7 +48,7 @@ fn under_schedutil_a_loop_of_reads_takes_five_times_the_devices_part() {
         ..StackModel::default()
     };
     for threads in [1, 4] {
-        // Two seconds of each thread are not counted.
+        // Skip the first two seconds of each thread.
         let count = 8000 * threads as usize;
         let settled =
             |model: &StackModel| mean(&reads(model, 1, threads, count)[count / 2..]) / 1000.0;
@@ -72,7 +71,7 @@ fn a_wait_that_is_long_enough_for_a_deep_idle_state_is_longer_by_the_exit() {
         };
         let alone = reads(&model, 1, 1, 50);
         assert!(alone.iter().all(|time| *time == alone[0]));
-        // A synced write waits for the write and the flush: two waits of the caller.
+        // A synced write waits twice: for the write and for the flush.
         let stack = stack_of("raw", 1, &model);
         let file = stack.create("test").unwrap();
         let saved = timed(&stack, || {
@@ -114,7 +113,7 @@ fn preempted_calls_wait_an_exponential_time_besides() {
     for more in [0, 65, 130, 260] {
         let over = times.iter().filter(|time| **time > Nanos::from_micros(120 + more)).count();
         let share = 0.03 * (-(more as f64) / 130.0).exp();
-        // Four standard deviations of a count.
+        // Four standard deviations of a binomial count.
         let (expected, spread) = (share * count as f64, 4.0 * (share * count as f64).sqrt());
         assert!((over as f64 - expected).abs() < spread, "seed {seed}, {more}: {over}");
     }

@@ -1,4 +1,4 @@
-//! What is stored of a test: files, operations, figures and what was read back.
+//! Checks what is stored of a test: files, operations, figures and what was read back.
 
 use flashlag_engine::Verification;
 use flashlag_schema::{ChangeKind, Think};
@@ -59,7 +59,7 @@ fn a_file_that_grew_is_another_than_the_file_under_test_and_as_large_as_its_larg
     );
     let said = &ran.listener.preparing;
     assert!(
-        said.contains(&"growing the file under test by turns with a second one".to_owned()),
+        said.contains(&"growing the file under test, alternating with a second file".to_owned()),
         "{said:?}"
     );
     let files = (1 << 20) + (2 << 20) + 2 * 65_536;

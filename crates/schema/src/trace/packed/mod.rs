@@ -1,4 +1,4 @@
-//! A list in memory whose items take about the bytes that tell them apart.
+//! A list in memory whose items take about as many bytes as distinguish them.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};

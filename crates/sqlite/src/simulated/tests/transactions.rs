@@ -1,4 +1,4 @@
-//! Several statements in one transaction, think times, and the call that makes a file durable.
+//! Several statements per transaction, think times, and the call that makes a file durable.
 
 use super::*;
 
@@ -33,8 +33,8 @@ fn all_statements_of_a_save_are_made_durable_by_one_commit() {
             let cell = format!("{statement:?} {journal:?}");
             assert_eq!((saved.error, saved.recorded.latency.count()), (None, 10), "{cell}");
             assert_eq!(saved.app_bytes, Bytes(10 * 25 * 2 * 100), "{cell}");
-            // Of each database; and the log's header before its first frames. Rows that are put back
-            // are a transaction of their own.
+            // For each database; and the log's header before its first frames. Rows that are put
+            // back are a transaction of their own.
             let expected = 10 * 2 * syncs;
             let others = saved.top_ups.count as usize * 2 * syncs + 2;
             let made = count(&calls, "sync");
@@ -65,7 +65,7 @@ fn statements_of_one_transaction_share_pages_and_the_commit() {
     let bytes = |saved: &SavesOutcome| saved.page_bytes.value().unwrap().0;
     assert!(bytes(&together) * 4 < bytes(&alone), "{} {}", bytes(&together), bytes(&alone));
     assert!(together.recorded.elapsed.0 * 4 < alone.recorded.elapsed.0);
-    // What is computed is computed for each statement.
+    // Computing time is counted once per statement.
     let mut save = save(Statement::Update, JournalMode::Memory, 40, Some(10));
     save.statements = 10;
     let cpu = Nanos::from_millis(1);
@@ -104,7 +104,7 @@ fn think_times_pass_in_virtual_time_and_are_in_no_latency() {
     assert_eq!(rested.thought, Nanos(19 * think.0));
     assert_eq!(rested.recorded.elapsed, at_once.recorded.elapsed.plus(rested.thought));
     assert_eq!(rested.recorded.response.count(), 0);
-    // A limit in time ends the phase before a rest that would outlast the limit.
+    // A time limit ends the phase before a rest that would exceed the limit.
     (save.saves, save.time) = (None, Some(Text(Nanos(5 * think.0))));
     let limited = run(&save, &Fake::new(1 << 24), Nanos::ZERO).unwrap();
     assert_eq!(limited.recorded.latency.count(), 5);

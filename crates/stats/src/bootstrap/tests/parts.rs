@@ -65,9 +65,9 @@ fn the_middle_is_between_the_2_5_and_the_97_5_percent_rank_in_whatever_order() {
 #[test]
 fn an_interval_is_cut_to_the_ratios_of_the_farthest_ends() {
     let (first, second) = ((1.0, 2.0), (2.5, 4.0));
-    assert_eq!(within(-5.0, 5.0, (first, second)), (0.5, 3.0));
-    assert_eq!(within(0.75, 2.0, (first, second)), (0.75, 2.0));
-    assert_eq!(within(4.0, 5.0, (first, second)), (3.0, 3.0));
+    assert_eq!(within(-5.0, 5.0, first, second), (0.5, 3.0));
+    assert_eq!(within(0.75, 2.0, first, second), (0.75, 2.0));
+    assert_eq!(within(4.0, 5.0, first, second), (3.0, 3.0));
 }
 
 #[test]

@@ -7,11 +7,11 @@ use flashlag_spec::TraceFileKind;
 
 use super::super::making::Making;
 
-/// Placeholders for a path. The second stands before the first use of a descriptor by a thread that has
+/// Placeholders for a path. The second precedes the first use of a descriptor by a thread that has
 /// not opened it, so that a replay has something to write to.
 const LOST: [&str; 2] = ["data/data", "/data/data"];
 
-/// The open files of the process, by number, and what SQLite has looked at.
+/// The open files of the process by descriptor, and the paths that SQLite has checked.
 #[derive(Debug, Default)]
 pub(super) struct Descriptors {
     open: HashMap<u32, Descriptor>,
@@ -22,24 +22,24 @@ pub(super) struct Descriptors {
 #[derive(Clone, Copy, Debug)]
 struct Descriptor {
     file: u32,
-    /// Where the next read or write without an offset goes.
+    /// The offset of the next read or write that names none.
     position: Option<u64>,
     has_path: bool,
 }
 
-/// The last paths that a thread asked about.
+/// The paths that a thread last checked with stat or access.
 #[derive(Debug, Default)]
 struct Looked {
-    /// The path of the last question.
+    /// The path of the last check.
     last: String,
-    /// The last path with a rollback journal that was asked for.
+    /// The last path with a rollback journal that was checked.
     database: String,
-    /// The path of the last write-ahead log that is not there, without its suffix.
+    /// The path of the last write-ahead log that does not exist, without its suffix.
     without_wal: String,
 }
 
 impl Descriptors {
-    /// Notes a question of a thread about a path.
+    /// Records that a thread checked a path.
     pub(super) fn looked(&mut self, thread: u32, path: String, is_there: bool) {
         let looked = self.looked.entry(thread).or_default();
         if let Some(database) = path.strip_suffix("-journal") {
@@ -51,7 +51,8 @@ impl Descriptors {
         looked.last = path;
     }
 
-    /// A file was opened; `None` for a placeholder of one that is open.
+    /// Records that a file was opened; `None` if the placeholder is for a file that is already
+    /// open.
     pub(super) fn open(
         &mut self,
         thread: u32,
@@ -62,7 +63,7 @@ impl Descriptors {
     ) -> Option<u32> {
         let is_lost = LOST.contains(&path);
         if is_lost && flags.contains("O_TRUNC") && flags.contains("O_WRONLY") {
-            // The placeholder says nothing of the file: neither its path nor that it was truncated.
+            // The placeholder gives neither the file's path nor whether it was truncated.
             self.file(fd, making);
             return None;
         }
@@ -82,16 +83,16 @@ impl Descriptors {
         Some(file)
     }
 
-    /// The rollback journal that SQLite opens next. Before, SQLite finds no write-ahead log
-    /// (`pagerOpenWalIfPresent`) and asks for the mode of the database (`findCreateFileMode`).
+    /// The rollback journal that SQLite opens next. Before it does, SQLite checks for a write-ahead
+    /// log (`pagerOpenWalIfPresent`) and reads the mode of the database (`findCreateFileMode`).
     fn journal_to_be(&self, thread: u32) -> Option<String> {
         let looked = self.looked.get(&thread)?;
         let is_asked = !looked.last.is_empty() && looked.last == looked.without_wal;
         is_asked.then(|| format!("{}-journal", looked.last))
     }
 
-    /// The database's file, if a read is SQLite's of the counter of changes (16 bytes at offset 24 of the
-    /// header), which follows on its question for the journal.
+    /// The database's file, if a read is SQLite's read of the change counter (16 bytes at offset 24
+    /// of the header) after its check for the journal.
     pub(super) fn read_as_database(
         &mut self,
         thread: u32,
@@ -111,7 +112,7 @@ impl Descriptors {
         Some(file)
     }
 
-    /// The file of a number, and where a read or write of this length went.
+    /// The file of a descriptor, and the offset of a read or write of this length.
     pub(super) fn moved(
         &mut self,
         _thread: u32,
@@ -130,7 +131,8 @@ impl Descriptors {
         (file, at)
     }
 
-    /// The file of a number; a new one without a path, if nothing was seen opened with it.
+    /// The file of a descriptor; a new one without a path if the trace does not show it being
+    /// opened.
     pub(super) fn file(&mut self, fd: u32, making: &mut Making) -> u32 {
         if let Some(descriptor) = self.open.get(&fd) {
             return descriptor.file;

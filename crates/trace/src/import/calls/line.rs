@@ -2,7 +2,7 @@
 
 use flashlag_units::Nanos;
 
-/// A call. A number that is negative is the failure of the call.
+/// A call. A negative number means that the call failed.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Line {
     pub(super) thread: u32,
@@ -10,7 +10,7 @@ pub(super) struct Line {
     pub(super) call: Call,
 }
 
-/// What was called, and with what.
+/// Which call it was, and its arguments.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Call {
     Open {
@@ -47,16 +47,16 @@ pub(super) enum Call {
         fd: u32,
         bytes: u64,
     },
-    /// The size or the mode of a file was asked for; whether the file is there.
+    /// The size or the mode of a file was read; whether the file exists.
     Look {
         path: String,
         is_there: bool,
     },
-    /// A call that failed, or one that changes and names no file.
+    /// A call that failed, or one that neither changes nor names a file.
     Nothing,
 }
 
-/// A line of this form; `None` if it is none.
+/// Parses a line of this form; `None` if it is none.
 pub(super) fn parse(line: &str) -> Option<Line> {
     let (thread, rest) = line.trim_start().split_once(' ')?;
     let (micros, rest) = rest.split_once(' ')?;
@@ -118,7 +118,7 @@ fn call(name: &str, words: &[&str]) -> Option<Call> {
     })
 }
 
-/// Words at spaces; a quoted path is one word whatever is in it.
+/// Splits at spaces; a quoted path is one word.
 fn words(text: &str) -> Vec<&str> {
     let mut words = Vec::new();
     let mut rest = text.trim_start_matches(' ');

@@ -1,5 +1,5 @@
-//! An application's system calls, as Mobibench's traces have them: `7 79699 pwrite 89 0 4616` is
-//! thread 7 at 79,699 µs. Lines stand thread by thread; the threads' clocks have the same start.
+//! An application's system calls, as in Mobibench's traces: `7 79699 pwrite 89 0 4616` is thread 7
+//! at 79,699 µs. Lines are grouped by thread; the threads' clocks have the same start.
 
 mod descriptors;
 mod line;
@@ -35,7 +35,7 @@ impl LineImporter for Calls {
     }
 
     fn finish(&mut self, making: &mut Making) {
-        // Descriptors belong to the process, so its calls are followed in the order of time.
+        // Descriptors belong to the process, so its calls must be processed in order of time.
         self.lines.sort_by_key(|line| line.t);
         making.sees(TraceLayer::SystemCalls);
         making.limit("The file has the beginning of each call only: no latency is known.");

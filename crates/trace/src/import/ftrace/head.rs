@@ -1,4 +1,4 @@
-//! The beginning of a line of ftrace: name, number, processor, time.
+//! The start of an ftrace line: name, thread number, CPU, time.
 
 use flashlag_units::Nanos;
 
@@ -12,15 +12,15 @@ const DASH: usize = 16;
 pub(super) struct Head<'a> {
     pub(super) name: &'a str,
     pub(super) tid: u32,
-    /// The process's number, where the line has it.
+    /// The process's number, if the line has it.
     pub(super) pid: Option<u32>,
     pub(super) t: Nanos,
-    /// The event: its name and what it says.
+    /// The event: its name and values.
     pub(super) event: &'a str,
 }
 
 /// The parts of a line; `None` if it is no event. A name may contain anything, brackets, spaces and
-/// dashes too, so the dash is looked for in its column first.
+/// dashes included, so the dash is first sought in its column.
 pub(super) fn head(line: &str) -> Option<Head<'_>> {
     let in_column = || {
         let (name, rest) = (line.get(..DASH)?, line.get(DASH..)?);
@@ -30,8 +30,9 @@ pub(super) fn head(line: &str) -> Option<Head<'_>> {
     in_column().or_else(|| anywhere(line)).or_else(|| of_perf(line))
 }
 
-/// The head that perf prints: `              dd  4321/4322  [001] 20065.144725:          1 block:block_rq_issue: …`. A
-/// name may contain anything, so the processor's number is looked for with a time after it.
+/// The head that perf prints: `              dd  4321/4322  [001] 20065.144725:          1
+/// block:block_rq_issue: …`. A name may contain anything, so this looks for a CPU number with a
+/// time after it.
 fn of_perf(line: &str) -> Option<Head<'_>> {
     line.match_indices(" [").find_map(|(at, _)| {
         let (cpu, rest) = line[at + 2..].split_once("] ")?;
@@ -47,7 +48,7 @@ fn of_perf(line: &str) -> Option<Head<'_>> {
     })
 }
 
-/// The event without how often it counts and without its system: `block_rq_issue: …`.
+/// The event without its count and subsystem: `block_rq_issue: …`.
 fn perf_event(event: &str) -> &str {
     let event = event.trim_start_matches(' ');
     let counted = event.split_once(' ').filter(|(count, _)| count.parse::<u64>().is_ok());
@@ -62,7 +63,8 @@ fn perf_event(event: &str) -> &str {
     }
 }
 
-/// The same where other tools have moved the columns: the first dash that the rest of a head follows.
+/// The same if another tool has moved the columns: the first dash that is followed by the rest of a
+/// head.
 fn anywhere(line: &str) -> Option<Head<'_>> {
     // A name has at most 15 bytes, and 63 in names of kernel threads.
     let dashes = line.match_indices('-').take_while(|(at, _)| *at < 96);
@@ -72,13 +74,13 @@ fn anywhere(line: &str) -> Option<Head<'_>> {
     })
 }
 
-/// What is after the name's dash: `230   (  228) [001] d..3  1234.567890: event`.
+/// What follows the dash after the name: `230   (  228) [001] d..3  1234.567890: event`.
 fn after_name(rest: &str) -> Option<(u32, Option<u32>, Nanos, &str)> {
     let digits = rest.find(|letter: char| !letter.is_ascii_digit())?;
     let tid = rest.get(..digits)?.parse().ok()?;
     let rest = rest[digits..].trim_start_matches(' ');
     let (pid, rest) = match rest.strip_prefix('(') {
-        // `(-----)` where the process is not known.
+        // `(-----)` if the process is not known.
         Some(inner) => {
             let (pid, rest) = inner.split_once(')')?;
             (pid.trim().parse().ok(), rest.trim_start_matches(' '))
@@ -90,7 +92,7 @@ fn after_name(rest: &str) -> Option<(u32, Option<u32>, Nanos, &str)> {
     let mut rest = rest.trim_start_matches(' ');
     for _ in 0..2 {
         let (word, after) = rest.split_once(' ').unwrap_or((rest, ""));
-        // Flags of interrupts and preemption may come before the time.
+        // Flags of interrupts and preemption may precede the time.
         if let Some(t) = word.strip_suffix(':').and_then(seconds) {
             return Some((tid, pid, t, after.trim_start_matches(' ')));
         }
@@ -120,7 +122,7 @@ mod tests {
             let expected =
                 (name.trim_start().to_owned(), 230, Some(228), 12_500_000_000, "e: x".to_owned());
             let padded = line(name);
-            // Columns are bytes in the kernel.
+            // The kernel pads by bytes.
             let padded =
                 if name.len() == name.chars().count() { padded } else { padded[1..].to_owned() };
             assert_eq!(of(&padded), expected, "{padded:?}");

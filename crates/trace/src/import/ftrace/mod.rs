@@ -1,6 +1,10 @@
-//! Text of ftrace, of atrace and of `perf script`: a name, a number, a time, an event.
-//! `          <...>-230   (  228) [001] d..3  1234.567890: block_rq_issue: 8,0 WS 4096 () 8 + 8 [x]`
-//! `              dd   230 [001]  1234.567890:       block:block_rq_issue: 8,0 WS 4096 () 8 + 8 [x]`
+//! Output of ftrace, of atrace and of `perf script`: a name, a thread number, a time, an event.
+//!
+//! `          <...>-230   (  228) [001] d..3  1234.567890: block_rq_issue: 8,0 WS 4096 () 8 + 8
+//! [x]`
+//!
+//! `              dd   230 [001]  1234.567890:       block:block_rq_issue: 8,0 WS 4096 () 8 + 8
+//! [x]`
 
 mod head;
 mod point;
@@ -21,7 +25,7 @@ pub use running::{TracepointText, numbers_of_calls};
 #[derive(Debug, Default)]
 pub(super) struct Ftrace {
     kernel: Kernel,
-    /// Whether the text is a page of systrace, most of which is not the trace.
+    /// Whether the text is a systrace page, most of which is HTML.
     is_page: Option<bool>,
 }
 
@@ -30,13 +34,13 @@ pub(super) fn is_line(line: &str) -> bool {
     head(trimmed(line)).is_some()
 }
 
-/// A line without what systrace's page adds at its end.
+/// A line without what a systrace page appends to it.
 fn trimmed(line: &str) -> &str {
     line.strip_suffix("\\n\\").unwrap_or(line)
 }
 
 impl Ftrace {
-    /// For a file with this beginning.
+    /// An importer for a file with this beginning.
     pub(super) fn of(text: &str) -> Ftrace {
         let numbers = text.lines().filter_map(|line| match parse(head(trimmed(line))?.event) {
             Parsed::Point(Point::NumberEnter { number, .. }, _) => Some(number),
@@ -47,7 +51,7 @@ impl Ftrace {
         found
     }
 
-    /// Takes one event, whether it is one of storage or not.
+    /// Takes one event, of storage or not.
     fn take(
         &mut self,
         head: &Head<'_>,
@@ -93,7 +97,7 @@ impl LineImporter for Ftrace {
             return Verdict::Ignored;
         }
         let Some(head) = head(trimmed(line)) else {
-            // What atrace prints around the trace.
+            // Lines that atrace prints around the trace.
             let is_around = ["capturing trace", "TRACE:", "version ", "cpus="];
             let known = is_page || is_around.iter().any(|start| text.starts_with(start));
             let what = match known {
@@ -123,7 +127,7 @@ fn verdict(is_taken: bool) -> Verdict {
     if is_taken { Verdict::Taken } else { Verdict::Ignored }
 }
 
-/// The name of an event that is not of storage, for a count.
+/// The name of an event that is not of storage, to count it.
 fn event_name(event: &str) -> &str {
     let end = event.find([':', '(', ' ']).unwrap_or(event.len());
     let name = &event[..end];
@@ -136,7 +140,7 @@ fn event_name(event: &str) -> &str {
 }
 
 fn task_of(head: &Head<'_>, process: Option<&str>) -> TraceTask {
-    // The kernel did not know the name any more.
+    // The kernel no longer knew the name.
     let thread = Some(head.name).filter(|name| *name != "<...>" && !name.is_empty());
     TraceTask {
         tid: Some(head.tid),

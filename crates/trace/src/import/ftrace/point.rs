@@ -6,11 +6,11 @@ use super::super::text::number;
 /// What an event is.
 #[derive(Debug, PartialEq)]
 pub(super) enum Parsed<'a> {
-    /// One of storage, with the process's name where the event has it.
+    /// A storage event, with the process's name if the event has it.
     Point(Point<'a>, Option<&'a str>),
     /// Another one.
     Other,
-    /// One of storage that can't be read.
+    /// A storage event that can't be read.
     Damaged,
 }
 
@@ -38,7 +38,7 @@ pub(super) fn parse(event: &str) -> Parsed<'_> {
     }
 }
 
-/// A tracepoint of storage; `Some(None)` for any other, `None` for one that can't be read.
+/// A tracepoint of storage; `Some(None)` for any other event, `None` for one that can't be read.
 fn point<'a>(name: &str, values: &'a str) -> Option<Option<Point<'a>>> {
     let device = || device_of(values);
     let inode = || value(values, "ino");
@@ -68,7 +68,7 @@ fn point<'a>(name: &str, values: &'a str) -> Option<Option<Point<'a>>> {
         "sys_enter" => number_enter(values)?,
         "sys_exit" => {
             let (number, returned) = values.strip_prefix("NR ")?.split_once(" = ")?;
-            // A call that is skipped has the number -1.
+            // A skipped call has the number -1.
             let Ok(number) = number.trim().parse() else { return Some(None) };
             Point::NumberExit { number, returned: returned.trim().parse().ok()? }
         }
@@ -90,7 +90,7 @@ fn point<'a>(name: &str, values: &'a str) -> Option<Option<Point<'a>>> {
     }))
 }
 
-/// The first and the last state of a checkpoint of F2FS.
+/// The first or the last state of an F2FS checkpoint.
 pub(in crate::import) fn checkpoint<'a>(device: String, state: &str) -> Option<Point<'a>> {
     match () {
         () if state.contains("start block_ops") => Some(Point::CheckpointBegin { device }),
@@ -99,7 +99,7 @@ pub(in crate::import) fn checkpoint<'a>(device: String, state: &str) -> Option<P
     }
 }
 
-/// The number after a name: `ino 12`, `ino = 12`. Names in the values come last in every event.
+/// The number after a name: `ino 12`, `ino = 12`. In every event, fields that are names come last.
 fn value(values: &str, name: &str) -> Option<u64> {
     let is_start = |at: usize| at == 0 || matches!(values.as_bytes()[at - 1], b' ' | b',');
     let at = values.match_indices(name).find_map(|(at, _)| {
@@ -129,7 +129,7 @@ fn plain_device(text: &str) -> Option<String> {
 fn block(step: Step, values: &str) -> Option<Point<'_>> {
     let (device, rest) = values.split_once(' ')?;
     let (rwbs, rest) = rest.split_once(' ')?;
-    // The command of a request that is none for blocks is between the brackets.
+    // A command that reads or writes no blocks is between the brackets.
     let rest = match rest.split_once(") ") {
         Some((bytes, rest)) if bytes.contains('(') => rest,
         _ => rest,
@@ -140,8 +140,9 @@ fn block(step: Step, values: &str) -> Option<Point<'_>> {
     Some(Point::Block { step, device: plain_device(device)?, rwbs, sector, sectors })
 }
 
-/// `entry_name /x, offset 0, bytes 4096, cmdline app, pid 1, i_size 0, ino 2`; of F2FS's own also with
-/// ` = ` or `: `. Path and name may contain anything, so the numbers at the end are taken first.
+/// `entry_name /x, offset 0, bytes 4096, cmdline app, pid 1, i_size 0, ino 2`; F2FS's own
+/// tracepoints also with ` = ` or `: `. Path and name may contain anything, so parse the numbers at
+/// the end first.
 fn named_write(values: &str) -> Option<(Point<'_>, &str)> {
     let rest = values.strip_prefix("entry_name ")?;
     let (rest, inode) = rest.rsplit_once(", ino ")?;
@@ -180,7 +181,7 @@ fn named_call<'a>(name: &'a str, values: &str) -> Option<Option<Point<'a>>> {
     Some(returned.map(|returned| Point::CallExit { name, returned }))
 }
 
-/// The words of a call by their names, in hexadecimal.
+/// The arguments of a call by their names, in hexadecimal.
 fn call_words(values: &str) -> CallWords {
     let hexadecimal = |wanted: &str| {
         let value = values.split([',', ')']).find_map(|part| part.trim().strip_prefix(wanted))?;
@@ -190,7 +191,7 @@ fn call_words(values: &str) -> CallWords {
     CallWords { fd, offset: hexadecimal("pos: "), length: hexadecimal("length: ") }
 }
 
-/// `NR 18 (3, 7ffd5b0, 1000, 2000, 0, 0)`: numbers in hexadecimal, without what says so.
+/// `NR 18 (3, 7ffd5b0, 1000, 2000, 0, 0)`: hexadecimal numbers without `0x`.
 fn number_enter(values: &str) -> Option<Point<'_>> {
     let (number, rest) = values.strip_prefix("NR ")?.split_once(" (")?;
     let number = number.trim().parse().unwrap_or(u64::MAX);

@@ -1,4 +1,4 @@
-//! Text of tracepoints that is read while the events happen.
+//! Reads tracepoint text while the events happen.
 
 use flashlag_spec::TraceSourceKind;
 use flashlag_units::Nanos;
@@ -9,12 +9,13 @@ use super::super::making::{Making, Verdict};
 use super::Ftrace;
 use crate::Builder;
 
-/// The numbers on this machine of the system calls that are read; absent where they are not known.
+/// The numbers of the system calls to trace, on this machine's architecture; absent if they are not
+/// known.
 pub fn numbers_of_calls() -> Option<[u64; 10]> {
     Machine::own().map(Machine::numbers)
 }
 
-/// Makes events of the text that a running kernel prints of its tracepoints.
+/// Turns the tracepoint text of a running kernel into events.
 pub struct TracepointText {
     importer: Ftrace,
     making: Making,
@@ -22,7 +23,7 @@ pub struct TracepointText {
 }
 
 impl TracepointText {
-    /// Begins at a time of the kernel's clock. Numbers of system calls are those of this machine.
+    /// Starts at a time of the kernel's clock. System call numbers are those of this machine.
     pub fn new(start: Nanos, look: Box<dyn Look>) -> TracepointText {
         let kernel = Kernel::with_look(look, Machine::own());
         TracepointText {
@@ -32,7 +33,7 @@ impl TracepointText {
         }
     }
 
-    /// Takes the next piece of text, which may end within a line, and adds its events.
+    /// Takes the next piece of text, which may end within a line, and adds its events to `to`.
     pub fn take(&mut self, text: &[u8], to: &mut Builder) {
         std::mem::swap(&mut self.making.builder, to);
         if let Some(look) = self.importer.kernel.look() {
@@ -54,14 +55,15 @@ impl TracepointText {
         std::mem::swap(&mut self.making.builder, to);
     }
 
-    /// Adds what waits for its end.
+    /// Adds the events that still wait for their end.
     pub fn end(&mut self, to: &mut Builder) {
         std::mem::swap(&mut self.making.builder, to);
         self.importer.kernel.end(&mut self.making);
         std::mem::swap(&mut self.making.builder, to);
     }
 
-    /// Calls on descriptors of which nobody knows any more whether they were files.
+    /// Number of calls on descriptors that were closed before it could be found out whether they
+    /// were files.
     pub fn unknown_calls(&self) -> u64 {
         self.importer.kernel.unknown_calls()
     }

@@ -9,7 +9,7 @@ use super::super::making::Making;
 use super::At;
 use super::look::{Descriptor, Look};
 
-/// The calls under way, by thread.
+/// The calls in flight, by thread.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     under_way: HashMap<u32, Call>,
@@ -24,7 +24,7 @@ struct Call {
     fd: Option<u32>,
     offset: Option<u64>,
     kind: Kind,
-    /// The file, once a tracepoint of the filesystem has named it.
+    /// The file, once a filesystem tracepoint has named it.
     file: Option<u32>,
 }
 
@@ -43,7 +43,7 @@ impl Kind {
     }
 }
 
-/// What a call does, if it is one of storage.
+/// What a call does, if it is a storage call.
 fn kind(name: &str, length: Option<u64>) -> Option<Kind> {
     Some(match name {
         "fsync" => Kind::Sync { data_only: false },
@@ -55,12 +55,12 @@ fn kind(name: &str, length: Option<u64>) -> Option<Kind> {
     })
 }
 
-/// The beginning of a call's name, for a count: names of calls have at most 30 letters.
+/// The beginning of a call's name, to count it: names of calls have at most 30 letters.
 fn short(name: &str) -> &str {
     name.get(..30).unwrap_or(name)
 }
 
-/// The words of a call as it begins.
+/// The arguments of a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::import) struct CallWords {
     pub(in crate::import) fd: Option<u32>,
@@ -68,7 +68,7 @@ pub(in crate::import) struct CallWords {
     pub(in crate::import) length: Option<u64>,
 }
 
-/// What a running machine is looked at with; absent with a file.
+/// How to look things up on a running machine; absent when a file is imported.
 pub(super) type MaybeLook<'a> = Option<&'a mut (dyn Look + 'static)>;
 
 impl Calls {
@@ -88,7 +88,7 @@ impl Calls {
         let call = Call { t: at.t, task: at.task, fd, offset, kind, file: None };
         if let Some(lost) = self.under_way.insert(at.tid, call) {
             making.unmatched_begin();
-            self.add(at.tid, lost, (None, None), look, making);
+            self.add(at.tid, lost, None, None, look, making);
         }
         true
     }
@@ -101,7 +101,7 @@ impl Calls {
         look: MaybeLook<'_>,
         making: &mut Making,
     ) -> bool {
-        // The length of a truncation is in its beginning alone.
+        // The length of a truncation is only in the call's entry event.
         if kind(name, Some(0)).is_none() {
             making.skip(&format!("sys_{}", short(name)));
             return false;
@@ -113,18 +113,19 @@ impl Calls {
         };
         let took = at.t.0.checked_sub(call.t.0).map(Nanos);
         match u64::try_from(returned) {
-            Ok(returned) => self.add(at.tid, call, (took, Some(returned)), look, making),
-            Err(_) => self.add_failed(at.tid, call, (took, returned.unsigned_abs()), look, making),
+            Ok(returned) => self.add(at.tid, call, took, Some(returned), look, making),
+            Err(_) => self.add_failed(at.tid, call, took, returned.unsigned_abs(), look, making),
         }
         true
     }
 
-    /// Adds a call that failed: it wrote nothing, and waited all the same.
+    /// Adds a call that failed: it wrote nothing, but the thread waited for it all the same.
     fn add_failed(
         &mut self,
         tid: u32,
         call: Call,
-        (took, error): (Option<Nanos>, u64),
+        took: Option<Nanos>,
+        error: u64,
         look: MaybeLook<'_>,
         making: &mut Making,
     ) {
@@ -134,7 +135,7 @@ impl Calls {
             Kind::Sync { .. } | Kind::SyncAll => FailedCall::Sync,
             Kind::Truncate { .. } => FailedCall::Truncate,
         };
-        // A call on what is no storage, or is not recorded.
+        // A call on something that is no storage, or is not recorded.
         if file.is_none() && call.kind != Kind::SyncAll {
             return;
         }
@@ -143,7 +144,7 @@ impl Calls {
         making.event(call.t, took, call.task, TraceAction::Failed { call: failed, file, error });
     }
 
-    /// Whether the thread is in a call that syncs; then the file is that call's.
+    /// Whether the thread is in a sync call; if so, sets that call's file.
     pub(super) fn is_sync_of(&mut self, tid: u32, file: u32, data_only: bool) -> bool {
         let Some(call) = self.under_way.get_mut(&tid) else { return false };
         let Kind::Sync { data_only: known } = &mut call.kind else { return false };
@@ -156,7 +157,7 @@ impl Calls {
         self.under_way.get(&tid).is_some_and(|call| call.kind.is_sync())
     }
 
-    /// Whether the thread is in a call that writes; then the file and the place are that call's.
+    /// Whether the thread is in a write call; if so, sets that call's file and offset.
     pub(super) fn is_write_of(&mut self, tid: u32, file: u32, offset: u64) -> bool {
         let Some(call) = self.under_way.get_mut(&tid).filter(|call| call.kind == Kind::Write)
         else {
@@ -171,7 +172,8 @@ impl Calls {
         &mut self,
         tid: u32,
         call: Call,
-        (took, returned): (Option<Nanos>, Option<u64>),
+        took: Option<Nanos>,
+        returned: Option<u64>,
         look: MaybeLook<'_>,
         making: &mut Making,
     ) {
@@ -222,12 +224,13 @@ impl Calls {
         }
     }
 
-    /// Calls on descriptors of which nobody knows any more whether they were files.
+    /// Number of calls on descriptors that were closed before it could be found out whether they
+    /// were files.
     pub(super) fn unknown(&self) -> u64 {
         self.unknown
     }
 
-    /// Adds the calls that did not end.
+    /// Adds the calls that have not ended.
     pub(super) fn finish(&mut self, mut look: MaybeLook<'_>, making: &mut Making) {
         for (tid, call) in std::mem::take(&mut self.under_way) {
             making.unmatched_begin();
@@ -236,7 +239,7 @@ impl Calls {
                     Some(look) => Some(&mut **look),
                     None => None,
                 };
-                self.add(tid, call, (None, None), look, making);
+                self.add(tid, call, None, None, look, making);
             }
         }
     }

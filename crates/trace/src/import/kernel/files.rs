@@ -1,4 +1,4 @@
-//! Files by inode, and by path where a tracepoint has it.
+//! Files by inode, with a path if a tracepoint has one.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use flashlag_schema::trace::TraceFile;
 use super::super::making::Making;
 use super::look::Look;
 
-/// Files of a running machine that are told apart at a time. Beyond them all are looked up again.
+/// Most files of a running machine to remember; beyond that, all are forgotten and looked up again.
 const MOST_SEEN: usize = 1 << 16;
 
 /// The files of the tracepoints.
@@ -18,10 +18,11 @@ pub(super) struct Files {
 }
 
 impl Files {
-    /// The file of an inode on a running machine, with its path where a look finds one.
+    /// The file of an inode on a running machine, with its path if it can be found.
     pub(super) fn looked_up(
         &mut self,
-        (device, inode): (String, u64),
+        device: String,
+        inode: u64,
         look: &mut dyn Look,
         making: &mut Making,
     ) -> u32 {
@@ -32,7 +33,7 @@ impl Files {
         let name = look.filesystem(&device).unwrap_or_else(|| device.clone());
         let number = Some(making.builder.device(&name));
         let file = TraceFile { path, inode: Some(inode), device: number, ..TraceFile::default() };
-        // Without a path a number that is used again must not be the file that had it before.
+        // Without a path, a reused inode number must not be taken for the earlier file.
         let file = if file.path.is_some() {
             making.builder.file(file)
         } else {
@@ -45,12 +46,12 @@ impl Files {
         file
     }
 
-    /// The inode's number may be used for another file from now on.
+    /// Forgets an inode number, which may be reused for another file from now on.
     pub(super) fn forget(&mut self, device: String, inode: u64) {
         self.seen.remove(&(device, inode));
     }
 
-    /// The file of an inode. Where a tracepoint has named an inode of that number, it is that one.
+    /// The file of an inode; if a tracepoint has named the path of that inode number, that file.
     pub(super) fn of_inode(&self, device: &str, inode: u64, making: &mut Making) -> u32 {
         if let Some(file) = self.names.get(&inode) {
             return *file;

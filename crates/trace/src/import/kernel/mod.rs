@@ -1,4 +1,4 @@
-//! Events of the kernel's tracepoints, as ftrace, atrace and Perfetto have them, made a trace.
+//! Turns the kernel's tracepoint events, from ftrace, atrace or Perfetto, into a trace.
 
 mod calls;
 mod files;
@@ -23,10 +23,10 @@ pub use look::{Descriptor, Look};
 pub(super) use numbers::Machine;
 use writes::{PageWrites, WrittenBy};
 
-/// What is on storage that is not recorded.
+/// Count of events on storage that is not recorded.
 const ELSEWHERE: &str = "event of storage that is not recorded";
 
-/// When an event was, and whose.
+/// When an event happened, and in which thread.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct At {
     pub(super) t: Nanos,
@@ -38,49 +38,109 @@ pub(super) struct At {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Point<'a> {
     /// `ext4_sync_file_enter`, `f2fs_sync_file_enter`
-    SyncEnter { device: String, inode: u64, data_only: bool },
+    SyncEnter {
+        device: String,
+        inode: u64,
+        data_only: bool,
+    },
     /// `ext4_sync_file_exit`, `f2fs_sync_file_exit`
-    SyncExit { device: String, inode: u64, data_only: bool },
-    /// `ext4_da_write_begin`, `ext4_write_begin`, `f2fs_write_begin`: a page or less.
-    Write { device: String, inode: u64, offset: u64, bytes: u64 },
-    /// `ext4_da_write_end`, `ext4_write_end`, `f2fs_write_end`: how much of it was written.
-    WriteEnd { device: String, inode: u64, offset: u64, bytes: u64 },
-    /// `android_fs_datawrite_start`, `f2fs_datawrite_start`: as above, with the file's path.
-    NamedWrite { path: &'a str, inode: u64, offset: u64, bytes: u64 },
+    SyncExit {
+        device: String,
+        inode: u64,
+        data_only: bool,
+    },
+    /// `ext4_da_write_begin`, `ext4_write_begin`, `f2fs_write_begin`: up to one page.
+    Write {
+        device: String,
+        inode: u64,
+        offset: u64,
+        bytes: u64,
+    },
+    /// `ext4_da_write_end`, `ext4_write_end`, `f2fs_write_end`: how many bytes were written.
+    WriteEnd {
+        device: String,
+        inode: u64,
+        offset: u64,
+        bytes: u64,
+    },
+    /// `android_fs_datawrite_start`, `f2fs_datawrite_start`: a write as above, with the file's
+    /// path.
+    NamedWrite {
+        path: &'a str,
+        inode: u64,
+        offset: u64,
+        bytes: u64,
+    },
     /// `jbd2_start_commit`
-    CommitBegin { device: String },
+    CommitBegin {
+        device: String,
+    },
     /// `jbd2_end_commit`
-    CommitEnd { device: String },
+    CommitEnd {
+        device: String,
+    },
     /// `f2fs_write_checkpoint`, its first state
-    CheckpointBegin { device: String },
+    CheckpointBegin {
+        device: String,
+    },
     /// `f2fs_write_checkpoint`, its last state
-    CheckpointEnd { device: String },
+    CheckpointEnd {
+        device: String,
+    },
     /// `f2fs_gc_begin`
-    CleanBegin { device: String },
+    CleanBegin {
+        device: String,
+    },
     /// `f2fs_gc_end`
-    CleanEnd { device: String },
-    /// `block_*`
-    Block { step: Step, device: String, rwbs: &'a str, sector: u64, sectors: u64 },
-    /// `block_bio_remap`: the device above sends its requests on to another.
-    Remap { above: String },
+    CleanEnd {
+        device: String,
+    },
+    Block {
+        step: Step,
+        device: String,
+        rwbs: &'a str,
+        sector: u64,
+        sectors: u64,
+    },
+    /// `block_bio_remap`: a device passes a request on to the one below it.
+    Remap {
+        above: String,
+    },
     /// `sys_enter`
-    CallEnter { name: &'a str, words: CallWords },
+    CallEnter {
+        name: &'a str,
+        words: CallWords,
+    },
     /// `sys_exit`
-    CallExit { name: &'a str, returned: i64 },
-    /// `sys_enter` of `raw_syscalls`: a number, which each kind of machine has its own of.
-    NumberEnter { number: u64, words: CallWords },
+    CallExit {
+        name: &'a str,
+        returned: i64,
+    },
+    /// `sys_enter` of `raw_syscalls`: only a number, which depends on the architecture.
+    NumberEnter {
+        number: u64,
+        words: CallWords,
+    },
     /// `sys_exit` of `raw_syscalls`
-    NumberExit { number: u64, returned: i64 },
+    NumberExit {
+        number: u64,
+        returned: i64,
+    },
     /// `ext4_unlink_enter`
-    Unlink { device: String, inode: u64 },
+    Unlink {
+        device: String,
+        inode: u64,
+    },
     /// `sched_process_fork`
-    Forked { child: u32 },
+    Forked {
+        child: u32,
+    },
     /// `sched_process_exit`
     Ended,
 }
 
 impl Point<'_> {
-    /// Whether a process does it by a system call.
+    /// Whether a process causes it by a system call.
     pub(super) fn is_call(&self) -> bool {
         match self {
             Point::SyncEnter { .. }
@@ -118,11 +178,11 @@ pub(super) enum Step {
     Requeue,
     /// `block_rq_complete`
     Complete,
-    /// `block_bio_complete`, which a device without requests of its own has alone.
+    /// `block_bio_complete`: the only completion of devices without a request queue of their own.
     CompleteOfBio,
 }
 
-/// What the filesystem does as a whole.
+/// Work of the filesystem as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Work {
     Commit,
@@ -139,10 +199,10 @@ pub(super) struct Kernel {
     syncs: HashMap<u32, (At, u32, bool)>,
     works: HashMap<(Work, String), (Nanos, Option<u32>)>,
     writes: PageWrites,
-    /// The kind of machine that numbers of system calls are of.
+    /// The architecture whose system call numbers the trace has.
     machine: Option<Machine>,
     look: Option<Box<dyn Look>>,
-    /// Devices that have requests of their own.
+    /// Devices that have a request queue of their own.
     real: HashSet<String>,
     above: HashSet<String>,
 }
@@ -153,18 +213,18 @@ impl Kernel {
         Kernel { look: Some(look), machine, ..Kernel::default() }
     }
 
-    /// Names the machine that the numbers of system calls are of.
+    /// Sets the architecture whose system call numbers the trace has.
     pub(super) fn set_machine(&mut self, machine: Option<Machine>) {
         self.machine = machine;
     }
 
-    /// What the running machine is looked at with.
+    /// The lookups on the running machine.
     pub(super) fn look(&mut self) -> MaybeLook<'_> {
         self.look.as_deref_mut()
     }
 
-    /// Takes the next event, and says whether it is one of the trace or a part of one. Any other is counted by
-    /// what it is.
+    /// Takes the next event; returns whether it is an event of the trace or a part of one. Others
+    /// are counted by their kind.
     pub(super) fn take(&mut self, at: At, point: Point<'_>, making: &mut Making) -> bool {
         match point {
             Point::SyncEnter { device, inode, data_only } => {
@@ -186,7 +246,7 @@ impl Kernel {
             Point::CheckpointEnd { device } => self.ends(at, Work::Checkpoint, device, making),
             Point::CleanEnd { device } => self.ends(at, Work::Clean, device, making),
             Point::Block { step, device, rwbs, sector, sectors } => {
-                return self.block(at, step, &device, (rwbs, sector, sectors), making);
+                return self.block(at, step, &device, rwbs, sector, sectors, making);
             }
             Point::Remap { above } => {
                 self.above.insert(above);
@@ -211,7 +271,7 @@ impl Kernel {
         true
     }
 
-    /// A system call by its number.
+    /// A system call given by its number.
     fn numbered(&mut self, at: At, point: Point<'_>, making: &mut Making) -> bool {
         let Some(machine) = self.machine else {
             making.limit(
@@ -249,7 +309,7 @@ impl Kernel {
         }
     }
 
-    /// The file of an inode; absent where its filesystem is not recorded.
+    /// The file of an inode; absent if its filesystem is not recorded.
     fn file(&mut self, device: String, inode: u64, making: &mut Making) -> Option<u32> {
         match self.look.as_deref_mut() {
             Some(look) => {
@@ -257,7 +317,7 @@ impl Kernel {
                     making.skip(ELSEWHERE);
                     return None;
                 }
-                Some(self.files.looked_up((device, inode), look, making))
+                Some(self.files.looked_up(device, inode, look, making))
             }
             None => Some(self.files.of_inode(&device, inode, making)),
         }
@@ -301,7 +361,8 @@ impl Kernel {
         }
     }
 
-    /// A page that is written, or its end. Within a system call that writes it is a part of that call.
+    /// Begins or ends the write of a page. Within a system call that writes, it is a part of that
+    /// call.
     fn write(&mut self, at: At, point: Point<'_>, making: &mut Making) -> bool {
         let (by, is_end, place) = match point {
             Point::Write { offset, bytes, .. } => (WrittenBy::Inodes, false, (offset, bytes)),
@@ -328,7 +389,7 @@ impl Kernel {
         match is_end {
             _ if self.calls.is_write_of(at.tid, file, place.0) => {}
             true => self.writes.end(at, file, place, making),
-            false => self.writes.begin(at, file, place, making),
+            false => self.writes.begin(at, file, place.0, place.1, making),
         }
         true
     }
@@ -340,7 +401,7 @@ impl Kernel {
         }
     }
 
-    /// Adds what began and has no end.
+    /// Adds what began and did not end.
     fn unended(
         &mut self,
         work: Work,
@@ -381,14 +442,16 @@ impl Kernel {
         at: At,
         step: Step,
         device: &str,
-        (letters, sector, sectors): (&str, u64, u64),
+        letters: &str,
+        sector: u64,
+        sectors: u64,
         making: &mut Making,
     ) -> bool {
         let Some((operation, flags)) = rwbs(letters) else {
             making.skip("block request that moves nothing");
             return false;
         };
-        // A flush alone has no place.
+        // A bare flush has no sector.
         let sector = if sectors == 0 { 0 } else { sector };
         if sector.checked_add(sectors).and_then(|end| end.checked_mul(SECTOR)).is_none() {
             making.damaged();
@@ -424,27 +487,28 @@ impl Kernel {
         true
     }
 
-    /// Adds the block requests that have ended.
+    /// Adds the block requests that have completed.
     pub(super) fn add_ended(&mut self, making: &mut Making) {
         self.requests.add_ended(making);
     }
 
-    /// Calls on descriptors of which nobody knows any more whether they were files.
+    /// Number of calls on descriptors that were closed before it could be found out whether they
+    /// were files.
     pub(super) fn unknown_calls(&self) -> u64 {
         self.calls.unknown()
     }
 
-    /// Adds what waits for its end on a running machine: of block requests, those that were issued have
-    /// not completed yet, and are no part of the trace.
+    /// Adds what waits for its end on a running machine. Block requests that were issued and have
+    /// not completed are not part of the trace.
     pub(super) fn end(&mut self, making: &mut Making) {
         self.finish_calls(making);
         self.add_ended(making);
     }
 
-    /// Adds what waits for an end.
+    /// Adds what waits for its end.
     pub(super) fn finish(&mut self, making: &mut Making) {
         self.finish_calls(making);
-        // What a device above another is asked for is asked of that one, too: it counts once.
+        // A request to an upper device is repeated to the one below: count it once.
         let above: HashSet<u32> = if self.real.is_empty() {
             HashSet::new()
         } else {
@@ -465,7 +529,7 @@ impl Kernel {
     }
 }
 
-/// Adds a sync whose end is not in the source.
+/// Adds a sync whose end the source does not record.
 fn sync_without_end((at, file, data_only): (At, u32, bool), making: &mut Making) {
     making.unmatched_begin();
     making.sees(TraceLayer::SystemCalls);

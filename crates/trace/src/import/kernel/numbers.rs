@@ -1,4 +1,5 @@
-//! System calls by their numbers, as `raw_syscalls` has them: each kind of processor counts its own way.
+//! System calls by their numbers, as `raw_syscalls` has them: the numbers depend on the
+//! architecture.
 
 use super::CallWords;
 
@@ -26,13 +27,13 @@ const CALLS: [(&str, u64, u64); 10] = [
     ("syncfs", 306, 267),
 ];
 
-/// Numbers that are frequent on one kind, and on the other rare or nothing: openat, futex, read, write,
-/// close, epoll_wait, newfstatat.
+/// Numbers that are frequent on one architecture, and rare or unused on the other: openat, futex,
+/// read, write, close, epoll_wait, newfstatat.
 const FREQUENT_X86_64: [u64; 7] = [257, 202, 0, 1, 3, 232, 262];
 const FREQUENT_AARCH64: [u64; 8] = [56, 98, 63, 64, 57, 22, 79, 113];
 
 impl Machine {
-    /// The machine that this program runs on.
+    /// The architecture of this machine.
     pub fn own() -> Option<Machine> {
         match std::env::consts::ARCH {
             "x86_64" => Some(Machine::X86_64),
@@ -41,7 +42,7 @@ impl Machine {
         }
     }
 
-    /// The machine of a name as the kernel has it.
+    /// The architecture with this name in the kernel.
     pub fn of_name(name: &str) -> Option<Machine> {
         match name {
             "x86_64" => Some(Machine::X86_64),
@@ -50,7 +51,7 @@ impl Machine {
         }
     }
 
-    /// The machine that the numbers of many calls are of; absent where they do not say.
+    /// The architecture that the numbers of many calls indicate; absent if they are not conclusive.
     pub fn of_numbers(numbers: impl Iterator<Item = u64>) -> Option<Machine> {
         let (mut x86_64, mut aarch64) = (0_u64, 0_u64);
         for number in numbers {
@@ -64,12 +65,12 @@ impl Machine {
         }
     }
 
-    /// The numbers of the calls that are read.
+    /// The numbers of the calls to trace.
     pub fn numbers(self) -> [u64; 10] {
         CALLS.map(|(_, x86_64, aarch64)| if self == Machine::X86_64 { x86_64 } else { aarch64 })
     }
 
-    /// The call of a number, with only the words that it has.
+    /// The call with a number, with only those arguments that it uses.
     pub(super) fn call(self, number: u64, words: CallWords) -> Option<(&'static str, CallWords)> {
         let at = self.numbers().iter().position(|known| *known == number)?;
         let (name, ..) = CALLS.get(at)?;

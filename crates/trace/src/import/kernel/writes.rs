@@ -1,4 +1,4 @@
-//! Buffered writes as the filesystem takes them, a page or a folio at a time.
+//! Buffered writes as the filesystem performs them, a page or a folio at a time.
 
 use std::collections::HashMap;
 
@@ -8,14 +8,14 @@ use flashlag_units::{Bytes, Nanos};
 use super::super::making::Making;
 use super::At;
 
-/// Which tracepoint says what is written; a kernel may have two for one write.
+/// Which tracepoint reports a write; some kernels report one write by two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WrittenBy {
     Inodes,
     Names,
 }
 
-/// Puts the ends of page writes together, by thread.
+/// Pairs the begin and end events of page writes, by thread.
 #[derive(Debug, Default)]
 pub(super) struct PageWrites {
     by: Option<WrittenBy>,
@@ -26,14 +26,14 @@ pub(super) struct PageWrites {
     without_begin: u64,
 }
 
-/// What a thread is writing outside of a system call that is recorded.
+/// What a thread is writing outside of a recorded system call.
 #[derive(Clone, Copy, Debug)]
 struct PageWrite {
     t: Nanos,
     task: Option<u32>,
     file: u32,
     offset: u64,
-    /// Where the write will end, as its beginning says.
+    /// Where the write will end, according to its begin event.
     end: u64,
     /// Where the last piece of it begins.
     piece: u64,
@@ -42,7 +42,7 @@ struct PageWrite {
 }
 
 impl PageWrites {
-    /// Whether these tracepoints are the ones whose writes count.
+    /// Whether writes reported by these tracepoints are counted.
     pub(super) fn counts(&mut self, by: WrittenBy) -> bool {
         *self.by.get_or_insert(by) == by
     }
@@ -52,12 +52,14 @@ impl PageWrites {
         &mut self,
         at: At,
         file: u32,
-        (offset, bytes): (u64, u64),
+        offset: u64,
+        bytes: u64,
         making: &mut Making,
     ) {
         self.any_begin = true;
         let end = offset.saturating_add(bytes);
-        // Kernels with large folios name all that is left of a write with each piece: one write.
+        // With large folios, each begin event reports all that is left of the write: that is one
+        // write.
         if let Some(write) = self.under_way.get_mut(&at.tid)
             && (write.file, write.end) == (file, end)
             && write.piece < offset
@@ -72,7 +74,7 @@ impl PageWrites {
         }
     }
 
-    /// A page or a folio was written: this much of it.
+    /// This many bytes of a page or a folio were written.
     pub(super) fn end(
         &mut self,
         at: At,
@@ -91,17 +93,18 @@ impl PageWrites {
             return;
         }
         self.without_begin += 1;
-        event(at.t, at.task, (file, offset, copied), making);
+        event(at.t, at.task, file, offset, copied, making);
     }
 
     fn add(&mut self, write: PageWrite, making: &mut Making) {
         self.without_end += u64::from(!write.has_ended);
         let announced = write.end.saturating_sub(write.offset);
         let bytes = write.copied.filter(|_| write.has_ended).unwrap_or(announced);
-        event(write.t, write.task, (write.file, write.offset, bytes), making);
+        event(write.t, write.task, write.file, write.offset, bytes, making);
     }
 
-    /// Adds what is under way. An end is missing only where others are recorded.
+    /// Adds the writes in flight. Their end events are missing only if the trace has end events for
+    /// others.
     pub(super) fn finish(&mut self, making: &mut Making) {
         let mut rest: Vec<PageWrite> = self.under_way.drain().map(|(_, write)| write).collect();
         rest.sort_by_key(|write| write.t);
@@ -116,7 +119,7 @@ impl PageWrites {
     }
 }
 
-fn event(t: Nanos, task: Option<u32>, (file, offset, bytes): (u32, u64, u64), making: &mut Making) {
+fn event(t: Nanos, task: Option<u32>, file: u32, offset: u64, bytes: u64, making: &mut Making) {
     making.sees(TraceLayer::SystemCalls);
     making.limit(
         "Buffered writes are counted page by page, as the filesystem takes them: a write by system \

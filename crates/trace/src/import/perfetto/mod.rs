@@ -1,5 +1,5 @@
-//! Perfetto's traces: packets with bundles of the kernel's events, and the list of processes. The
-//! messages are walked field by field; fields that are not of storage are skipped.
+//! Perfetto's traces: packets with bundles of the kernel's events, and the list of processes. This
+//! reads the messages field by field and skips fields that are not about storage.
 
 use std::collections::HashMap;
 use std::io::{self, BufRead, Read};
@@ -28,7 +28,7 @@ enum Value<'a> {
     Bytes(&'a [u8]),
 }
 
-/// Whether the beginning of a file is that of a Perfetto trace: one packet, then another or the end.
+/// Whether a file begins like a Perfetto trace: one packet, then another one or the end.
 pub(super) fn is_trace(head: &[u8]) -> bool {
     let mut rest = head;
     let mut packets = 0;
@@ -46,7 +46,7 @@ pub(super) fn is_trace(head: &[u8]) -> bool {
     packets > 0
 }
 
-/// Whether one packet is longer than what was read of the file.
+/// Whether a packet is longer than the part of the file that was read.
 fn is_cut(head: &[u8], length: usize) -> bool {
     head.len() as u64 >= HEAD && (length as u64) < LONGEST
 }
@@ -63,7 +63,7 @@ fn packet_head(rest: &mut &[u8]) -> Option<(u32, Option<usize>)> {
     }
 }
 
-/// The fields of a message; `None` for one that is damaged, which is the last.
+/// The fields of a message; `None`, as the last item, for a damaged one.
 fn fields(message: &[u8]) -> impl Iterator<Item = Option<(u32, Value<'_>)>> {
     let mut rest = message;
     std::iter::from_fn(move || {
@@ -110,7 +110,7 @@ impl<'a> Message<'a> {
         })
     }
 
-    /// The values of a repeated field, each on its own or all in one.
+    /// The values of a repeated field, whether packed or not.
     fn numbers(&self, field: u32) -> impl Iterator<Item = u64> + '_ {
         let of = move |(number, value): &(u32, Value<'a>)| match value {
             _ if *number != field => Vec::new(),
@@ -136,7 +136,7 @@ impl<'a> Message<'a> {
     }
 }
 
-/// Makes a trace of Perfetto's packets.
+/// Turns Perfetto's packets into a trace.
 #[derive(Default)]
 pub(super) struct Perfetto {
     kernel: Kernel,
@@ -146,8 +146,7 @@ pub(super) struct Perfetto {
 }
 
 impl Perfetto {
-    /// Reads all packets. One that is damaged is counted; a file that was cut off ends at its last whole
-    /// packet.
+    /// Reads all packets. Counts damaged ones; a truncated file ends at its last whole packet.
     pub(super) fn read(mut self, mut from: impl BufRead, making: &mut Making) -> io::Result<()> {
         loop {
             making.next_line();
@@ -201,7 +200,8 @@ impl Perfetto {
         }
     }
 
-    /// `SystemInfo`: its `Utsname` names the machine, which numbers of system calls are of.
+    /// `SystemInfo`: its `Utsname` gives the architecture, which determines the system call
+    /// numbers.
     fn system(&mut self, info: &[u8]) -> Option<()> {
         for name in Message::of(info)?.bytes(1) {
             if let Some(machine) = Message::of(name)?.text(4) {
@@ -242,7 +242,7 @@ impl Perfetto {
                     Some(false) => {}
                     None => making.damaged(),
                 },
-                // Perfetto says that events were lost, not how many: one at least.
+                // Perfetto reports that events were lost, but not how many: count one.
                 Some((3, Value::Number(1))) => {
                     let lost = making.builder.source().lost.unwrap_or(0);
                     making.builder.source().lost = Some(lost + 1);
@@ -256,14 +256,14 @@ impl Perfetto {
         }
     }
 
-    /// `FtraceEvent`: whether it is one of storage; `None` if it is damaged.
+    /// `FtraceEvent`: whether it is a storage event; `None` if it is damaged.
     fn event(&mut self, event: &[u8], making: &mut Making) -> Option<bool> {
         let event = Message::of(event)?;
         let Some((number, body)) = event.0.iter().find_map(|(number, value)| match value {
             Value::Bytes(body) if is_storage(*number) => Some((*number, *body)),
             _ => None,
         }) else {
-            // Numbers 1 and 2 are the time and the thread.
+            // Fields 1 and 2 are the time and the thread.
             let other = event.0.iter().map(|(number, _)| *number).find(|number| *number > 2);
             making.skip(&format!("event {} of Perfetto's list", other.unwrap_or(0)));
             return Some(false);
@@ -274,7 +274,8 @@ impl Perfetto {
             return Some(false);
         };
         let tid = u32::try_from(event.number(2).unwrap_or(0)).ok()?;
-        // Only the start of a request is made by its task: a completion interrupts any.
+        // Only the start of a request runs in the task that issued it: a completion may interrupt
+        // any task.
         let name =
             body.text(if number == 45 { 6 } else { 5 }).filter(|_| matches!(number, 45 | 119));
         let task = self.task(tid, name, making);
@@ -282,7 +283,8 @@ impl Perfetto {
         Some(self.kernel.take(at, point, making))
     }
 
-    /// The thread of a number. Names from the list of processes are set at the end, when it is whole.
+    /// The thread with a number. Names from the process list are set at the end, when that is
+    /// complete.
     fn task(&mut self, tid: u32, name: Option<&str>, making: &mut Making) -> u32 {
         if let (Some(task), None) = (self.tasks.get(&tid), name) {
             return *task;
@@ -304,7 +306,7 @@ impl Perfetto {
     }
 }
 
-/// The length of the next packet; `None` if there is something else.
+/// The length of the next packet; `None` if something else follows.
 fn next_length(from: &mut impl BufRead) -> io::Result<Option<u64>> {
     let mut byte = [0];
     from.read_exact(&mut byte)?;
@@ -324,7 +326,7 @@ fn next_length(from: &mut impl BufRead) -> io::Result<Option<u64>> {
     Ok(None)
 }
 
-/// Whether a field of `FtraceEvent` is an event of storage.
+/// Whether a field of `FtraceEvent` is a storage event.
 fn is_storage(field: u32) -> bool {
     matches!(
         field,
@@ -354,8 +356,8 @@ fn is_storage(field: u32) -> bool {
     )
 }
 
-/// The tracepoint of a field; `Some(None)` for one that says nothing new, `None` for a damaged one.
-/// Numbers are those of Perfetto's `ftrace_event.proto`.
+/// The tracepoint in a field; `Some(None)` for a redundant one, `None` for a damaged one. Numbers
+/// are those of Perfetto's `ftrace_event.proto`.
 fn point<'a>(field: u32, body: &Message<'a>) -> Option<Option<Point<'a>>> {
     let device = device_of(body.number(1).unwrap_or(0));
     let inode = body.number(2).unwrap_or(0);
@@ -408,7 +410,7 @@ fn point<'a>(field: u32, body: &Message<'a>) -> Option<Option<Point<'a>>> {
     }))
 }
 
-/// `8,0` of a device's number as user space has it, which Perfetto stores.
+/// `8,0` from a device number in user space's encoding, which Perfetto stores.
 fn device_of(number: u64) -> String {
     let major = ((number >> 8) & 0xfff) | ((number >> 32) & !0xfff);
     let minor = (number & 0xff) | ((number >> 12) & !0xff);

@@ -1,4 +1,4 @@
-//! Traces that are written here field by field, as Perfetto writes them.
+//! Traces that are composed here field by field, as Perfetto writes them.
 
 use std::io::Write;
 
@@ -38,7 +38,7 @@ fn packet_of(events: &[Vec<u8>]) -> Vec<u8> {
     bytes(1, &message(&[number(1, 0), message(events)]))
 }
 
-/// 8,16 as user space has it.
+/// 8,16 in user space's encoding.
 const DEVICE: u64 = 8 << 8 | 16;
 
 fn events() -> Vec<Vec<u8>> {
@@ -48,7 +48,7 @@ fn events() -> Vec<Vec<u8>> {
     vec![
         event(1_000, 21, 43, &[number(1, DEVICE), number(2, 7), number(3, 2), number(4, 1)]),
         event(1_100, 21, 45, &issued),
-        // An event of something else, which has a field that is not known.
+        // An unrelated event with an unknown field.
         event(1_150, 21, 4, &[number(99, 5)]),
         event(1_300, 0, 125, &block(5)),
         event(1_500, 21, 44, &[number(1, DEVICE), number(2, 7)]),
@@ -98,7 +98,7 @@ fn fsyncs_requests_and_names_are_taken_from_bundles_and_the_list_of_processes() 
 #[test]
 fn system_calls_by_number_are_those_of_the_machine_that_the_trace_names() {
     let call = |t: u64, field: u32, body: &[Vec<u8>]| event(t, 21, field, body);
-    // pwrite64(3, …, 512, 4096) and its end, by the number on ARM; packed and unpacked arguments.
+    // pwrite64(3, …, 512, 4096) and its end, by its number on ARM; packed and unpacked arguments.
     let mut packed = Vec::new();
     for word in [3, 0x7000, 512, 4096, 0, 0] {
         encode_varint(word, &mut packed);
@@ -115,7 +115,7 @@ fn system_calls_by_number_are_those_of_the_machine_that_the_trace_names() {
     assert_eq!(trace.events.first().unwrap().took_ns.map(|took| took.0), Some(700));
     let synced = TraceAction::Sync { file: 0, data_only: false };
     assert_eq!((&trace.events.iter().nth(1).unwrap().action, trace.events.len()), (&synced, 2));
-    // Without the machine nothing is guessed.
+    // Without the architecture, numbers are not interpreted.
     let trace = imported(&trace_of(&[events]));
     assert!(trace.events.is_empty() && trace.source.limits.len() == 1, "{:?}", trace.source);
 }
@@ -170,7 +170,7 @@ fn damage_within_is_counted_and_what_is_no_trace_refused() {
     }
 }
 
-/// Renews the fuzzer's seed: the bytes of a trace as characters.
+/// Writes the fuzzer's seed again: the bytes of a trace as characters.
 #[test]
 fn the_fuzzers_seed_is_this_trace() {
     let trace = trace_of(&[packet_of(&events()), tree()]);

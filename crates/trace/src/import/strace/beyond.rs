@@ -1,4 +1,4 @@
-//! Calls that move or sync data, and of which no event can be made.
+//! Calls that move or sync data but can't become events.
 
 use std::collections::BTreeMap;
 
@@ -7,9 +7,9 @@ use flashlag_units::count;
 use super::super::making::Making;
 use super::line::Call;
 
-/// Calls that are counted by their names, and why they are no events.
+/// Calls that are counted by name, and why they can't become events.
 const CALLS: [(&str, &str); 11] = [
-    ("io_uring_enter", "requests through io_uring are in memory, not in a trace of system calls"),
+    ("io_uring_enter", "io_uring's requests are in memory, not in a trace of system calls"),
     ("io_submit", "its requests are not in the lines"),
     ("copy_file_range", "its files are not in the lines"),
     ("sendfile", "its files are not in the lines"),
@@ -18,7 +18,7 @@ const CALLS: [(&str, &str); 11] = [
     ("process_vm_writev", "it moves the memory of processes"),
     ("process_vm_readv", "it moves the memory of processes"),
     ("sync_file_range", "it begins or awaits writeback, and makes nothing durable"),
-    ("fallocate", "it sets room aside, or frees it"),
+    ("fallocate", "it reserves space, or frees it"),
     ("msync", "the file that is mapped there is not known"),
 ];
 
@@ -39,12 +39,12 @@ const REQUESTS: [&str; 9] = [
 #[derive(Debug, Default)]
 pub(super) struct Beyond {
     calls: BTreeMap<String, u64>,
-    /// Requests that calls of `io_uring_enter` handed over.
+    /// Requests that `io_uring_enter` submitted.
     submitted: u64,
 }
 
 impl Beyond {
-    /// Counts a call that succeeded, if it is one of those, and says whether it is.
+    /// Counts a call that succeeded, if it is one of these; returns whether it is.
     pub(super) fn add(&mut self, call: &Call, making: &mut Making) -> bool {
         if call.returned.is_none_or(|returned| returned < 0) {
             return false;

@@ -1,6 +1,6 @@
 //! Errors of system calls by their names, as strace prints them.
 
-/// The names of Linux's errors by their numbers, from 1 on (`include/uapi/asm-generic/errno.h`).
+/// The names of Linux's error numbers, from 1 on (`include/uapi/asm-generic/errno.h`).
 const NAMES: &str = "\
     EPERM ENOENT ESRCH EINTR EIO ENXIO E2BIG ENOEXEC EBADF ECHILD EAGAIN ENOMEM EACCES EFAULT \
     ENOTBLK EBUSY EEXIST EXDEV ENODEV ENOTDIR EISDIR EINVAL ENFILE EMFILE ENOTTY ETXTBSY EFBIG \
@@ -16,7 +16,7 @@ const NAMES: &str = "\
     EISNAM EREMOTEIO EDQUOT ENOMEDIUM EMEDIUMTYPE ECANCELED ENOKEY EKEYEXPIRED EKEYREVOKED \
     EKEYREJECTED EOWNERDEAD ENOTRECOVERABLE ERFKILL EHWPOISON";
 
-/// The number of an error; 0 of a name that is not known.
+/// The number of an error; 0 if the name is not known.
 pub(super) fn number(name: &str) -> u16 {
     let is_name = |known: &str| known == name || (known == "EAGAIN" && name == "EWOULDBLOCK");
     let at = NAMES.split_whitespace().position(is_name).filter(|_| name.starts_with('E'));

@@ -7,7 +7,7 @@ use super::errors;
 use super::line::{Call, descriptor, string};
 use super::processes::Processes;
 
-/// The kind of a call that is an event where it succeeds.
+/// The kind of a call that becomes an event if it succeeds.
 pub(super) fn kind(name: &str) -> Option<FailedCall> {
     Some(match name {
         "open" | "openat" | "openat2" | "creat" => FailedCall::Open,
@@ -33,13 +33,13 @@ pub(super) fn event(
     let kind = kind(&call.name)?;
     let name = call.after.split_whitespace().next().unwrap_or_default();
     let error = errors::number(name);
-    // The argument with the file that is written to, or the only one.
+    // The argument that is the written file, or the only one.
     let at = match call.name.as_str() {
         "copy_file_range" | "splice" => 2,
         _ => 0,
     };
     let file = match descriptor(call.argument(at)) {
-        // A descriptor that is not open, and a name that does not exist, are no files.
+        // The descriptor is not open, or the path does not exist: there is no file.
         _ if matches!(name, "EBADF" | "ENOENT") => None,
         Some((fd, path)) => Some(processes.file(tid, fd, path, making)),
         None => {

@@ -1,4 +1,5 @@
-//! A line of strace: a number, a time, a call with its arguments, what it returned and how long it took.
+//! A line of strace: a thread number, a time, a call with its arguments, its result and its
+//! duration.
 
 use flashlag_units::Nanos;
 
@@ -8,7 +9,7 @@ use super::stamp::{RELATIVE_WIDTH, Stamp};
 /// A line.
 #[derive(Debug, PartialEq)]
 pub(super) struct Line<'a> {
-    /// The thread's number; absent where strace followed one thread only.
+    /// The thread's number; absent if strace followed only one thread.
     pub(super) tid: Option<u32>,
     /// The thread's name (`-Y`).
     pub(super) name: Option<&'a str>,
@@ -27,16 +28,17 @@ pub(super) enum What<'a> {
     Resumed { name: &'a str, text: &'a str },
     /// A signal, an exit, a message of strace.
     Other,
-    /// A caller on the stack (`-k`).
+    /// A caller in a stack trace (`-k`).
     Caller,
-    /// The head of the table of calls (`-C`), which ends the text.
+    /// The header of the table of calls (`-C`), which ends the output.
     Summary,
     /// None of these.
     Damaged,
 }
 
-/// The parts of a line, in the order in which strace prints them: number, time, time since the line before
-/// (`-r` after `-t`), number of the call (`-n`), instruction pointer (`-i`), what happened.
+/// The parts of a line, in the order in which strace prints them: thread number, time, time since
+/// the previous line (`-r` after `-t`), number of the call (`-n`), instruction pointer (`-i`), the
+/// call.
 pub(super) fn parse(line: &str) -> Line<'_> {
     let (tid, name, rest) = number(line);
     let (t, rest) = Stamp::of(rest);
@@ -63,7 +65,7 @@ fn what(rest: &str) -> What<'_> {
     if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
         return What::Damaged;
     }
-    // strace left the thread while it was in the call.
+    // strace detached from the thread during the call.
     let unfinished = [" <unfinished ...>", " <detached ...>"];
     match unfinished.iter().find_map(|end| rest.strip_suffix(end)) {
         Some(text) => What::Unfinished { text },
@@ -79,13 +81,13 @@ fn number(line: &str) -> (Option<u32>, Option<&str>, &str) {
         None => (trimmed, false),
     };
     let digits = inner.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(inner.len());
-    // A number on the right of its columns is a time: strace prints those of threads on the left.
+    // A right-aligned number is a time: strace left-aligns thread numbers.
     if line.len() > trimmed.len() && line.len() - trimmed.len() + digits == RELATIVE_WIDTH {
         return (None, None, line);
     }
     let Ok(tid) = inner[..digits].parse() else { return (None, None, line) };
     let rest = &inner[digits..];
-    // A name may contain anything; a space follows the bracket that ends it.
+    // A name may contain anything; it ends at a bracket with a space after it.
     let end = if is_bracketed { ">] " } else { "> " };
     let (name, rest) = match rest.strip_prefix('<').and_then(|rest| rest.split_once(end)) {
         Some((name, rest)) => (Some(name), rest),
@@ -95,7 +97,8 @@ fn number(line: &str) -> (Option<u32>, Option<&str>, &str) {
         },
         None => (None, rest),
     };
-    // `12:34:56.7` and `1700000000.5` begin with digits, too, and `1700000000 ` is no thread's number.
+    // `12:34:56.7` and `1700000000.5` begin with digits, too, and `1700000000 ` is not a thread
+    // number.
     if is_bracketed || name.is_some() || (rest.starts_with(' ') && digits <= PID_DIGITS) {
         (Some(tid), name, rest)
     } else {
@@ -103,10 +106,10 @@ fn number(line: &str) -> (Option<u32>, Option<&str>, &str) {
     }
 }
 
-/// The most digits of a thread's number: the kernel has at most 2²² of them.
+/// The most digits of a thread number: the kernel has at most 2²² threads.
 const PID_DIGITS: usize = 7;
 
-/// A text without the number of the call and the instruction pointer: `[  18] `, `[00007f5e741b1e67] `,
+/// A line without the call's number and the instruction pointer: `[  18] `, `[00007f5e741b1e67] `,
 /// `[????] `.
 fn without_places(mut rest: &str) -> &str {
     for _ in 0..2 {
@@ -128,21 +131,21 @@ fn without_places(mut rest: &str) -> &str {
 pub(super) struct Call {
     pub(super) name: String,
     pub(super) arguments: Vec<String>,
-    /// What the call returned; absent for one that did not return.
+    /// The call's result; absent if it did not return.
     pub(super) returned: Option<i64>,
-    /// What stands after the number: the path of a new descriptor (`-y`).
+    /// What follows the result: the path of a new descriptor (`-y`).
     pub(super) after: String,
     pub(super) took: Option<Nanos>,
 }
 
 impl Call {
-    /// The argument with this number, from 0; empty without one.
+    /// The argument at an index, from 0; empty if there is none.
     pub(super) fn argument(&self, at: usize) -> &str {
         self.arguments.get(at).map(String::as_str).unwrap_or_default()
     }
 }
 
-/// The parts of `name(arguments) = returned <took>`. `None` if the text is no whole call.
+/// The parts of `name(arguments) = returned <took>`; `None` if the call is incomplete.
 pub(super) fn call(text: &str) -> Option<Call> {
     let (name, inner) = text.split_once('(')?;
     let (arguments, end) = parts(inner)?;
@@ -170,8 +173,8 @@ pub(super) fn call(text: &str) -> Option<Call> {
     Some(Call { name, arguments, returned, after, took })
 }
 
-/// What stands between commas up to the bracket that ends it, and where the text goes on after that bracket.
-/// Strings, structures and paths within may contain commas and brackets. `None` where the bracket is missing.
+/// Splits at commas up to the closing bracket; also returns the position after that bracket.
+/// Strings, structures and paths may contain commas and brackets. `None` without a closing bracket.
 pub(super) fn parts(inner: &str) -> Option<(Vec<&str>, usize)> {
     let mut parts = Vec::new();
     let mut start = 0;
@@ -187,7 +190,7 @@ pub(super) fn parts(inner: &str) -> Option<(Vec<&str>, usize)> {
             _ if quoted => {}
             '<' if angles > 0 || is_path(inner, at) => angles += 1,
             '>' if angles > 0 => angles -= 1,
-            // Of a path nothing is meant; strace escapes angles in it.
+            // Skip the content of a path; strace escapes angle brackets in it.
             _ if angles > 0 => {}
             '(' | '[' | '{' => depth += 1,
             ')' | ']' | '}' if depth == 0 => {
@@ -205,13 +208,13 @@ pub(super) fn parts(inner: &str) -> Option<(Vec<&str>, usize)> {
     None
 }
 
-/// Whether the path of a descriptor begins at this angle: `3<`, `AT_FDCWD<`, but not `1<<20`.
+/// Whether this angle bracket opens a descriptor's path: `3<`, `AT_FDCWD<`, but not `1<<20`.
 fn is_path(text: &str, at: usize) -> bool {
     let is_word = text[..at].ends_with(|letter: char| letter.is_ascii_alphanumeric());
     is_word && !text[at + 1..].starts_with('<')
 }
 
-/// The number and the path of `3</data/x>`; a path that was removed has `(deleted)` after it.
+/// The number and the path of `3</data/x>`. `(deleted)` follows the path of an unlinked file.
 pub(super) fn descriptor(text: &str) -> Option<(u32, Option<String>)> {
     let digits = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
     let number = text[..digits].parse().ok()?;
@@ -226,13 +229,13 @@ pub(super) fn path_in(text: &str) -> Option<String> {
     (!path.is_empty()).then(|| unescaped(path))
 }
 
-/// The text of `"…"`; strace cuts long ones and adds dots, which is no path.
+/// The text of `"…"`. strace cuts long strings and appends dots: those are not usable as paths.
 pub(super) fn string(text: &str) -> Option<String> {
     let inner = text.strip_prefix('"')?.strip_suffix('"')?;
     Some(unescaped(inner))
 }
 
-/// A text without C's escapes. Bytes that are no UTF-8 are replaced.
+/// Decodes C escapes; replaces bytes that are not UTF-8.
 fn unescaped(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

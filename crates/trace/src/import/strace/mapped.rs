@@ -1,18 +1,18 @@
-//! Files that are mapped into memory: stores to them are no calls, and `msync` names only an address.
+//! Files that are mapped into memory: stores are not system calls, and `msync` has only an address.
 
 use std::collections::BTreeMap;
 
 use super::super::making::Making;
 use super::line::{Call, descriptor};
 
-/// Mappings that are followed at most.
+/// Most mappings to keep track of.
 const MOST: usize = 1 << 16;
 
-/// Files that are mapped to be written, by process and address.
+/// Files that are mapped writable, by process and address.
 #[derive(Debug, Default)]
 pub(super) struct Mapped {
     files: BTreeMap<(u32, u64), (u64, u32)>,
-    /// Mappings of files that are not only SQLite's index of its log.
+    /// Number of mapped files that are not SQLite's WAL index.
     pub(super) written: u64,
 }
 
@@ -30,7 +30,7 @@ impl Mapped {
         if is_memory {
             return;
         }
-        // The index of SQLite's log is made again from the log: nobody needs it durable.
+        // SQLite can rebuild the WAL index from the log, so it need not be durable.
         if !path.ends_with("-shm") {
             self.written += 1;
             making.lacks(1);
@@ -53,7 +53,7 @@ impl Mapped {
     }
 }
 
-/// Whether what is stored to the mapping goes to its file.
+/// Whether stores to the mapping reach its file.
 pub(super) fn is_written(call: &Call) -> bool {
     call.argument(2).contains("PROT_WRITE") && call.argument(3).contains("MAP_SHARED")
 }

@@ -1,4 +1,4 @@
-//! Text of `strace -f -tt -T -y` and its variants.
+//! Output of `strace -f -tt -T -y` and its variants.
 
 mod beyond;
 mod errors;
@@ -26,7 +26,7 @@ use stamp::{Stamp, are_relative};
 /// Half a day: a clock that goes back further has passed midnight.
 const HALF_A_DAY: Nanos = Nanos::from_secs(12 * 3600);
 const DAY: Nanos = Nanos::from_secs(24 * 3600);
-/// Calls that wait for their end at most; a thread has one.
+/// Most calls that may wait for their end; a thread has one.
 const MOST_UNFINISHED: usize = 1 << 16;
 
 /// Imports text of strace.
@@ -35,9 +35,9 @@ pub(super) struct Strace {
     processes: Processes,
     mapped: Mapped,
     beyond: Beyond,
-    /// The begun call of each thread: its time and its text.
+    /// The unfinished call of each thread: its time and its text.
     unfinished: HashMap<u32, (Nanos, String)>,
-    /// Whether small times are each since the line before.
+    /// Whether small times are relative to the previous line.
     is_relative: bool,
     days: Nanos,
     last: Nanos,
@@ -45,9 +45,9 @@ pub(super) struct Strace {
     any_time: bool,
     any_small: bool,
     any_took: bool,
-    /// Files that were opened so that each write is durable when it returns.
+    /// Number of files opened so that each write is durable when it returns.
     synchronous: u64,
-    /// Whether the table of calls has begun that ends the text.
+    /// Whether the table of calls, which ends the output, has begun.
     is_over: bool,
 }
 
@@ -129,12 +129,15 @@ impl LineImporter for Strace {
         } else if self.any_small && !self.is_relative {
             making.limit(
                 "Times are taken as counted from the beginning of the file: strace itself writes the time of \
-                 day (`strace -tt`), or with spaces before it the time since the line before (`strace -r`).",
+                 day (`strace -tt`), or with spaces before it the time since the previous line \
+                 (`strace -r`).",
             );
         }
         if self.is_relative {
             making.read_as(
-                "Read strace's times as those since the line before (`strace -r`), and added them up".to_owned(),
+                "Read strace's times as those since the previous line (`strace -r`), and added \
+                 them up"
+                    .to_owned(),
             );
         }
         if !self.any_took {
@@ -152,7 +155,8 @@ impl LineImporter for Strace {
         }
         if self.mapped.written > 0 {
             making.limit(format!(
-                "Files mapped to be written: {}. Stores to them are no calls, and not in the trace.",
+                "Files mapped writable: {}. Stores to them are not system calls, and not in the \
+                 trace.",
                 count(self.mapped.written)
             ));
         }
@@ -161,7 +165,7 @@ impl LineImporter for Strace {
 }
 
 impl Strace {
-    /// For a file with this beginning.
+    /// An importer for a file with this beginning.
     pub(super) fn of(head: &str) -> Strace {
         let small = head.lines().filter_map(|line| match parse(line).t {
             Some(Stamp::Small { t, is_padded }) => Some((t, is_padded)),
@@ -170,7 +174,7 @@ impl Strace {
         Strace { is_relative: are_relative(small), ..Strace::default() }
     }
 
-    /// A time that only goes on: midnight is passed, and lines without one keep their order.
+    /// A monotonic time: adds a day after midnight, and lines without a time keep their order.
     fn time(&mut self, t: Option<Stamp>) -> Nanos {
         let Some(stamp) = t else {
             self.untimed += 1;
@@ -202,13 +206,13 @@ impl Strace {
         })
     }
 
-    /// The events of a call with their waits; none of a call that is not of storage, or of which no event can
-    /// be made.
+    /// The events of a call with their durations; none if the call is not about storage, or can't
+    /// become an event.
     fn events(&mut self, tid: u32, call: &Call, making: &mut Making) -> Vec<Moved> {
-        // Interrupted, and begun again later; or the process ended within.
+        // The call was interrupted and restarts later, or the process ended during it.
         let Some(returned) = call.returned else { return Vec::new() };
         let Ok(returned) = u64::try_from(returned) else {
-            // Addresses of the upper half are no errors.
+            // Addresses in the upper half are not errors.
             if call.name != "mmap" {
                 let failed = failed::event(&mut self.processes, tid, call, making);
                 return failed.map(|action| (action, call.took)).into_iter().collect();
@@ -245,7 +249,7 @@ impl Strace {
                     .collect()
             }
             "io_submit" => {
-                let requests = moves::submitted(&mut self.processes, (tid, call), returned, making);
+                let requests = moves::submitted(&mut self.processes, tid, call, returned, making);
                 requests.unwrap_or_default()
             }
             _ => moves::copied(&mut self.processes, (tid, call), returned, making)
@@ -331,13 +335,13 @@ fn renamed(call: &Call, making: &mut Making) -> Option<TraceAction> {
     })
 }
 
-/// The event of a call that sets the size of a file by its path.
+/// The event of a call that sets a file's size by path.
 fn truncated(call: &Call, making: &mut Making) -> Option<TraceAction> {
     let bytes = Bytes(call.argument(1).parse().ok()?);
     Some(TraceAction::Truncate { file: making.file(&string(call.argument(0))?), bytes })
 }
 
-/// The path of a directory's descriptor and a name: `AT_FDCWD</data>, "x"`.
+/// A directory descriptor's path joined with a name: `AT_FDCWD</data>, "x"`.
 fn at_path(directory: &str, name: &str) -> Option<String> {
     let name = string(name)?;
     let start = directory.find('<').filter(|_| !name.starts_with('/'));
@@ -345,7 +349,7 @@ fn at_path(directory: &str, name: &str) -> Option<String> {
     Some(directory.map_or(name.clone(), |directory| format!("{directory}/{name}")))
 }
 
-/// The offset that a call was given.
+/// The offset among a call's arguments.
 fn offset(call: &Call) -> Option<u64> {
     let at = match call.name.as_str() {
         "pread64" | "pwrite64" | "preadv" | "pwritev" | "preadv2" | "pwritev2" => 3,

@@ -1,4 +1,4 @@
-//! Calls that move data between files, or hand over several requests at once.
+//! Calls that move data between files, or submit several requests at once.
 
 use flashlag_schema::trace::TraceAction;
 use flashlag_units::{Bytes, Nanos};
@@ -7,11 +7,11 @@ use super::super::making::Making;
 use super::line::{Call, descriptor, parts};
 use super::processes::Processes;
 
-/// An event of a call, and how long it took; absent where the call's wait is counted with another event.
+/// An event of a call and its duration; absent if the call's wait is counted with another event.
 pub(super) type Moved = (TraceAction, Option<Nanos>);
 
-/// The places of a call's arguments: the descriptor that is read and its offset, the one that is written and
-/// its offset.
+/// The positions of a call's arguments: the descriptor to read and its offset, and the descriptor
+/// to write and its offset.
 fn places(name: &str) -> Option<([usize; 2], [Option<usize>; 2])> {
     Some(match name {
         "copy_file_range" | "splice" => ([0, 2], [Some(1), Some(3)]),
@@ -20,8 +20,8 @@ fn places(name: &str) -> Option<([usize; 2], [Option<usize>; 2])> {
     })
 }
 
-/// The read and the write of `copy_file_range`, `sendfile` or `splice`; `None` of another call, or where a
-/// descriptor can't be read.
+/// The read and the write of `copy_file_range`, `sendfile` or `splice`; `None` for another call, or
+/// if a descriptor can't be parsed.
 pub(super) fn copied(
     processes: &mut Processes,
     (tid, call): (u32, &Call),
@@ -50,16 +50,17 @@ fn first_number(text: &str) -> Option<u64> {
     text[..digits].parse().ok()
 }
 
-/// The requests of `io_submit` that were taken; `None` where their structures are not in the line.
+/// The requests that `io_submit` accepted; `None` if the line does not contain their structures.
 pub(super) fn submitted(
     processes: &mut Processes,
-    (tid, call): (u32, &Call),
+    tid: u32,
+    call: &Call,
     taken: u64,
     making: &mut Making,
 ) -> Option<Vec<Moved>> {
     let (list, _) = parts(call.argument(2).strip_prefix('[')?)?;
     let taken = usize::try_from(taken).ok()?;
-    // strace may print fewer than there are: `...`.
+    // strace may print fewer than there are, followed by `...`.
     if list.len() < taken {
         return None;
     }
@@ -67,7 +68,7 @@ pub(super) fn submitted(
     for text in &list[..taken] {
         requests.push((request(processes, tid, text, making)?, None));
     }
-    // The submission's own wait, which the thread has once.
+    // The thread waits for the submission once: count it with the first request.
     if let Some(first) = requests.first_mut() {
         first.1 = call.took;
     }
@@ -75,7 +76,7 @@ pub(super) fn submitted(
 }
 
 /// One request: `{aio_lio_opcode=IOCB_CMD_PWRITE, aio_fildes=3</x>, aio_buf="…", aio_nbytes=8192,
-/// aio_offset=0}`, before strace 5 `{data=0, pwrite, fildes=3, str="…", nbytes=8192, offset=0}`.
+/// aio_offset=0}`; before strace 5 `{data=0, pwrite, fildes=3, str="…", nbytes=8192, offset=0}`.
 fn request(
     processes: &mut Processes,
     tid: u32,

@@ -11,9 +11,9 @@ use super::line::{Call, descriptor, string};
 /// The processes that strace followed.
 #[derive(Debug, Default)]
 pub(super) struct Processes {
-    /// The process of each thread that is not its process's first.
+    /// The process of each thread other than a process's first.
     process_of: HashMap<u32, u32>,
-    /// Threads whose beginning was seen, and the thread that strace began with.
+    /// Threads whose start was seen, and the thread that strace started with.
     known: HashMap<u32, ()>,
     names: HashMap<u32, String>,
     open: HashMap<(u32, u32), Descriptor>,
@@ -32,20 +32,20 @@ impl Processes {
         self.process_of.get(&tid).copied().unwrap_or(tid)
     }
 
-    /// The process of a thread and its name; the process is known where its beginning, or that of the
-    /// thread, was seen.
+    /// The process of a thread and its name. The process is known if its start, or the thread's,
+    /// was seen.
     pub(super) fn of(&self, tid: u32) -> (Option<u32>, Option<String>) {
         let process = self.process(tid);
         let is_known = self.known.contains_key(&tid);
         (is_known.then_some(process), self.names.get(&process).cloned())
     }
 
-    /// Whether some file has no path.
+    /// Whether the path of some file is not known.
     pub(super) fn has_unknown(&self) -> bool {
         self.unknown
     }
 
-    /// Takes a call that changes processes, descriptors or positions, and says whether it was one.
+    /// Takes a call that changes processes, descriptors or positions; returns whether it was one.
     pub(super) fn changes(&mut self, tid: u32, call: &Call, making: &mut Making) -> bool {
         let returned = call.returned.and_then(|returned| u32::try_from(returned).ok());
         match (call.name.as_str(), returned) {
@@ -65,7 +65,7 @@ impl Processes {
                     self.file(tid, old, path, making);
                     let process = self.process(tid);
                     if let Some(known) = self.open.get(&(process, old)).copied() {
-                        // The position is shared, and can't be followed by number.
+                        // Both descriptors share a position, which can't be tracked per descriptor.
                         self.open.insert((process, new), Descriptor { position: None, ..known });
                     }
                 }
@@ -84,7 +84,7 @@ impl Processes {
         true
     }
 
-    /// A thread or a process begins: a thread shares the open files, a process has copies.
+    /// A thread or a process starts: a thread shares the open files, a process gets copies.
     fn begins(&mut self, tid: u32, child: u32, call: &Call) {
         let parent = self.process(tid);
         self.known.insert(child, ());
@@ -119,7 +119,7 @@ impl Processes {
         file
     }
 
-    /// The file of a descriptor, which has this path if strace has printed one.
+    /// The file of a descriptor, with its path if strace has printed one.
     pub(super) fn file(
         &mut self,
         tid: u32,
@@ -132,7 +132,7 @@ impl Processes {
             let file = making.file(&path);
             let known = self.open.entry(key).or_insert(Descriptor { file, position: None });
             if known.file != file {
-                // Another call has opened it, which strace does not follow.
+                // A call that is not tracked has reopened this descriptor.
                 *known = Descriptor { file, position: None };
             }
             return file;
@@ -151,7 +151,7 @@ impl Processes {
         file
     }
 
-    /// Where a read or write of this length went, and where the next one goes.
+    /// Where a read or write of this length was, and where the next one will be.
     pub(super) fn moved(
         &mut self,
         tid: u32,

@@ -1,32 +1,32 @@
-//! The time at the beginning of a line of strace.
+//! The time at the start of a strace line.
 
 use flashlag_units::Nanos;
 
 use super::super::text::seconds;
 
-/// Columns in which strace prints the seconds since the line before.
+/// Columns in which strace prints the seconds since the previous line.
 pub(super) const RELATIVE_WIDTH: usize = 6;
-/// Seconds since 1970 have at least this many digits, from 1973 on.
+/// Seconds since 1970 have at least this many digits (since 1973).
 const UNIX_DIGITS: usize = 9;
 
-/// A time as it stands in a line.
+/// A time as printed in a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stamp {
     /// From midnight (`-t`, `-tt`).
     Clock(Nanos),
     /// From 1970 (`-ttt`).
     Unix(Nanos),
-    /// A few seconds: since the line before (`-r`), or what another program made of it.
+    /// A few seconds: since the previous line (`-r`), or as another program rewrote them.
     Small {
         t: Nanos,
-        /// Whether it stands on the right of its columns, as strace prints it.
+        /// Whether it is right-aligned, as strace prints it.
         is_padded: bool,
     },
 }
 
 impl Stamp {
-    /// The time at the beginning of a text, and what is after it: `12:34:56.789012 `, `1700000000.789012 `,
-    /// `     0.000102 `, `12:34:56 (+     0.000102) `.
+    /// The time at the start of a text, and the rest: `12:34:56.789012 `, `1700000000.789012 `, `
+    /// 0.000102 `, `12:34:56 (+     0.000102) `.
     pub(super) fn of(rest: &str) -> (Option<Stamp>, &str) {
         let text = rest.trim_start_matches(' ');
         let Some((word, after)) = text.split_once(' ') else { return (None, rest) };
@@ -41,7 +41,7 @@ impl Stamp {
         }
     }
 
-    /// The time as it stands there.
+    /// The printed time.
     pub(super) fn time(self) -> Nanos {
         match self {
             Stamp::Clock(t) | Stamp::Unix(t) | Stamp::Small { t, .. } => t,
@@ -58,7 +58,7 @@ fn number(word: &str, is_padded: bool) -> Option<Stamp> {
     let t = seconds(word)?;
     match digits {
         UNIX_DIGITS.. => Some(Stamp::Unix(t)),
-        // A whole number alone could be a thread's, or anything.
+        // A whole number alone could be anything, for example a thread number.
         _ if word.contains('.') || is_padded => Some(Stamp::Small { t, is_padded }),
         _ => None,
     }
@@ -76,8 +76,8 @@ fn clock(word: &str) -> Option<Stamp> {
     Some(Stamp::Clock(Nanos::from_secs(whole).plus(seconds(rest)?)))
 }
 
-/// Whether the small times of a file's beginning are each since the line before: they stand where strace
-/// prints such times, or one is less than that before it.
+/// Whether the small times at a file's beginning are relative to the previous line: they are
+/// right-aligned as strace prints such times, or one is less than the one before.
 pub(super) fn are_relative(small: impl Iterator<Item = (Nanos, bool)>) -> bool {
     let mut last = Nanos::ZERO;
     let mut any_padded = false;

@@ -9,7 +9,7 @@ use flashlag_units::Bytes;
 
 use super::super::text::SECTOR;
 
-/// The kinds of operations that a column, or all of a table, can be said to hold.
+/// The operations that a column, or a whole table, can be declared to hold.
 const OPERATIONS: [(&str, BlockOperation); 4] = [
     ("read", BlockOperation::Read),
     ("write", BlockOperation::Write),
@@ -30,19 +30,18 @@ pub(super) enum Column {
     Ended(u64),
     /// How long the request took.
     Took(u64),
-    /// Where on the device, in units of this many bytes.
+    /// Offset on the device, in units of this many bytes.
     Offset(u64),
     /// How much.
     Size(u64),
-    /// Read or write: the kernel's letters or words where no code is given, else only these codes.
+    /// Operation: by these codes, or if there are none by the kernel's letters or words.
     Operation(Vec<(String, BlockOperation)>),
-    /// The step of blktrace: Q, D, C or R. Then a row is one end of a request.
+    /// blktrace's action: Q, D, C or R. A row is then one event of a request.
     Step,
     /// The device, or a part of its name.
     Device,
-    /// The kernel's number of the device: major × 2²⁰ + minor.
+    /// The kernel's device number: major × 2²⁰ + minor.
     DeviceNumber,
-    /// The name of the process.
     Process,
     /// The number of the process or the thread.
     Pid,
@@ -52,19 +51,19 @@ pub(super) enum Column {
 
 /// What the columns of a table of block requests hold, from left to right.
 ///
-/// Its text has an item for each column: `time:UNIT` (the beginning), `end:UNIT` (the completion),
-/// `latency:UNIT` with UNIT `s`, `ms`, `us`, `100ns` or `ns`; `offset:UNIT`, `size:UNIT` with UNIT `bytes`,
-/// `sectors` (of 512 bytes) or a size such as `4KiB`; `op`, or `op:0=read/1=write` where the column has
-/// codes; `step`, `device`, `dev_t`, `process`, `pid`; `-` for a column that says nothing. `op=write` or `op=read`
-/// stands for no column: all requests are of that kind.
+/// The text has one item per column: `time:UNIT` (the beginning), `end:UNIT` (the completion),
+/// `latency:UNIT` with UNIT `s`, `ms`, `us`, `100ns` or `ns`; `offset:UNIT`, `size:UNIT` with UNIT
+/// `bytes`, `sectors` (of 512 bytes) or a size such as `4KiB`; `op`, or `op:0=read/1=write` if the
+/// column has codes; `step`, `device`, `dev_t`, `process`, `pid`; `-` for a column to skip.
+/// `op=write` or `op=read` is not a column: it declares all requests to be of that kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Columns {
     pub(super) of: Vec<Column>,
-    /// The kind of every request, where no column says it.
+    /// The operation of every request, if no column has it.
     pub(super) all: Option<BlockOperation>,
 }
 
-/// Why a text names no columns.
+/// Why a text does not describe columns.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ColumnsError {
     /// An item is not one of those that there are.
@@ -73,21 +72,15 @@ pub enum ColumnsError {
          device, dev_t, process, pid, `-` for any other, and op=read or op=write for all rows"
     )]
     Item(String),
-    /// The unit is missing, or not one of those that there are.
     #[error("`{item}` needs a unit: {}", units(item))]
-    Unit {
-        /// The item.
-        item: String,
-    },
+    Unit { item: String },
     /// The kinds of operations can't be read.
     #[error(
         "`{0}` is no list of codes: write op:0=read/1=write (kinds are read, write, flush, discard)"
     )]
     Codes(String),
-    /// Two columns hold the same.
     #[error("`{0}` is named twice")]
     Twice(&'static str),
-    /// A column is missing, without which there is no request.
     #[error("{0}")]
     Missing(&'static str),
 }
@@ -100,7 +93,7 @@ fn units(item: &str) -> &'static str {
 }
 
 impl Column {
-    /// The word of the column's item.
+    /// The word for the column in the text.
     fn name(&self) -> &'static str {
         match self {
             Column::Begun(_) => "time",
@@ -178,7 +171,7 @@ impl FromStr for Column {
 }
 
 impl Columns {
-    /// The columns, if a request can be made of them.
+    /// The columns, if they suffice to make a request.
     pub(super) fn of(
         of: Vec<Column>,
         all: Option<BlockOperation>,

@@ -1,7 +1,7 @@
-//! Numbers in the cells of a table, exactly.
+//! Exact decimal numbers in the cells of a table.
 
-/// A number times `unit`: `0.08` times 1,000,000 is 80,000. Digits beyond a whole are dropped; an exponent
-/// (`2.1e-05`) is taken. `None` of what is negative, no number, or too large.
+/// A number times `unit`: `0.08` times 1,000,000 is 80,000. Drops what is less than one; accepts an
+/// exponent (`2.1e-05`). `None` if it is negative, no number, or too large.
 pub(super) fn scaled(text: &str, unit: u64) -> Option<u64> {
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
@@ -12,13 +12,13 @@ pub(super) fn scaled(text: &str, unit: u64) -> Option<u64> {
     if whole.len() + fraction.len() == 0 || !digits.all(|digit| digit.is_ascii_digit()) {
         return None;
     }
-    // Of a fraction more than 15 digits change nothing that a nanosecond shows.
+    // More than 15 digits of a fraction make no difference of a nanosecond.
     let fraction = fraction.get(..fraction.len().min(15))?;
     let number: u128 = format!("{whole}{fraction}").parse().ok()?;
     let exponent = exponent.checked_sub(i32::try_from(fraction.len()).ok()?)?;
     let product = number.checked_mul(u128::from(unit))?;
     let ten = 10_u128.checked_pow(exponent.unsigned_abs());
-    // A power of ten that overflows has more digits than any number here: divided by it, nothing is left.
+    // A power of ten that overflows is larger than any number here: the quotient is zero.
     let scaled =
         if exponent >= 0 { product.checked_mul(ten?)? } else { ten.map_or(0, |ten| product / ten) };
     u64::try_from(scaled).ok()

@@ -1,11 +1,11 @@
-//! Which column of a table is what: as the user says, as a published form has it, or by names that say so
-//! themselves.
+//! Which column of a table is what: declared by the user, known from a published form, or evident
+//! from the columns' names.
 
 use super::columns::{Column, Columns, size_unit, time_unit};
 use super::published::{PUBLISHED, Published, WITHOUT_REQUESTS};
 use super::separator::Separator;
 
-/// Rows of the beginning that must look alike.
+/// Rows at the beginning that must look alike.
 const ROWS: usize = 50;
 
 /// How a table is read.
@@ -19,14 +19,14 @@ pub(super) struct Layout {
     pub(super) by: By,
 }
 
-/// What says which column is what.
+/// How the columns are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum By {
     /// The user.
     Option,
-    /// A published form has such a table.
+    /// The table has a published form.
     Published(&'static str),
-    /// The names of the columns, which have their units.
+    /// The columns' names, which include their units.
     Names,
 }
 
@@ -39,35 +39,21 @@ pub enum TableError {
          the {columns} are, and in which units, as in \
          --columns 'time:s,op,offset:bytes,size:bytes,latency:us'"
     )]
-    Unknown {
-        /// The first line.
-        first: String,
-        /// How many columns it has.
-        columns: String,
-    },
-    /// The columns that the user names are not those of the file.
+    Unknown { first: String, columns: String },
     #[error("--columns names {named} columns, and the file's first line has {found}: `{first}`")]
-    Other {
-        /// The columns that were named.
-        named: usize,
-        /// The columns of the first line.
-        found: usize,
-        /// The first line.
-        first: String,
-    },
-    /// The table has no requests in it.
+    Other { named: usize, found: usize, first: String },
     #[error("{0}")]
     NoRequests(&'static str),
 }
 
-/// The lines of a table's beginning, without comments and empty ones. The last may be cut off.
+/// The first lines of a table, without comments and empty lines. The last may be truncated.
 fn lines(head: &str) -> Vec<&str> {
     let lines = head.trim_start_matches('\u{feff}').lines();
     let of_table = |line: &&str| !line.trim().is_empty() && !line.starts_with('#');
     lines.filter(of_table).take(ROWS + 1).collect()
 }
 
-/// A name at the head of a column, without quotes and in small letters. Figures after a name are `#`.
+/// A column's name without quotes, in lower case. Numbers after a name become `#`.
 fn name(cell: &str) -> String {
     let words = cell.trim().trim_matches('"').split_whitespace();
     let words = words.map(|word| {
@@ -81,7 +67,7 @@ fn name(cell: &str) -> String {
 }
 
 impl Layout {
-    /// The layout of a file with this beginning; `None` where it is no table of a kind that is known.
+    /// The layout of a file with this beginning; `None` if it is no table of a known kind.
     pub(super) fn known(head: &str) -> Option<Layout> {
         let lines = lines(head);
         let first = lines.first()?;
@@ -94,13 +80,13 @@ impl Layout {
         })
     }
 
-    /// The layout that the user names.
+    /// The layout that the user declares.
     pub(super) fn of_option(head: &str, columns: &Columns) -> Result<Layout, TableError> {
         let lines = lines(head);
         let first = lines.first().copied().unwrap_or_default();
         let named = columns.of.len();
         let fits = |separator: &Separator| separator.cells(first).len() == named;
-        // A name with spaces makes more words than columns.
+        // A name with spaces yields more words than columns.
         let fallback = || columns.of.contains(&Column::Process).then_some(Separator::Spaces);
         let separator = Separator::ALL.into_iter().find(fits).or_else(fallback);
         let Some(separator) = separator else {
@@ -115,7 +101,7 @@ impl Layout {
     }
 }
 
-/// The columns by the names at their heads.
+/// The columns by their header.
 fn by_head(names: &[String]) -> Option<(Columns, By)> {
     let published = PUBLISHED.iter().find_map(|published| {
         let items: Option<Vec<&str>> = items(published, names);
@@ -128,8 +114,8 @@ fn by_head(names: &[String]) -> Option<(Columns, By)> {
     })
 }
 
-/// What each column holds if these names, in any order, are those of the form. A column without a name (the
-/// number of the row, as pandas writes it) says nothing.
+/// What each column holds, if these names, in any order, are those of the form. A column without a
+/// name (pandas's row number) is skipped.
 fn items(published: &Published, names: &[String]) -> Option<Vec<&'static str>> {
     let mut missing: Vec<_> = published.head.iter().collect();
     let mut items = Vec::new();
@@ -147,7 +133,7 @@ fn items(published: &Published, names: &[String]) -> Option<Vec<&'static str>> {
 
 /// The columns of rows that all look like those of one published form.
 fn by_rows(lines: &[&str], separator: Separator) -> Option<Layout> {
-    // The last line may be cut off.
+    // The last line may be truncated.
     let whole = match lines {
         [one] => std::slice::from_ref(one),
         [all @ .., _] => all,
@@ -166,9 +152,9 @@ fn by_rows(lines: &[&str], separator: Separator) -> Option<Layout> {
     })
 }
 
-/// What a column with this name holds, if the name says so with its unit: `submit_us`, `offset_bytes`,
-/// `lat(ms)`, `sectors`. A name that could be of a column of requests and has no unit is none; any other is
-/// skipped.
+/// What a column with this name holds, if the name includes its unit: `submit_us`, `offset_bytes`,
+/// `lat(ms)`, `sectors`. A name that could be a request's column and lacks a unit is an error; any
+/// other column is skipped.
 fn named(name: &str) -> Option<Column> {
     let whole = match name {
         "op" | "rw" | "rwbs" | "rw_flag" | "operation" => Column::Operation(Vec::new()),
@@ -209,7 +195,7 @@ fn with_unit(name: &str) -> Option<Column> {
     }
 }
 
-/// Whether the name is one that columns of requests have, and says no unit.
+/// Whether the name could be a request's column and lacks a unit.
 fn is_ambiguous(name: &str) -> bool {
     let words = [
         "time", "stamp", "lat", "response", "offset", "lba", "block", "sector", "size", "len",
@@ -218,7 +204,7 @@ fn is_ambiguous(name: &str) -> bool {
     words.iter().any(|word| name.contains(word))
 }
 
-/// Why a file is refused that looks like a table; `None` if it does not look like one.
+/// Why a file that looks like a table is refused; `None` if it does not look like one.
 pub(in crate::import) fn refusal(head: &str) -> Option<TableError> {
     let lines = lines(head);
     let first = *lines.first()?;
@@ -242,7 +228,7 @@ pub(in crate::import) fn refusal(head: &str) -> Option<TableError> {
     Some(TableError::Unknown { first, columns })
 }
 
-/// Whether most names at the head are such as requests have.
+/// Whether most names of the header could be a request's columns.
 fn named_parts(first: &str, separator: Separator) -> bool {
     let names: Vec<String> = separator.cells(first).into_iter().map(name).collect();
     let of_requests =

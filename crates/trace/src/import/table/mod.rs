@@ -1,5 +1,6 @@
-//! Tables of block requests, a request a row. Which column is what, and in which unit, is never guessed: a
-//! published form, the columns' names or the user say it, else the table is refused.
+//! Tables of block requests, one request per row. The meaning and the unit of a column are never
+//! guessed: they come from a published form, the columns' names or the user; otherwise the table is
+//! refused.
 
 mod columns;
 mod decimal;
@@ -21,7 +22,7 @@ pub(in crate::import) use layout::refusal;
 use layout::{By, Layout};
 use row::{LeftOut, Parsed, Row};
 
-/// Requests of which no time is known are set this far apart, so that they keep their order.
+/// Requests without a known time are put this far apart, so that they keep their order.
 const NO_TIME: Nanos = Nanos(1);
 
 /// Imports a table of block requests.
@@ -35,13 +36,13 @@ pub(super) struct BlockTable {
     unknown: u64,
 }
 
-/// Whether the beginning is that of a table whose columns are known.
+/// Whether a file begins like a table whose columns are known.
 pub(super) fn is_known(head: &str) -> bool {
     Layout::known(head).is_some()
 }
 
 impl BlockTable {
-    /// For a file with this beginning; `columns` are those that the user names.
+    /// For a file with this beginning; `columns` are those that the user declares.
     pub(super) fn of(head: &str, columns: Option<&Columns>) -> Result<BlockTable, TableError> {
         let layout = match columns {
             Some(columns) => Layout::of_option(head, columns)?,
@@ -60,7 +61,7 @@ impl BlockTable {
         self.layout.columns.of.iter().any(is)
     }
 
-    /// A sentence about how the table is read.
+    /// A sentence about how the table is interpreted.
     fn understood(&self) -> String {
         let by = match self.layout.by {
             By::Option => "as --columns says".to_owned(),
@@ -70,7 +71,7 @@ impl BlockTable {
         format!("Read {by}: {}", self.layout.columns)
     }
 
-    /// Takes a request, or with steps one end of a request.
+    /// Takes a request, or with a `step` column one event of a request.
     fn take(&mut self, row: &Row<'_>, making: &mut Making) -> Verdict {
         let device = making.builder.device(row.device.as_deref().unwrap_or("unnamed"));
         let task = row.task().map(|task| making.task(task));

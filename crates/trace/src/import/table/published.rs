@@ -1,16 +1,16 @@
-//! Forms in which traces of block requests have been published: which column is what, and in which unit, by
-//! the documents of those who published them.
+//! Published forms of traces of block requests: which column is what, and in which unit, according
+//! to their publishers' documents.
 
 /// A published form.
 pub(super) struct Published {
     /// What people call it.
     pub(super) name: &'static str,
-    /// The names at the head of its columns, in small letters, and what each column holds. A name with `?`
-    /// before it may be absent.
+    /// The names in its header, in lower case, and what each column holds. A column whose name
+    /// begins with `?` may be missing.
     pub(super) head: &'static [(&'static str, &'static str)],
-    /// The kind of all requests, where no column says it.
+    /// The operation of all requests, if no column has it.
     pub(super) all: Option<&'static str>,
-    /// How a row without a head is recognised; `None` where the files have heads.
+    /// How to recognise a row of a file without a header; `None` if the files have one.
     pub(super) row: Option<&'static [Cell]>,
 }
 
@@ -34,7 +34,7 @@ use Cell::{Any, Decimal, Digits, MaybeDecimal, Of};
 /// A whole number of any length.
 const NUMBER: Cell = Digits(1, 20);
 
-/// Every published form that is known.
+/// All known published forms.
 pub(super) const PUBLISHED: &[Published] = &[
     // Lee et al., "Understanding Storage Traffic Characteristics on Enterprise Virtual Desktop
     // Infrastructure", SYSTOR 2017; SNIA IOTTA 4964.
@@ -122,7 +122,7 @@ pub(super) const PUBLISHED: &[Published] = &[
         all: None,
         row: Some(&[NUMBER, NUMBER, NUMBER, Of(&["r", "w", "R", "W"]), Decimal]),
     },
-    // acsl-technion/MobileBlockIOTraces: sectors and their number are the kernel's.
+    // acsl-technion/MobileBlockIOTraces: sectors and their count are the kernel's.
     Published {
         name: "MobileBlockIOTraces",
         head: &[
@@ -136,8 +136,8 @@ pub(super) const PUBLISHED: &[Published] = &[
         all: None,
         row: None,
     },
-    // Zhou et al., "I/O Characteristics of Smartphone Applications", IISWC 2015. The head of the last column
-    // goes on with four figures.
+    // Zhou et al., "I/O Characteristics of Smartphone Applications", IISWC 2015. In the header the
+    // last column's name is followed by four numbers.
     Published {
         name: "IISWC 2015 offsets",
         head: &[
@@ -148,14 +148,14 @@ pub(super) const PUBLISHED: &[Published] = &[
         all: None,
         row: None,
     },
-    // Of the same publication: its 53 service times are all of writes.
+    // From the same publication: its 53 service times are all of writes.
     Published {
         name: "IISWC 2015 service times",
         head: &[("bytes", "size:bytes"), ("submit_s", "time:s"), ("finish_s", "end:s")],
         all: Some("op=write"),
         row: None,
     },
-    // SNIA's scripts around blkparse (blk_prsr.sh): a row is one event of blktrace.
+    // SNIA's scripts around blkparse (blk_prsr.sh): a row is one blktrace event.
     Published {
         name: "blkparse as CSV",
         head: &[
@@ -173,7 +173,7 @@ pub(super) const PUBLISHED: &[Published] = &[
         all: None,
         row: None,
     },
-    // bcc's biosnoop and that of libbpf-tools: the time is that of the completion.
+    // biosnoop of bcc and of libbpf-tools: the time is that of the completion.
     Published {
         name: "biosnoop",
         head: &[
@@ -193,7 +193,7 @@ pub(super) const PUBLISHED: &[Published] = &[
     },
 ];
 
-/// A head that is known and has no requests in it: its names, and what is missing.
+/// A known header of a table without requests: its names, and what is missing.
 pub(super) const WITHOUT_REQUESTS: &[(&[&str], &str)] = &[(
     &["time(ms)", "disk", "comm", "pid", "lat(ms)"],
     "bpftrace's biosnoop.bt prints neither sizes nor kinds of requests: record with bcc's biosnoop, or with \

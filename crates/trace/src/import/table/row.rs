@@ -11,11 +11,11 @@ use super::decimal::{scaled, whole};
 use super::layout::Layout;
 use super::separator::Separator;
 
-/// A table whose times are those of completions may begin with a request that was under way at its time 0:
-/// all of its times are this much later, until the first becomes 0.
+/// If times are those of completions, the table may begin with a request that began before its time
+/// 0. All times are shifted by this much until the first becomes 0.
 const BEFORE: u64 = 3_600_000_000_000;
 
-/// A request, or with steps one end of one.
+/// A request, or with a `step` column one event of a request.
 #[derive(Debug)]
 pub(super) struct Row<'a> {
     pub(super) t: Option<Nanos>,
@@ -43,7 +43,7 @@ pub(super) enum Parsed<'a> {
 pub(super) enum LeftOut {
     /// The cell of its latency or its end is empty.
     Latency,
-    /// It is neither read nor write, flush nor discard.
+    /// It is neither a read, a write, a flush nor a discard.
     Kind,
 }
 
@@ -57,7 +57,7 @@ impl LeftOut {
 }
 
 impl<'a> Row<'a> {
-    /// The parts of a row; `None` of a line that is not of this table.
+    /// Parses a row; `None` for a line that does not belong to this table.
     pub(super) fn parse(layout: &Layout, line: &'a str) -> Option<Parsed<'a>> {
         let columns = &layout.columns;
         let cells = cells(layout, line)?;
@@ -100,7 +100,7 @@ impl<'a> Row<'a> {
             device: None,
             process: None,
             pid: None,
-            // A column says it where this is absent.
+            // A column has it if this is absent.
             operation: kind.unwrap_or(BlockOperation::Read),
             flags: BlockFlags::default(),
             offset: 0,
@@ -109,7 +109,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// With its beginning, and how long it took; `None` of an end before its beginning.
+    /// Sets its beginning and its duration; `None` if the end precedes the beginning.
     fn timed(mut self, begun: Option<u64>, ended: Option<u64>) -> Option<Row<'a>> {
         self.t = match (begun, ended) {
             (Some(begun), Some(ended)) => {
@@ -140,14 +140,14 @@ impl<'a> Row<'a> {
     }
 }
 
-/// The cells of a row, one for each column. A process's name may hold what separates cells.
+/// The cells of a row, one per column. A process's name may contain the separator.
 fn cells<'a>(layout: &Layout, line: &'a str) -> Option<Vec<Cow<'a, str>>> {
     let columns = &layout.columns.of;
     let mut cells = layout.separator.cells(line);
     while cells.len() > columns.len() && cells.last().is_some_and(|cell| cell.is_empty()) {
         cells.pop();
     }
-    // What says nothing may be missing at the end.
+    // Skipped columns may be missing at the end.
     let needed = columns.iter().rposition(|column| *column != Column::Skipped)? + 1;
     if cells.len() < needed {
         return None;
@@ -156,7 +156,7 @@ fn cells<'a>(layout: &Layout, line: &'a str) -> Option<Vec<Cow<'a, str>>> {
     if surplus == 0 {
         return Some(cells.into_iter().map(Cow::Borrowed).collect());
     }
-    // Hashes of several blocks, where the last column says nothing.
+    // The last column, which is skipped, may hold hashes of several blocks.
     if columns.last() == Some(&Column::Skipped) && layout.separator == Separator::Spaces {
         return Some(cells.into_iter().map(Cow::Borrowed).collect());
     }
@@ -167,7 +167,7 @@ fn cells<'a>(layout: &Layout, line: &'a str) -> Option<Vec<Cow<'a, str>>> {
     Some([borrowed(before), vec![Cow::Owned(name)], borrowed(after)].concat())
 }
 
-/// The kind of a request by its code, or by the kernel's letters or words.
+/// The operation of a request by its code, or by the kernel's letters or words.
 fn operation(
     codes: &[(String, BlockOperation)],
     cell: &str,
@@ -186,7 +186,7 @@ fn operation(
     rwbs(letters)
 }
 
-/// Parts of a device's name: two numbers are the kernel's major and minor ones.
+/// The parts of a device's name; two numbers are the kernel's major and minor.
 fn joined<'a>(before: Option<Cow<'a, str>>, cell: &Cow<'a, str>) -> Cow<'a, str> {
     let Some(before) = before else { return cell.clone() };
     let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
@@ -194,20 +194,20 @@ fn joined<'a>(before: Option<Cow<'a, str>>, cell: &Cow<'a, str>) -> Cow<'a, str>
     format!("{before}{between}{cell}").into()
 }
 
-/// `8388608` is the kernel's number of a device, major × 2²⁰ + minor: 8,0.
+/// `8388608` is the kernel's device number, major × 2²⁰ + minor: 8,0.
 fn device_name(cell: &str) -> Option<String> {
     let number: u64 = cell.parse().ok()?;
     Some(format!("{},{}", number >> 20, number & 0xf_ffff))
 }
 
-/// `kworker/u17:2-16494` is a name and a thread's number, as ftrace writes them. A name without a number
-/// and one that ends in a dash (`pool-14-thread--3137`) stand in the same column.
+/// `kworker/u17:2-16494` is a name and a thread number, as ftrace prints them. The same column may
+/// also have a name without a number, or one that ends in a dash (`pool-14-thread--3137`).
 fn task_of(name: &str) -> TraceTask {
     if let Some((thread, number)) = name.rsplit_once('-')
         && let Ok(tid) = number.parse()
         && !thread.is_empty()
     {
-        // The kernel did not know the name any more.
+        // The kernel no longer knew the name.
         let thread = (thread != "<...>").then(|| thread.to_owned());
         return TraceTask { tid: Some(tid), thread, ..TraceTask::default() };
     }

@@ -1,12 +1,11 @@
-//! What stands between the cells of a row.
+//! What separates the cells of a row.
 
-/// What stands between the cells of a row.
+/// What separates the cells of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Separator {
     Comma,
     Semicolon,
     Tab,
-    /// Any number of spaces.
     Spaces,
 }
 
@@ -24,7 +23,7 @@ impl Separator {
         }
     }
 
-    /// The cells of a row, without what is around them.
+    /// The cells of a row, trimmed.
     pub(super) fn cells(self, line: &str) -> Vec<&str> {
         match self {
             Separator::Spaces => line.split_whitespace().map(unquoted).collect(),
@@ -32,7 +31,7 @@ impl Separator {
         }
     }
 
-    /// What stood between cells that belong together.
+    /// The separator as text, to join cells that belong together.
     pub(super) fn text(self) -> &'static str {
         match self {
             Separator::Comma => ",",
