@@ -4,12 +4,13 @@ use std::sync::atomic::AtomicBool;
 use anyhow::Result;
 use flashlag_commands::Subject;
 use flashlag_explain::findings_of;
+use flashlag_export::wear_prometheus;
 use flashlag_predict::effect::without_forecasts;
 use flashlag_schema::Run;
 use flashlag_schema::finding::{Explained, Finding};
 use flashlag_term::explain as draw;
 
-use crate::args::ExplainArgs;
+use crate::args::{ExplainArgs, ExplainFormat};
 use crate::exit::Exit;
 use crate::say;
 use crate::simulator::line;
@@ -24,20 +25,26 @@ pub fn explain(args: &ExplainArgs, terminal: &Terminal) -> Result<Exit> {
 }
 
 fn of_set_up(args: &ExplainArgs, seen: &Explained, terminal: &Terminal) -> Result<Exit> {
-    if args.json {
-        json(seen)?
-    } else {
-        let Explained { subject, environment, findings, .. } = seen;
-        let style = terminal.stdout;
-        say::view(&draw::set_up(subject, environment, findings, style, terminal.verbose))?;
+    match args.format() {
+        ExplainFormat::Json => json(seen)?,
+        ExplainFormat::Prometheus => say::text(&wear_prometheus(&seen.environment))?,
+        ExplainFormat::Text => {
+            let Explained { subject, environment, findings, .. } = seen;
+            let style = terminal.stdout;
+            say::view(&draw::set_up(subject, environment, findings, style, terminal.verbose))?;
+        }
     }
     Ok(Exit::Done)
 }
 
 fn of_run(args: &ExplainArgs, run: &Run, terminal: &Terminal) -> Result<Exit> {
+    if args.format() == ExplainFormat::Prometheus {
+        say::text(&wear_prometheus(&run.environment))?;
+        return Ok(Exit::Done);
+    }
     let stored = findings_of(run).into_owned();
     let findings = effects(args, run, stored.list.clone(), terminal)?;
-    if args.json {
+    if args.format() == ExplainFormat::Json {
         json(&Explained {
             subject: args.subject.display().to_string(),
             environment: run.environment.clone(),

@@ -184,6 +184,7 @@ fn used(percent: u8, pre_eol: Option<&str>) -> Environment {
             used_percent_at_most: percent,
             pre_eol: pre_eol.map(str::to_owned),
             source: "eMMC life_time".to_owned(),
+            written_bytes: None,
         });
     })
 }

@@ -19,7 +19,7 @@ fn asked(requirements: &[(&str, &str, &str)]) -> Run {
 /// The p99 of a phase of the run, in microseconds, from its stored buckets.
 fn p99_us(run: &Run, name: &str) -> u64 {
     let phase = run.phases.iter().find(|phase| phase.name == name).unwrap();
-    phase.latency.p99.unwrap().0 / 1_000
+    phase.latency_ns.p99.unwrap().0 / 1_000
 }
 
 fn verdicts(run: &Run) -> Vec<Requires> {
