@@ -58,7 +58,8 @@ fn journal(context: &Context<'_>) -> Option<Finding> {
     ))
 }
 
-/// From this share of a trace's transactions on, the rollback journal is what they wait for.
+/// From this share of a trace's transactions on, the rollback journal counts as the cause of their
+/// waits.
 const REPLAYED: f64 = 0.05;
 
 /// Transactions of a replayed trace that go through a rollback journal.
