@@ -42,7 +42,7 @@ pub enum CommandError {
     Predict(Box<PredictError>),
     #[error(transparent)]
     Model(#[from] ModelError),
-    #[error("the directory {} can't be looked at", path.display())]
+    #[error("the directory {} can't be examined", path.display())]
     Directory { path: PathBuf, source: io::Error },
     #[error("{option}")]
     Filesystem { option: &'static str, source: TargetError },

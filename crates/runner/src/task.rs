@@ -95,7 +95,7 @@ pub fn reached(tasks: &[Task<'_>], index: usize, trimmed: bool) -> Result<(), St
     let Some(Task::Measure { state, .. }) = tasks.get(index) else { return Ok(()) };
     let waited = tasks[..index].iter().any(|task| matches!(task, Task::Idle(_)));
     match state {
-        State::Idle if !waited => Err("no idle wait was asked for: try --set idle=24h".to_owned()),
+        State::Idle if !waited => Err("no idle wait was requested: try --set idle=24h".to_owned()),
         State::Trimmed if !trimmed => Err("the trim before it was not done".to_owned()),
         _ => Ok(()),
     }

@@ -107,7 +107,7 @@ fn databases(context: &Context<'_>) -> Option<Finding> {
     Some(finding(
         FindingId::SeveralDatabases,
         felt(context, None),
-        "sqlite.org/atomiccommit.html: each transaction waits for syncs of its own",
+        "sqlite.org/atomiccommit.html: each transaction waits for its own syncs",
         vec![of_phase(
             index,
             "name",

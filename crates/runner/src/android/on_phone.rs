@@ -60,7 +60,7 @@ fn start(folder: &Folder) -> Result<Answer, RunError> {
     // What an earlier process left would be taken for the answer of the new one.
     let _ = std::fs::remove_file(folder.outcome());
     settle(folder).map_err(|error| {
-        RunError::OnPhone(format!("cannot write out what was copied to {}: {error}", folder.path()))
+        RunError::OnPhone(format!("cannot sync the files copied to {}: {error}", folder.path()))
     })?;
     end::start_apart(folder).map(|()| Answer::Started).map_err(RunError::on_phone)
 }

@@ -85,7 +85,7 @@ fn prepare_on(
     let next = next(request.resume.is_some(), &order, found, has_run_file)?;
     if let (Next::Follow, Some((there, state))) = (next, found) {
         notes.push(match state {
-            RunState::UnderWay => "following the run that is under way on the phone".to_owned(),
+            RunState::UnderWay => "following the run in progress on the phone".to_owned(),
             _ => "fetching the run that has ended on the phone".to_owned(),
         });
         return Ok(PhoneRun { on, order: there.clone(), fresh: None, notes });
