@@ -43,7 +43,7 @@ pub struct Model {
 pub enum CellKind {
     /// One.
     Slc,
-    /// Two bits: the pages of a word line are programmed separately, a lower (fast) and an upper
+    /// Two: the pages of a word line are programmed separately, a lower (fast) and an upper
     /// (slow) one.
     Mlc,
     /// Three, programmed in one shot.
