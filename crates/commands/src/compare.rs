@@ -12,7 +12,7 @@ const LONGEST_NAME: usize = 24;
 /// The files of a comparison, by side.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sides {
-    /// The runs of the other side; empty where each run, with its repeats, is a side.
+    /// The runs of the other side; empty if each run, with its repeats, is a side.
     pub against: Vec<PathBuf>,
     pub runs: Vec<PathBuf>,
     /// Names of the sides, in order, the other side first.
@@ -123,8 +123,8 @@ fn groups(against: &[PathBuf], runs: &[PathBuf]) -> Vec<Group> {
     ]
 }
 
-/// A label for each side from what its file names, or its directories, have in common; empty if
-/// these labels are equal.
+/// A label for each side from the common part of its file names or directories; empty if these
+/// labels are equal.
 fn names(against: &[PathBuf], runs: &[PathBuf]) -> [String; 2] {
     let stem = |path: &PathBuf| Some(path.file_stem()?.to_string_lossy().into_owned());
     let directory = |path: &PathBuf| {

@@ -42,23 +42,22 @@ pub enum CommandError {
     Predict(Box<PredictError>),
     #[error(transparent)]
     Model(#[from] ModelError),
-    #[error("the directory {} can't be looked at", path.display())]
+    #[error("the directory {} can't be examined", path.display())]
     Directory { path: PathBuf, source: io::Error },
     #[error("{option}")]
     Filesystem { option: &'static str, source: TargetError },
     #[error("not run: it writes more than {ASK_ABOVE}; add --yes to agree, or --budget to cap it")]
     Consent,
-    /// Words without a meaning: what is wrong with them, and what there is.
+    /// Invalid words: the mistake, and what is valid.
     #[error("{0}")]
     Words(String),
-    /// Something else that was asked for can't be done: why, and what to try.
+    /// Another request that can't be fulfilled: why, and what to try.
     #[error("{0}")]
     Impossible(String),
 }
 
 impl CommandError {
-    /// Whether what was asked for has no meaning, whatever the storage: a name, a key or a value that
-    /// does not exist.
+    /// Whether the request is invalid on any storage: a name, a key or a value that does not exist.
     pub fn is_in_words(&self) -> bool {
         match self {
             CommandError::Words(_)

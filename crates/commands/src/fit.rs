@@ -7,7 +7,7 @@ use flashlag_spec::target::{Kind, MountSpec};
 use crate::error::CommandError;
 use crate::simulations::Simulations;
 
-/// A fit as it was asked for in words.
+/// A request for a fit, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FitWords {
     /// The new profile's name.
@@ -29,11 +29,10 @@ pub struct FitWords {
 /// Makes the simulator of a name, with the number of simulations if it is known.
 type MakesSimulations<'a> = dyn Fn(&str, Option<usize>) -> Result<Simulations, CommandError> + 'a;
 
-/// Makes a profile from a measured run. `simulations` makes the simulator of a name, with the
-/// number of simulations if it is known; `begins_with` is called with the nearest profile, if none was named.
-///
-/// # Errors
-/// A run that can't be fitted to, an unknown profile or filesystem, or the user stops it.
+/// Makes a profile from a measured run. `simulations` makes the simulator for a name and, if known,
+/// a number of simulations; `begins_with` is called with the nearest profile, if none was named.
+/// Fails for a run that can't be fitted to, an unknown profile or filesystem, or if the user stops
+/// it.
 pub fn fit(
     run: &Run,
     run_name: &str,

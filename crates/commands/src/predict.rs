@@ -17,7 +17,7 @@ use crate::simulations::Simulations;
 /// Seeds of a forecast over days of use, whose figures scatter.
 const SEEDS_OF_YEARS: u64 = 3;
 
-/// A forecast as it was asked for in words.
+/// A request for a forecast, in words.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PredictWords {
     /// A simulated run, or a profile.
@@ -34,7 +34,7 @@ pub struct PredictWords {
     pub seeds: Option<u64>,
     /// Whether to use a run although there are doubts about it.
     pub force: bool,
-    /// Whether what years change is simulated cause by cause besides.
+    /// Whether the effect of years is also simulated cause by cause.
     pub causes: bool,
 }
 
@@ -48,10 +48,8 @@ pub struct Prediction {
 }
 
 impl Prediction {
-    /// Reads what was asked for.
-    ///
-    /// # Errors
-    /// No such run, profile, filesystem or change; a measured run, which has no device model.
+    /// Parses the request. Fails if the run, profile, filesystem or change does not exist, or for a
+    /// measured run, which has no device model.
     pub fn of(words: &PredictWords) -> Result<Prediction, CommandError> {
         Prediction::beginning_with(situation(words)?, words)
     }
@@ -87,7 +85,7 @@ impl Prediction {
         Ok(Some(forecast))
     }
 
-    /// Simulates the device, after all changes, at each fill level; `None` if none was asked for.
+    /// Simulates the device, after all changes, at each fill level; `None` if none was requested.
     pub fn sweep(&self, simulations: &Simulations) -> Result<Option<Sweep>, CommandError> {
         let Some(levels) = &self.levels else { return Ok(None) };
         let mut situation = self.start.clone();
@@ -116,7 +114,7 @@ fn situation(words: &PredictWords) -> Result<Situation, CommandError> {
     on(found, words)
 }
 
-/// The same device with the filesystem that was asked for.
+/// The same device with the requested filesystem.
 fn on(found: Situation, words: &PredictWords) -> Result<Situation, CommandError> {
     match &words.fs {
         Some(fs) => Ok(Situation::new(&found.profile, fs)?),

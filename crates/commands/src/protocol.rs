@@ -66,7 +66,7 @@ impl RunWords {
 
 /// The profile of a simulated or virtual device.
 fn profile_of(on: &str) -> Result<Option<Profile>, CommandError> {
-    // A protocol brings a filesystem where the target names none, so the profile's name is enough.
+    // A protocol sets the filesystem if the target names none, so the profile's name is enough.
     let spec = TargetSpec::parse(on).map_err(|error| CommandError::Words(error.to_string()))?;
     match spec {
         TargetSpec::Directory(_) | TargetSpec::Phone(_) => Ok(None),

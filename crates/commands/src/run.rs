@@ -15,7 +15,7 @@ use crate::limits::{ASK_ABOVE, Limits};
 /// The longest label, in characters.
 const LONGEST_LABEL: usize = 40;
 
-/// A run as it was asked for in words.
+/// A request for a run, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunWords {
     /// A built-in scenario or a TOML file.
@@ -41,7 +41,7 @@ pub struct RunWords {
 }
 
 impl RunWords {
-    /// A scenario on a target, with nothing else said.
+    /// A scenario on a target, with defaults for the rest.
     pub fn new(scenario: &str, on: &str, seed: u64) -> RunWords {
         RunWords {
             scenario: scenario.to_owned(),

@@ -101,7 +101,7 @@ impl Count {
     }
 }
 
-/// The progress of one simulation among those under way.
+/// The progress of one of the simulations in progress.
 struct Progress<'a> {
     simulations: &'a Simulations,
     phase: String,

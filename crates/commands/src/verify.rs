@@ -19,7 +19,8 @@ pub fn discrepancies(path: &Path) -> Result<Vec<Discrepancy>, CommandError> {
     Ok(found)
 }
 
-/// The same of fio's own results: its figures that do not follow from its bins, and what is made of them here.
+/// The same for fio's own results: its figures that do not follow from its bins, and the figures
+/// derived here.
 fn of_fio(path: &Path, text: &str) -> Result<Vec<Discrepancy>, CommandError> {
     let run = run_from(path)?;
     let mut found = flashlag_export::fio::check(text)

@@ -16,9 +16,9 @@ pub struct Subjects<'a> {
     pub worst: Option<&'a Phase>,
     /// The same test when new, if `worst` is from a later stage.
     pub new: Option<&'a Phase>,
-    /// The save with the other journal mode beside `main`.
+    /// The save of the same kind as `main` with the other journal mode.
     pub other_journal: Option<&'a Phase>,
-    /// Saves beside another writer in the same stage.
+    /// Saves that ran in parallel to another writer in the same stage.
     pub busy: Option<&'a Phase>,
     /// Durable writes, by stage, in order.
     pub writes: Vec<&'a Phase>,
@@ -101,8 +101,7 @@ fn best<'a>(run: &Run, plan: &Plan, list: &[&'a Phase]) -> Option<&'a Phase> {
     Some(severest(run, repeats).unwrap_or(first))
 }
 
-/// The test of `main` in the stage where it is worst, of those that can be judged; `main` if no
-/// other is worse.
+/// The test of `main` in its worst stage, of those that can be judged; `main` if no other is worse.
 fn worst_stage<'a>(run: &Run, list: &[&'a Phase], main: &'a Phase) -> Option<&'a Phase> {
     let same = list.iter().copied().filter(|phase| phase.name == main.name);
     // `main` last: among equals the last is taken.

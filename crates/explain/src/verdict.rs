@@ -49,8 +49,8 @@ impl LagVerdict {
         }
     }
 
-    /// The verdict on a distribution; `None` if it is empty. If n is too small for a p99 or p99.9,
-    /// the value at that rank stands in for it, so that a single long wait still counts.
+    /// The verdict on a distribution; `None` if it is empty. If there are too few values for a p99
+    /// or p99.9, the value at that rank replaces it, so that a single long wait still counts.
     pub fn of(histogram: &Histogram) -> Option<LagVerdict> {
         let n = histogram.count();
         let p99 = histogram.quantile(Percentile::P99)?;

@@ -40,7 +40,7 @@ pub fn aged_by(
             let past = Past { written: capacity, order: Order::Sequential, cycles: 0 };
             match flash.prepare(&past) {
                 Ok(()) => Ok((flash, Nanos::ZERO)),
-                // A map of log blocks: it is written, in no time of ours.
+                // A map of log blocks: random overwrites are simulated before the clock starts.
                 Err(FlashError::NoPast) => {
                     let end = fill(&mut flash)?;
                     Ok((flash, end))
@@ -69,8 +69,8 @@ fn fill(flash: &mut Flash) -> Result<Nanos, FlashError> {
     Ok(flash.submit(now, Command::Flush)?.ended)
 }
 
-/// Program/erase cycles of so long a use: what is written in a day, times what the
-/// device programs for each byte in that state, over what it has.
+/// Program/erase cycles after so long a use: bytes written on a day, times the bytes that the
+/// device programs for each of them in that state, over its capacity.
 fn cycles(
     model: &Model,
     seed: u64,

@@ -27,10 +27,10 @@ pub struct FlashDevice {
     flash: Flash,
     clock: VirtualClock,
     geometry: Geometry,
-    /// Buffer of each slot; empty until it is asked for.
+    /// Buffer of each slot; empty until its first use.
     buffers: Vec<Vec<u8>>,
     slots: Vec<Option<Pending>>,
-    /// Requests under way, by end; a running number keeps the order of equal ends.
+    /// Requests in flight, by end; a running number keeps the order of equal ends.
     line: BinaryHeap<Reverse<(Nanos, u64, u32)>>,
     submitted: u64,
     content: Option<Content>,
@@ -38,7 +38,7 @@ pub struct FlashDevice {
     waits: Option<Vec<(Waited, Waited)>>,
 }
 
-/// A request under way.
+/// A request in flight.
 #[derive(Debug)]
 struct Pending {
     started: Nanos,
@@ -97,7 +97,7 @@ impl FlashDevice {
         &self.flash
     }
 
-    /// Puts the flash's content where random overwrites would have put it in the long run.
+    /// Arranges the flash's content as random overwrites would in the long run.
     pub fn scatter(&mut self) -> Result<(), FlashError> {
         self.flash.scatter()
     }
@@ -112,8 +112,8 @@ impl FlashDevice {
         self.flash.stats()
     }
 
-    /// Cuts the power now; it comes back at once. Requests under way never complete, and the data
-    /// is what survived.
+    /// Cuts the power now; it comes back at once. Requests in flight never complete; the surviving
+    /// data is the content.
     pub fn power_cut(&mut self) -> Result<PowerCut, FlashError> {
         self.follow_up();
         self.line.clear();
@@ -138,7 +138,7 @@ impl FlashDevice {
         let Some(content) = &mut self.content else {
             return;
         };
-        // A slot whose buffer was never asked for writes zeros.
+        // A slot whose buffer was never used writes zeros.
         let buffer = present(&mut self.buffers[request.slot as usize]);
         content.apply(&self.flash, request, buffer);
     }
@@ -231,7 +231,7 @@ impl Device for FlashDevice {
         self.geometry
     }
 
-    /// All slots share one buffer where no data is kept.
+    /// All slots share one buffer if no data is kept.
     fn buffer(&mut self, slot: u32) -> &mut [u8] {
         let slot = if self.content.is_some() { slot } else { 0 };
         present(&mut self.buffers[slot as usize])

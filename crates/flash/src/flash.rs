@@ -110,9 +110,9 @@ impl Flash {
         self.ftl.prepare(u32::try_from(units).unwrap_or(u32::MAX), past)
     }
 
-    /// Puts the content of the main area where uniform random overwrites of it would have put it in
-    /// the long run, without simulating them. What is in the write buffer or the write cache stays
-    /// there; statistics and wear stay as they are.
+    /// Arranges the content of the main area as uniform random overwrites of it would in the long
+    /// run, without simulating them. Data in the write buffer or the write cache stays there;
+    /// statistics and wear do not change.
     pub fn scatter(&mut self) -> Result<(), FlashError> {
         self.ftl.scatter()
     }
@@ -144,7 +144,7 @@ impl Flash {
         self.front.commands()
     }
 
-    /// Cuts the power at `at`; it comes back at once. Nothing that was under way goes on.
+    /// Cuts the power at `at`; it comes back at once. Nothing that was in progress goes on.
     ///
     /// # Errors
     /// As the idle work that was due until then.

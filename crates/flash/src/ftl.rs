@@ -99,7 +99,7 @@ impl Ftl {
         Ok(())
     }
 
-    /// Puts the content of a page map where random overwrites would have put it in the long run.
+    /// Arranges the content of a page map as random overwrites would in the long run.
     pub(crate) fn scatter(&mut self) -> Result<(), FlashError> {
         match self {
             Ftl::Pages(store) => store.map.scatter(),

@@ -11,12 +11,12 @@ pub struct Past {
     pub cycles: u32,
 }
 
-/// Order in which a device was written.
+/// The order in which a device was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// Once, in ascending order: full blocks are fully valid.
     Sequential,
-    /// Overwritten at random for long: blocks are as valid as in the steady state of uniform random
-    /// writes, and neighbouring addresses lie apart.
+    /// Overwritten at random for a long time: blocks have as many valid units as in the steady
+    /// state of uniform random writes, and neighbouring addresses are scattered.
     Random,
 }

@@ -30,10 +30,8 @@ fn because(error: Option<&FlashError>) -> String {
 
 /// A profile's model for a device of `size` (`None`: the profile's own): as many dies, blocks of
 /// the same size, and the same share of spare area and of write cache, so that it behaves alike
-/// when equally full.
-///
-/// # Errors
-/// A profile without a model, or a size that its blocks can't have; the message has the smallest.
+/// when equally full. Fails for a profile without a model, or a size that its blocks can't have;
+/// the message gives the smallest one.
 pub fn model_of_size(profile: &Profile, size: Option<Bytes>) -> Result<Model, SizeError> {
     let name = || profile.name.clone();
     let model = profile.model().map_err(|source| SizeError::Profile { profile: name(), source })?;

@@ -2,8 +2,7 @@ use flashlag_spec::FlashState;
 use flashlag_units::{Bytes, Nanos};
 
 /// Statistics of a device since it was made.
-///
-/// Programmed bytes are whole mapping units, also where the host wrote a part of one.
+///  Programmed bytes are whole mapping units, even if the host wrote a part of one.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Stats {
     pub host_written: Bytes,

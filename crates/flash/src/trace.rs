@@ -22,8 +22,8 @@ use crate::address::Die;
 /// Stops that are remembered for commands that come later.
 const REMEMBERED: usize = 512;
 
-/// Causes in the order in which they count where several stop a command at the same moment: the
-/// flash's own before those that may be their consequence.
+/// The priority of causes if several stop a command at the same moment: the flash's own before
+/// their possible consequences.
 const RANKS: [Wait; 8] = [
     Wait::WearLevelling,
     Wait::GarbageCollection,
@@ -83,7 +83,7 @@ pub(crate) struct Trace {
     now: Nanos,
     /// Why work is reserved at present; the host's own is [`Wait::Storage`].
     reason: Wait,
-    /// Whether nobody waits for what is reserved at present.
+    /// Whether nobody waits for the times reserved now.
     aside: bool,
     /// The parts of the last command.
     last: Waited,
@@ -123,7 +123,7 @@ impl Trace {
         std::mem::replace(&mut self.reason, reason)
     }
 
-    /// Sets whether nobody waits for what is reserved from now on; returns what was set before.
+    /// Sets whether nobody waits for the times reserved from now on; returns the previous value.
     pub(crate) fn aside(&mut self, aside: bool) -> bool {
         std::mem::replace(&mut self.aside, aside)
     }
@@ -153,7 +153,7 @@ impl Trace {
         }
     }
 
-    /// An operation asks for a die, and has its turn later.
+    /// An operation is requested of a die, and begins later.
     pub(crate) fn waits(&mut self, die: Die, asked: Nanos, turn: Nanos) {
         let collects = matches!(self.reason, Wait::GarbageCollection | Wait::WearLevelling);
         if asked >= turn || self.aside || collects {
@@ -217,7 +217,7 @@ impl Trace {
         self.found = found;
     }
 
-    /// The parts of stops in the order of [`RANKS`] that lie outside of waits for other commands.
+    /// The parts of stops, in the order of [`RANKS`], outside of waits for other commands.
     fn apart_from_others(&mut self, stops: &[Stop]) -> Waited {
         let mut apart = Waited::all(Wait::Storage, self.last.of(Wait::Storage));
         self.covered.clear();

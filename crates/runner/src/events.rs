@@ -15,9 +15,9 @@ pub enum Event<'a> {
     PhaseStarted {
         /// The phase's label.
         label: &'a str,
-        /// Its duration, where that is known.
+        /// Its duration, if known.
         expected: Option<Nanos>,
-        /// The bytes that it will move, where that is known.
+        /// The bytes that it will move, if known.
         limit: Option<Bytes>,
         /// Its progress, to be read by another thread.
         live: &'a Arc<Live>,
@@ -25,9 +25,9 @@ pub enum Event<'a> {
     /// Bytes written by the run so far, preparations and background writers included: reported
     /// before and after each phase.
     Wrote(Bytes),
-    /// The progress of a writer beside the phase that begins next.
+    /// The progress of a writer that runs in parallel to the next phase.
     Beside(&'a Arc<Live>),
-    /// The phase that begins next fills storage of this size, where the size is known.
+    /// The next phase fills storage of this size, if the size is known.
     Filling(Option<Bytes>),
     /// A phase has ended and is stored.
     PhaseFinished(&'a Phase),

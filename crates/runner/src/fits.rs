@@ -14,8 +14,8 @@ pub(crate) fn needed(scenario: &Scenario) -> Bytes {
     estimate(scenario, Bytes::ZERO).files()
 }
 
-/// Options by which the scenario fits where `free` of `total` is free and `leave` is to be left: a
-/// smaller `--leave` alone, where a twentieth stays free, else a smaller span too.
+/// Options with which the scenario fits if `free` of `total` is free and `leave` must stay free:
+/// only a smaller `--leave` if a twentieth stays free, else a smaller span too.
 pub(crate) fn fits(scenario: &Scenario, free: Bytes, total: Bytes, leave: Bytes) -> Option<Fits> {
     let least_left = Bytes(total.0 / 20);
     let alone = rounded(free.saturating_minus(needed(scenario)));
@@ -38,7 +38,7 @@ pub(crate) fn fits(scenario: &Scenario, free: Bytes, total: Bytes, leave: Bytes)
     Some(Fits { leave: Some(rounded(least_left)), span: Some(span) })
 }
 
-/// The scenario with another span; `None` where it has no such setting.
+/// The scenario with another span; `None` if it has no such setting.
 fn with(scenario: &Scenario, span: Bytes) -> Option<Scenario> {
     let mut settings: Vec<(String, String)> =
         scenario.settings.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
@@ -129,7 +129,7 @@ mod tests {
         let fits = fits(&quick(), Bytes::from_mb(150), total, leave).unwrap();
         assert_eq!(fits.leave, None);
         let span = fits.span.unwrap();
-        // The largest that fits in 130 MB beside the stream's file, in parts of the room.
+        // The largest span that fits in 130 MB besides the stream's file, in parts of the room.
         let needed = needed(&with(&quick(), span).unwrap());
         assert!(needed.plus(leave) <= Bytes::from_mb(150) && span >= LEAST_SPAN, "{span}");
     }

@@ -67,7 +67,7 @@ pub fn run(request: Request, observer: &mut dyn Observer) -> Result<Run, RunErro
 }
 
 impl Prepared {
-    /// The cost of the run on the user's own storage; `None` where nothing of the user's is written.
+    /// The cost of the run on the user's own storage; `None` if nothing is written there.
     pub fn cost(&self) -> Option<&Cost> {
         match &self.0 {
             Kind::Directory { cost, .. } => Some(cost),
@@ -104,10 +104,8 @@ impl Prepared {
         }
     }
 
-    /// Does every task that is left. Returns the run, complete or not; its status says which.
-    ///
-    /// # Errors
-    /// Only where the run file can't be written, flashlag's own files can't be made or removed, or
+    /// Does all remaining tasks. Returns the run, complete or not; its status says which. Fails
+    /// only if the run file can't be written, flashlag's own files can't be created or removed, or
     /// the lab fails.
     pub fn run(self, observer: &mut dyn Observer) -> Result<Run, RunError> {
         match self.0 {

@@ -68,7 +68,7 @@ pub(crate) fn reading(live: &Live) -> Option<LiveReading> {
 }
 
 fn show(reading: &LiveReading, live: &Live) {
-    // A message that is no histogram shows nothing: the run itself is checked where it is taken.
+    // A message that is no histogram is not shown: the run itself is checked on arrival.
     if let Ok(total) = Histogram::from_parts(&reading.index, &reading.count, None) {
         live.imitate(&total, reading.recent_ns, reading.elapsed_ns, reading.bytes, reading.filled);
         live.set_written(reading.written);

@@ -36,7 +36,7 @@ impl Request {
     }
 }
 
-/// Puts what is known of traces into the tests that replay them: a run's hash and cost follow from it.
+/// Adds the data of traces to the tests that replay them: a run's hash and cost follow from it.
 pub(crate) fn take_facts(scenario: &mut Scenario, replays: &Replays) {
     for test in scenario.tests.values_mut() {
         if let Test::Replay(replay) = test
@@ -53,8 +53,8 @@ pub(crate) fn sent(replays: &Replays) -> BTreeMap<String, ReplayStream> {
     replays.iter().map(|(name, stream)| (name.clone(), (**stream).clone())).collect()
 }
 
-/// Operations as they came from the machine that asks for the run; those that refer to what is not there are
-/// left out, and their tests fail.
+/// Operations as received from the machine that requests the run; those that refer to unknown tests
+/// are dropped, and their tests fail.
 pub(crate) fn received(replays: &BTreeMap<String, ReplayStream>) -> Replays {
     let whole = replays.iter().filter(|(_, stream)| stream.is_whole());
     whole.map(|(name, stream)| (name.clone(), Arc::new(stream.clone()))).collect()
@@ -84,7 +84,8 @@ fn read(replay: &Replay, scenario: &Scenario) -> Result<ReplayStream, RunError> 
     replay_stream(&imported.trace, &sha256, replay).map_err(|error| refuse(error.to_string()))
 }
 
-/// Why a trace is only half understood; `None` of one whose lines are all events or none of storage.
+/// Why a trace is only half understood; `None` if all its lines are events, or none concerns
+/// storage.
 fn missing(source: &TraceSource) -> Option<String> {
     let parts = [
         (source.damaged, "lines that can't be read"),

@@ -20,8 +20,8 @@ pub type Replays = BTreeMap<String, Arc<ReplayStream>>;
 pub struct Request {
     /// The steps and tests.
     pub scenario: Scenario,
-    /// The operations of the traces that it replays, by the name of the test; read by [`crate::prepare`]
-    /// where they are not there.
+    /// The operations of the traces to replay, by the name of the test; [`crate::prepare`] reads
+    /// the missing ones.
     pub replays: Replays,
     /// The storage that is measured.
     pub target: Target,

@@ -7,9 +7,9 @@ use flashlag_units::Bytes;
 pub enum Role {
     /// The file under test.
     Test,
-    /// The file of what runs beside a test.
+    /// The file of the parallel reader or writer.
     Background,
-    /// A file under test that grew page by page, by turns with a second one.
+    /// A file under test that grew page by page, alternating with a second one.
     Grown,
 }
 
@@ -26,7 +26,7 @@ impl Role {
         }
     }
 
-    /// Bytes that are written to lay out a span: a file that grows has a second one beside it.
+    /// Bytes written to lay out a span: a file that grows has a second one beside it.
     pub fn to_write(self, span: Bytes) -> Bytes {
         match self {
             Role::Test | Role::Background => span,
@@ -35,5 +35,5 @@ impl Role {
     }
 }
 
-/// The name of the file that grows by turns with the one under test.
+/// The name of the file that grows alternating with the one under test.
 pub const GROWN_BESIDE: &str = "grown-beside";

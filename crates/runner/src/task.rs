@@ -67,7 +67,7 @@ pub fn measured(scenario: &Scenario) -> Vec<(State, u32, String)> {
     phases.flat_map(named).collect()
 }
 
-/// Adds the tasks of one step. The parser has refused steps with unknown tests.
+/// Adds the tasks of one step. The parser has already refused steps with unknown tests.
 pub fn tasks_of<'a>(scenario: &'a Scenario, step: &'a Step) -> Vec<Task<'a>> {
     let mut tasks = Vec::new();
     match step {
@@ -89,13 +89,13 @@ pub fn tasks_of<'a>(scenario: &'a Scenario, step: &'a Step) -> Vec<Task<'a>> {
     tasks
 }
 
-/// Checks that `tasks[index]` finds the state that it claims, which fails for an idle row without an
-/// idle wait and for a trimmed row after a trim that failed.
+/// Checks that `tasks[index]` finds the state that it claims; this fails for an idle row without an
+/// idle wait and for a trimmed row after a failed trim.
 pub fn reached(tasks: &[Task<'_>], index: usize, trimmed: bool) -> Result<(), String> {
     let Some(Task::Measure { state, .. }) = tasks.get(index) else { return Ok(()) };
     let waited = tasks[..index].iter().any(|task| matches!(task, Task::Idle(_)));
     match state {
-        State::Idle if !waited => Err("no idle wait was asked for: try --set idle=24h".to_owned()),
+        State::Idle if !waited => Err("no idle wait was requested: try --set idle=24h".to_owned()),
         State::Trimmed if !trimmed => Err("the trim before it was not done".to_owned()),
         _ => Ok(()),
     }

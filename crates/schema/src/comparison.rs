@@ -1,4 +1,4 @@
-//! What `flashlag compare -o FILE.json` writes: runs side by side.
+//! Writes a comparison of runs for other programs: `flashlag compare -o FILE.json`.
 
 use flashlag_spec::State;
 use flashlag_units::Nanos;
@@ -19,15 +19,15 @@ pub struct ComparisonRecord {
     pub schema: &'static str,
     /// Which side is faster, and by how much; may be empty.
     pub faster: String,
-    /// What each side is like, by the test that its headline decides by.
+    /// A sentence about each side, from the test that decides its headline.
     pub sentence: String,
-    /// The largest difference that is sure; may be empty.
+    /// The largest certain difference; may be empty.
     pub largest: String,
     /// How long the slow operations of the deciding test took; may be empty.
     pub more: String,
     /// Whether the comparison can be believed.
     pub believe: String,
-    /// Warnings: scenarios or versions that differ, runs that ended early.
+    /// Warnings: different scenarios or versions, runs that ended early.
     pub warnings: Vec<String>,
     /// The sides, in the order given.
     pub sides: Vec<ComparedSubject>,
@@ -35,7 +35,7 @@ pub struct ComparisonRecord {
     pub tests: Vec<ComparedTest>,
     /// What else differs between the sides.
     pub differs: Vec<ComparedField>,
-    /// Checks that do not pass on every side.
+    /// Checks that some side does not pass.
     pub checks: Vec<ComparedCheck>,
 }
 
@@ -67,11 +67,11 @@ pub struct ComparedTest {
     pub run: u32,
     /// The figures of each side; null where a side has no such test.
     pub sides: Vec<Option<ComparedFigures>>,
-    /// Each figure of each side against that of the first side that has it.
+    /// Each figure of each side, divided by that of the first side that has it.
     pub ratios: Vec<ComparedRatio>,
 }
 
-/// One side's figures of a test, all its repeats together. An unknown one is absent.
+/// One side's figures of a test, over all its repeats. An unknown one is absent.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -105,12 +105,12 @@ pub struct ComparedFigures {
     /// Standard deviation of operations a second between the repeats, as a share of their mean.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_spread: Option<f64>,
-    /// The verdict, where a frame may wait for such operations; `not judged`, `no data`.
+    /// The verdict, if a frame may wait for such operations; `not judged`, `no data`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict: Option<&'static str>,
-    /// Claims of the checks because of which there is no verdict.
+    /// Claims of the failed checks that rule out a verdict.
     pub failed_checks: Vec<String>,
-    /// Set where a run, or more, could not keep its schedule: then there are no times.
+    /// Present if a run could not keep its schedule: then there are no times.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overload: Option<ComparedOverload>,
 }
@@ -128,7 +128,7 @@ pub struct ComparedOverload {
     pub runs: usize,
 }
 
-/// The figures that ratios are made of.
+/// The figures that are compared by ratios.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -148,22 +148,22 @@ pub enum ComparedFigure {
 pub struct ComparedRatio {
     /// Which figure.
     pub figure: ComparedFigure,
-    /// Index of the side above the line.
+    /// Index of the side in the numerator.
     pub of: usize,
-    /// Index of the side below the line.
+    /// Index of the side in the denominator.
     pub against: usize,
     /// The ratio.
     pub ratio: f64,
-    /// The ends of its 95 % interval; null where the tests were too short for one.
+    /// The ends of its 95 % interval; null if the tests were too short for one.
     pub interval: Option<(f64, f64)>,
     /// Whether a difference is shown: 1 is outside the interval, and the difference is larger than what a
     /// histogram resolves.
     pub differs: bool,
-    /// Whether the interval includes how runs differ from one another, on both sides.
+    /// Whether the interval includes the differences between runs, on both sides.
     pub between_runs: bool,
 }
 
-/// A field of the environment that is not the same for all.
+/// A field of the environment that differs between the sides.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -174,14 +174,14 @@ pub struct ComparedField {
     pub values: Vec<String>,
 }
 
-/// A check that does not pass on every side.
+/// A check that some side does not pass.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ComparedCheck {
     /// What should be true.
     pub claim: String,
-    /// For each side its worst outcome; null where the check was not made.
+    /// For each side its worst outcome; null if the check was not made.
     pub sides: Vec<Option<CheckOutcome>>,
 }
 

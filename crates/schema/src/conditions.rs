@@ -23,15 +23,15 @@ pub struct Conditions {
     pub throttling: Reading<Throttling>,
     /// Whether the screen is on.
     pub screen_on: Reading<bool>,
-    /// What other apps and services did since the reading before, so mostly during the test between:
-    /// absent in the first reading of a process.
+    /// What other apps and services did since the previous reading, so mostly during the test in
+    /// between; absent in the first reading of a process.
     pub other_io: Reading<OtherIo>,
 }
 
-/// Bytes that users of the system other than the run's own have read and written. On Android each app is a
-/// user, and system services are some: its storage daemon counts them. Bytes count when a file's page
-/// becomes dirty, which may be before they are written to storage, and what the kernel does by itself is
-/// not among them.
+/// Bytes that users of the system, other than the run's own user, have read and written. On Android
+/// each app is a user, and some users are system services: its storage daemon counts them. Bytes
+/// count when a file's page becomes dirty, which may be before they are written to storage; the
+/// kernel's own I/O is not included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]

@@ -31,7 +31,8 @@ pub struct Environment {
     /// The state of filesystem, device and memory; absent in files of older versions and in simulations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub internals: Option<Internals>,
-    /// What the control groups of the process limit; absent in files of older versions and in simulations.
+    /// The limits of the process's control groups; absent in files of older versions and in
+    /// simulations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limits: Option<Limits>,
     /// Storage temperature before and after, in thousandths of a degree Celsius.
@@ -68,7 +69,7 @@ pub struct Cpu {
     pub count: Reading<u32>,
     /// Frequency governor.
     pub governor: Reading<String>,
-    /// Share of time in which some task waited for a CPU over the last 10 s before the run, in
+    /// Share of time in which some task waited for a CPU, over the last 10 s before the run, in
     /// hundredths of a percent (`/proc/pressure/cpu`).
     pub pressure_before: Reading<PressureStall>,
     /// The same, at the end.
@@ -90,10 +91,12 @@ pub struct Filesystem {
     pub source: Reading<String>,
     /// Mount options, of the mount and of the superblock.
     pub options: Reading<Vec<String>>,
-    /// Why nothing can be written: `/mnt/card is mounted with the option ro`. Absent where it can.
+    /// Why nothing can be written: `/mnt/card is mounted with the option ro`. Absent if it is
+    /// writable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_only: Option<String>,
-    /// The quotas that its options or its own account have. What is left of one may be less than what is free.
+    /// The quotas of the run's user or by mount options. A quota may leave less than the free
+    /// space.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub quotas: Vec<Quota>,
     /// Its size.
@@ -129,7 +132,7 @@ pub enum QuotaOf {
     User,
     /// The files of a group.
     Group,
-    /// Files that have the number of a project.
+    /// Files with the id of a project.
     Project,
     /// The files of a Btrfs subvolume.
     Subvolume,
@@ -148,12 +151,14 @@ impl QuotaOf {
 }
 
 impl Filesystem {
-    /// Whether by this mount option a sync flushes no device: what it made durable can be lost with the power.
+    /// Whether this mount option keeps a sync from flushing the device: synced data can then be
+    /// lost at a power cut.
     pub fn is_without_flush(option: &str) -> bool {
         matches!(option, "nobarrier" | "barrier=0" | "barrier=none" | "fsync_mode=nobarrier")
     }
 
-    /// The first mount option by which a sync flushes no device; none also where options can't be read.
+    /// The first mount option that keeps a sync from flushing the device; also `None` if options
+    /// can't be read.
     pub fn option_without_flush(&self) -> Option<&str> {
         let options = self.options.value()?;
         options.iter().map(String::as_str).find(|option| Filesystem::is_without_flush(option))
@@ -216,7 +221,7 @@ pub struct Queue {
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct DeviceLife {
-    /// Share of rated life used, in percent, as an upper bound (eMMC and UFS tell it in tenths).
+    /// Share of rated life used, in percent, as an upper bound (eMMC and UFS report it in tenths).
     pub used_percent_at_most: u8,
     /// `normal`, `warning` or `urgent`, if reported.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -46,8 +46,8 @@ impl StoredHistogram {
     }
 }
 
-/// The figures that are read off a histogram. A percentile beyond which fewer than ten values
-/// lie is absent.
+/// The figures computed from a histogram. A percentile is absent if fewer than ten values lie
+/// beyond it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::counters::Throttle;
 use crate::pressure::PressureStall;
 
-/// The state of what is below a path, at the beginning of a run.
+/// The state of filesystem, device and memory at the start of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
@@ -18,7 +18,7 @@ pub struct Internals {
     pub device: Reading<DeviceInternals>,
     /// Memory and its pressure.
     pub memory: MemoryState,
-    /// When the filesystem was last trimmed by a timer of the system, before the run.
+    /// When a timer of the system last trimmed the filesystem, before the run.
     pub trimmed_before_ns: Reading<Nanos>,
     /// Whether the processor has instructions for AES.
     pub aes_instructions: Reading<bool>,
@@ -33,7 +33,7 @@ pub struct Internals {
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Databases {
-    /// Entries of directories that were looked at.
+    /// Number of directory entries examined.
     pub searched: u64,
     /// Whether these were all.
     pub complete: bool,
@@ -44,12 +44,12 @@ pub struct Databases {
     pub worst: Option<DatabasePieces>,
 }
 
-/// A database, and the pieces that it lies in.
+/// A database, and the number of its pieces on the storage.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct DatabasePieces {
-    /// Its file name; absent in run files, which are passed on.
+    /// Its file name; absent in run files, since those are passed on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Its size.
@@ -69,7 +69,7 @@ pub enum FilesystemInternals {
         journal: Reading<Ext4Journal>,
         /// Whether a sync flushes the device.
         barrier: Reading<bool>,
-        /// Seconds from one commit to the next where nothing asks for one.
+        /// Seconds between commits if nothing requests one.
         commit_s: Reading<u64>,
         /// Fast commits since the mount.
         fast_commits: Reading<u64>,
@@ -86,17 +86,17 @@ pub enum FilesystemInternals {
     F2fs {
         /// Segments of 2 MiB without data.
         free_segments: Reading<u64>,
-        /// Segments of which a part is outdated.
+        /// Segments that are partly outdated.
         dirty_segments: Reading<u64>,
         /// Segments that are kept for cleaning.
         spare_segments: Reading<u64>,
         /// What an fsync flushes: `posix`, `strict`, `nobarrier`.
         fsync_mode: Reading<String>,
-        /// When data is overwritten in place: the kernel's bits (`fs/f2fs/segment.h`).
+        /// The policy of overwriting in place: the kernel's bits (`fs/f2fs/segment.h`).
         ipu_policy: Reading<String>,
-        /// Checkpoints that something waited for, and others.
+        /// Checkpoints that an operation waited for, and others.
         checkpoints: Reading<Calls>,
-        /// Segments cleaned while something waited, and others.
+        /// Segments cleaned while an operation waited, and others.
         cleanings: Reading<Calls>,
         /// Written in the filesystem's life.
         lifetime_written_bytes: Reading<Bytes>,
@@ -122,7 +122,7 @@ pub enum Ext4Journal {
     Writeback,
     /// Metadata; data before it.
     Ordered,
-    /// Metadata and data, which are so written twice.
+    /// Metadata and data, so that both are written twice.
     Journal,
 }
 
@@ -150,7 +150,8 @@ pub enum DeviceInternals {
         cache_bytes: Reading<Bytes>,
         /// Whether the cache is switched on.
         cache_on: Reading<bool>,
-        /// Whether the device may tidy up by itself (AUTO_EN) or when asked (MANUAL_EN).
+        /// Whether the device may do background operations by itself (AUTO_EN) or on request
+        /// (MANUAL_EN).
         background_operations: Reading<bool>,
     },
     /// A UFS device, by the host controller's sysfs.
@@ -167,7 +168,7 @@ pub enum DeviceInternals {
         gear: Reading<String>,
         /// Lanes of the link.
         lanes: Reading<u64>,
-        /// Rest after which the link sleeps by itself (hibern8); 0: never.
+        /// Idle time after which the link goes to sleep by itself (hibern8); 0: never.
         sleeps_after_ns: Reading<Nanos>,
     },
     /// An SD card, by its status register.
@@ -178,7 +179,7 @@ pub enum DeviceInternals {
         uhs_grade: Reading<u8>,
         /// `30`: V30.
         video_class: Reading<u8>,
-        /// `1` or `2`: A1 and A2; 0 without such a promise.
+        /// `1` or `2`: A1 and A2; 0 without an application class.
         app_class: Reading<u8>,
         /// The allocation unit.
         allocation_unit_bytes: Reading<Bytes>,
@@ -190,7 +191,7 @@ pub enum DeviceInternals {
     },
 }
 
-/// Memory, and how much is waited for.
+/// Memory, and how long tasks wait for it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]

@@ -1,8 +1,8 @@
 use flashlag_units::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// How many saves were longer than a person's patience. A budget to compare devices by: an app's
-/// animations do not run on the thread that saves, so these are not dropped frames.
+/// How many saves were longer than a person's patience, to compare devices. An app's animations do
+/// not run on the thread that saves, so these are not dropped frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -31,7 +31,7 @@ impl Lag {
     /// One frame at 120 Hz.
     pub const FRAME_120HZ: Nanos = Nanos(8_333_333);
 
-    /// Counted from a histogram: a bucket is over a limit where its middle is.
+    /// Counted from a histogram: a bucket counts as over a limit if its midpoint is.
     pub fn of(histogram: &flashlag_stats::Histogram) -> Lag {
         Lag {
             saves: histogram.count(),

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// One layer of the path to the storage. The upper one comes first.
+/// One layer of the path to the storage. The topmost comes first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -11,8 +11,8 @@ pub struct Layer {
     pub kind: LayerKind,
     /// The layer's own name: a mount point for a filesystem, the kernel's name for a device.
     pub name: String,
-    /// What it is made of, as the system writes it: `f2fs`, `crypt`, `raid1`, `Samsung SSD 980`. Absent
-    /// where nothing says so.
+    /// What it consists of, in the system's words: `f2fs`, `crypt`, `raid1`, `Samsung SSD 980`.
+    /// Absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
 }

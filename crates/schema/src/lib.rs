@@ -1,9 +1,9 @@
-//! What is recorded: the run file with everything that was measured, traces, and what is written of
-//! them. Run files are versioned, and `flashlag schema` prints their JSON Schema. What is asked
-//! (scenario, target, profile) is in `flashlag_spec`.
+//! The types of results: the run file with everything that was measured, traces, and what is written
+//! about them. Run files are versioned, and `flashlag schema` prints their JSON Schema. The types of
+//! requests (scenario, target, profile) are in `flashlag_spec`.
 //!
-//! [`RUN_JSON_SCHEMA`] is generated from the types and committed, so that the program carries neither
-//! the generator nor its code. A test holds the file to the types.
+//! [`RUN_JSON_SCHEMA`] is generated from the types and committed, so that the program contains
+//! neither the generator nor its code. A test compares the file with the types.
 //!
 //! Units are in the names of the fields. A value that could not be read is absent with a reason
 //! ([`flashlag_spec::Reading`]), never 0.
@@ -87,8 +87,8 @@ enum Written {
     Explanation(Box<finding::Explained>),
 }
 
-/// The JSON Schema of all that is written, in which a field that is always there is required: a reader of
-/// run files accepts some that lack it.
+/// The JSON Schema of written files, in which every field that is always written is required; a
+/// reader of run files accepts some files without them.
 #[cfg(feature = "json-schema")]
 pub fn written_json_schema() -> serde_json::Value {
     let settings = schemars::generate::SchemaSettings::draft2020_12().for_serialize();

@@ -4,14 +4,16 @@
 use flashlag_spec::Reading;
 use serde::{Deserialize, Serialize};
 
-/// The limits of the process's control groups, each group up to the root, and what could not be seen of them.
+/// The limits of the process's control groups, from its own up to the root, and the groups that
+/// could not be read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
-    /// What is set, the process's own group first.
+    /// The limits that are set, the process's own group first.
     pub set: Vec<Limit>,
-    /// Why groups, or files of theirs, could not be looked at; empty where every group up to the root was.
+    /// Why some groups, or files of theirs, could not be read; empty if every group up to the root
+    /// was.
     pub unseen: Vec<String>,
 }
 
@@ -24,14 +26,14 @@ pub struct Limit {
     pub kind: LimitKind,
     /// The file that sets it: `/sys/fs/cgroup/system.slice/db.service/io.max`.
     pub file: String,
-    /// The kernel's name of the block device that it holds for; absent of CPUs and memory.
+    /// The kernel's name of the block device that it applies to; absent for CPUs and memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
-    /// Its value: bytes or operations a second, thousandths of a CPU, or bytes, by `kind`. Of a controller that
-    /// shares the device out by targets and weights, the target in microseconds or the highest rate in
-    /// hundredths of a percent.
+    /// Its value: bytes or operations a second, thousandths of a CPU, or bytes, by `kind`. For a
+    /// controller that shares the device by targets and weights: the target in microseconds, or the
+    /// highest rate in hundredths of a percent.
     pub value: u64,
-    /// What the group uses of it at this moment, in bytes; of memory only.
+    /// What the group uses of it now, in bytes; for memory only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used: Option<u64>,
 }
@@ -49,9 +51,9 @@ pub enum LimitKind {
     ReadOps,
     /// Writes in a second (`io.max` wiops, `blkio.throttle.write_iops_device`).
     WriteOps,
-    /// Another group's target of latency, for which this one is held back (`io.latency`).
+    /// Another group's latency target, for which this one is held back (`io.latency`).
     Latency,
-    /// The device's time is given out by weight and at most at a rate (`io.cost.qos`).
+    /// The device's time is shared by weight, at most at a rate (`io.cost.qos`).
     Cost,
     /// CPUs (`cpu.max`, `cpu.cfs_quota_us`).
     Cpu,
@@ -115,14 +117,15 @@ impl Limit {
     }
 }
 
-/// What was counted in the group of a limit, at one moment.
+/// The counters of a limit's group at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LimitCount {
     pub limit: Limit,
-    /// What the group had used of it since it was made: bytes or operations of that device; of CPUs the time for
-    /// which it was held back, in nanoseconds; of memory the time in which some task of it waited for memory, in
-    /// nanoseconds. Of io.cost and io.latency the time for which the group was held back, where it is counted.
+    /// What the group has used since it was created: bytes or operations of that device; for CPUs
+    /// the time for which it was held back, in nanoseconds; for memory the time in which one of its
+    /// tasks waited for memory, in nanoseconds. For io.cost and io.latency the time for which the
+    /// group was held back, if that is counted.
     pub amount: Reading<u64>,
-    /// How often it was held back, of CPUs and memory.
+    /// How often it was held back, for CPUs and memory.
     pub times: Reading<u64>,
 }

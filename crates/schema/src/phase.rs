@@ -9,7 +9,7 @@ use crate::lag::Lag;
 use crate::stall::{StallRecord, Time, WaitPart};
 use crate::watched::Watched;
 
-/// One measured stretch of one workload: what was asked, what was seen.
+/// One measured stretch of one workload: its settings and its results.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -28,13 +28,13 @@ pub struct Phase {
     pub span_bytes: Bytes,
     /// Operations in flight, in each thread.
     pub queue_depth: u32,
-    /// Threads that did it side by side.
+    /// Number of threads that did it concurrently.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub threads: u32,
-    /// Of one half of a mixed test: the share of the test's operations that read.
+    /// For one half of a mixed test: the share of the test's operations that read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mixed: Option<Mixed>,
-    /// Of a part of a replayed trace, or of its recognised transactions: the trace.
+    /// For a part of a replayed trace, or its recognised transactions: the trace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<Replayed>,
     /// How each operation was made durable.
@@ -45,14 +45,14 @@ pub struct Phase {
     pub engine: EngineKind,
     /// Whether the next operation waits for the last (closed loop); else a schedule gives its start.
     pub closed_loop: bool,
-    /// Time in which the app did something else between operations, by the scenario (closed loop
-    /// only).
+    /// Time in which the app did something else between operations, as the scenario says (closed
+    /// loop only).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub think: Option<Think>,
-    /// The name of the workload that ran beside it, if one did; of a mixed test its other half.
+    /// The name of the workload that ran in parallel, if one did; for a mixed test, its other half.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub background: Option<String>,
-    /// Begin, from the start of the run.
+    /// Its start, counted from the start of the run.
     pub began_ns: Nanos,
     /// Operations done.
     pub ops: u64,
@@ -60,23 +60,23 @@ pub struct Phase {
     pub bytes: Bytes,
     /// Duration, final flush and think times included.
     pub elapsed_ns: Nanos,
-    /// How long the one flush at its end took, where writes were not durable each. It is in the
-    /// elapsed time, and so in the rates, but in no latency and in no interval.
+    /// The duration of the one flush at its end, if the writes were not durable one by one. It is
+    /// in the elapsed time, and so in the rates, but in no latency and in no interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub final_flush_ns: Option<Nanos>,
-    /// How long this process stood still during it: stopped by a signal, frozen with its cgroup, or
-    /// with the whole machine. Absent where that was not watched.
+    /// How long this process was stopped during it: by a signal, frozen with its cgroup, or
+    /// suspended with the machine. Absent if that was not watched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped_ns: Option<Nanos>,
     /// `ops / elapsed`.
     pub ops_per_sec: f64,
     /// `bytes / elapsed`.
     pub bytes_per_sec: f64,
-    /// From handing the operation to the device until it was done.
+    /// From the submission of the operation to its completion.
     pub latency_ns: LatencySummary,
     /// Its histogram.
     pub histogram: StoredHistogram,
-    /// The flush's part, where the flush is a call of its own.
+    /// The part of the flush, if the flush is a separate call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flush_latency_ns: Option<LatencySummary>,
     /// Its histogram.
@@ -91,8 +91,8 @@ pub struct Phase {
     /// Slots of the schedule that passed without an operation (open loop only).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missed_slots: Option<u64>,
-    /// Where the measuring thread's time went; of several threads, the sum. The halves of a mixed test
-    /// share it.
+    /// The split of the measuring thread's time; for several threads, the sum. The halves of a
+    /// mixed test share it.
     pub time: Reading<Time>,
     /// The same by latency, from sampled operations.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -110,9 +110,9 @@ pub struct Phase {
     pub stalls: Vec<StallRecord>,
     /// Number of all stalls, and their threshold.
     pub stalls_seen: u64,
-    /// A wait longer than this is a stall: 100 ms, or ten times the median where that is longer.
+    /// A wait longer than this is a stall: 100 ms, or ten times the median if that is longer.
     pub stall_over_ns: Nanos,
-    /// Counters of the kernel that were read while it ran, from which causes of stalls are inferred.
+    /// Kernel counters read during the phase, from which causes of stalls are inferred.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watched: Option<Watched>,
     /// What the interval series shows.
@@ -124,7 +124,7 @@ pub struct Phase {
     /// For saves: how many were late.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lag: Option<Lag>,
-    /// `true` where it ended before its time: a signal, an error, no space.
+    /// `true` if it ended early: by a signal, an error, or lack of space.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut_short: bool,
     /// Anything the reader must know about this phase.
@@ -138,12 +138,12 @@ impl Phase {
         self.state.label(self.run, &self.name)
     }
 
-    /// Operations in flight, of all threads together.
+    /// Operations in flight, over all threads.
     pub fn in_flight(&self) -> u32 {
         self.queue_depth.max(1).saturating_mul(self.threads.max(1))
     }
 
-    /// Whether its rate is set by the scenario and not by the storage alone: by a schedule, or by think
+    /// Whether the scenario sets its rate and not the storage alone: by a schedule, or by think
     /// times between operations.
     pub fn is_paced(&self) -> bool {
         !self.closed_loop || self.think.is_some()
@@ -154,7 +154,7 @@ impl Phase {
         self.think.map_or(Nanos::ZERO, |think| think.total_ns)
     }
 
-    /// Operations a second of the time that is no think time.
+    /// Operations a second of the time without think times.
     pub fn served_per_sec(&self) -> f64 {
         if self.think.is_none() {
             return self.ops_per_sec;
@@ -163,9 +163,9 @@ impl Phase {
         per_second(self.ops, self.elapsed_ns.saturating_since(each)).unwrap_or_default()
     }
 
-    /// Where the time of a mean operation went: on a CPU, waiting for one, blocked, stopped. What passes
-    /// between two operations, on a CPU, is taken off: no latency contains it. Of a phase that sleeps between
-    /// operations it is that of the sampled ones. `None` where no time was split.
+    /// The split of a mean operation's time: on a CPU, waiting for one, blocked, stopped. CPU time
+    /// between two operations is subtracted: no latency contains it. For a phase that sleeps
+    /// between operations, from the sampled ones. `None` if no time was split.
     pub fn time_each(&self) -> Option<Time> {
         let sleeps = self.operation != Operation::Save && self.is_paced();
         let (time, ops) = if sleeps {
@@ -204,7 +204,7 @@ impl Phase {
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Mixed {
-    /// How many in a hundred operations of the test read, on average.
+    /// The share of reads among the test's operations, in percent, on average.
     pub read_percent: u32,
 }
 
@@ -214,9 +214,9 @@ pub struct Mixed {
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Think {
-    /// After each operation, before the next begins in its place.
+    /// After each operation, before the next one begins in its slot.
     pub each_ns: Nanos,
-    /// All rests during the phase, with how late each ended; of several operations in flight, the sum.
+    /// All rests during the phase, with how late each ended; summed over the operations in flight.
     /// The halves of a mixed test share it.
     pub total_ns: Nanos,
 }
@@ -249,7 +249,7 @@ pub struct WaitRecord {
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Ledger {
-    /// What the application wanted written: rows for saves, payload otherwise.
+    /// Bytes that the application wanted written: rows for saves, else payload.
     pub app_bytes: Reading<Bytes>,
     /// Bytes in write (for reads: read) system calls.
     pub syscall_bytes: Reading<Bytes>,
@@ -257,20 +257,20 @@ pub struct Ledger {
     pub storage_bytes: Reading<Bytes>,
     /// Bytes written (for reads: read) by everyone at the block device.
     pub block_bytes: Reading<Bytes>,
-    /// Write (for reads: read) requests at the block device. A kernel counts a request that only flushes as a
-    /// write; a virtual device does not.
+    /// Write (for reads: read) requests at the block device. A kernel counts a request that only
+    /// flushes as a write; a virtual device does not.
     pub block_writes: Reading<u64>,
     /// Flushes at the block device.
     pub flushes: Reading<u64>,
     /// Bytes that the flash programmed, if the device reports them.
     pub device_bytes: Reading<Bytes>,
-    /// Writes at the block device by what they were for; only where each of them was seen.
+    /// Writes at the block device by their purpose; only if every write was seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kinds: Option<BlockKinds>,
 }
 
-/// Writes at the block device, by what they were for. A request that holds several kinds counts
-/// for its first; bytes are counted each for its own.
+/// Writes at the block device, by their purpose. A request with several purposes counts for its
+/// first; each byte counts for its own purpose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -279,7 +279,7 @@ pub struct BlockKinds {
     pub data: KindCount,
     /// The filesystem's own log.
     pub journal: KindCount,
-    /// All else of the filesystem: inodes, maps, directories, checkpoints.
+    /// All other writes of the filesystem: inodes, maps, directories, checkpoints.
     pub metadata: KindCount,
 }
 
@@ -315,7 +315,7 @@ impl BlockKinds {
     }
 }
 
-/// The software's part of a latency, below which no device can bring it.
+/// The software's part of a latency: no device can be faster.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -356,10 +356,10 @@ pub struct IntervalRecord {
     /// Storage temperature at its end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature_millicelsius: Option<i64>,
-    /// Histogram of the interval, so that neighbours can be joined.
+    /// Histogram of the interval, so that neighbours can be merged.
     pub histogram: StoredHistogram,
-    /// What its operations waited for in all, where a model knows: the parts add up to the sum of
-    /// their latencies.
+    /// What its operations waited for, if a model knows: the parts add up to the sum of their
+    /// latencies.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waited: Vec<WaitPart>,
 }
@@ -373,9 +373,9 @@ pub struct Change {
     pub kind: ChangeKind,
     /// When, from the start of the phase.
     pub t_ns: Nanos,
-    /// How much had been written by then.
+    /// Bytes written by then.
     pub written_bytes: Bytes,
-    /// Throughput before and after, where it changed.
+    /// Throughput before and after, if it changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes_per_sec: Option<(f64, f64)>,
     /// The period of periodic stalls.
@@ -406,14 +406,14 @@ pub enum ChangeKind {
     NotSteady,
 }
 
-/// Saves that made a file grow cost a commit of the filesystem's own; these are kept apart.
+/// Saves that made a file grow need a commit of the filesystem; they are counted separately.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Growth {
     /// Saves after which the database or its journal was larger.
     pub grew: GrowthPart,
-    /// Saves that stayed within what was allocated.
+    /// Saves that stayed within allocated space.
     pub in_place: GrowthPart,
 }
 
@@ -435,25 +435,25 @@ pub struct GrowthPart {
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Replayed {
-    /// SHA-256 of the trace's file: runs with equal ones did the same operations.
+    /// SHA-256 of the trace's file: runs with the same hash did the same operations.
     pub trace_sha256: String,
-    /// The kind of source that the trace is of.
+    /// The kind of the trace's source.
     pub source: TraceSourceKind,
     /// The layer of the operations.
     pub level: ReplayLevel,
     /// When operations began.
     pub pace: ReplayPace,
-    /// The time within which all operations of the replay were due, of a paced one. Operations that
-    /// began more than a frame (16.67 ms) late are the phase's missed slots.
+    /// For a paced replay: the time within which all operations were due. Operations that began
+    /// more than a frame (16.67 ms) late are the phase's missed slots.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduled_ns: Option<Nanos>,
-    /// What the same operations took where the trace was made, where the trace says so.
+    /// What the same operations took when the trace was recorded, if the trace says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traced_ns: Option<LatencySummary>,
     /// Its histogram.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub traced_histogram: Option<StoredHistogram>,
-    /// Of recognised transactions: how many the trace has, by their journals.
+    /// For recognised transactions: their number in the trace, by journal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transactions: Option<TraceTransactions>,
 }

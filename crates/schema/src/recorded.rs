@@ -1,5 +1,5 @@
-//! Converts what a recorder recorded into what is stored, in one place, so that every world stores
-//! it alike.
+//! Converts the records of the measuring loop into their stored form, in one place, so that every
+//! world stores them alike.
 
 use flashlag_stats::{Histogram, Interval, Percentile, Stall, Wait, WaitSplit, WaitTable, Waited};
 use flashlag_units::Nanos;
@@ -20,7 +20,7 @@ impl From<WaitSplit> for Time {
 }
 
 impl WaitRecord {
-    /// The classes of a table that hold something.
+    /// The non-empty classes of a table.
     pub fn all(table: &WaitTable) -> Vec<WaitRecord> {
         let records = table.occupied().map(|(power, class)| WaitRecord {
             from_ns: Nanos(1 << power),
@@ -81,7 +81,7 @@ impl From<&Stall> for StallRecord {
 }
 
 impl WaitPart {
-    /// The parts of a time, none of them empty.
+    /// The non-empty parts of a time.
     pub fn all(waited: &Waited) -> Vec<WaitPart> {
         let parts = waited.parts();
         parts.map(|(cause, ns)| WaitPart { cause: StallCause::from(cause), ns }).collect()
@@ -110,8 +110,8 @@ impl From<Wait> for StallCause {
 }
 
 impl StallCause {
-    /// The cause of a stall: the largest of its parts (of equal ones the first), or without parts
-    /// what the scheduler's account says.
+    /// The cause of a stall: the largest of its parts (of equal ones the first); without parts,
+    /// what the scheduler's statistics say.
     pub fn known(waited: &[WaitPart], time: Option<&Time>) -> StallCause {
         let largest = waited.iter().rev().max_by_key(|part| part.ns);
         let by_time = || time.map_or(StallCause::Unknown, StallCause::of);

@@ -1,5 +1,5 @@
-//! Messages between a program that orders a run and the program that makes it elsewhere, in a guest
-//! or on a phone: one message per line, as JSON.
+//! Messages between the program that orders a run and the program that makes it elsewhere, in a
+//! guest or on a phone: one message per line, as JSON.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, Read, Write};
@@ -14,7 +14,7 @@ use crate::{ConditionLimits, Phase};
 /// The longest message: a run file of many hours is a few megabytes.
 const LONGEST: u64 = 256 << 20;
 
-/// A scenario to run, as text: the text is parsed again where the scenario runs.
+/// A scenario to run, as text: it is parsed again where the scenario runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunOrder {
     /// The scenario's file.
@@ -23,7 +23,7 @@ pub struct RunOrder {
     pub settings: Vec<(String, String)>,
     /// The seed of every random choice.
     pub seed: u64,
-    /// The space that a fill leaves; `None` for the default of the storage.
+    /// The space that a fill leaves free; `None` for the default of the storage.
     pub leave: Option<Bytes>,
     /// The most that may be written.
     pub budget: Option<Bytes>,
@@ -33,13 +33,13 @@ pub struct RunOrder {
     pub limits: ConditionLimits,
     /// The directory to measure.
     pub at: String,
-    /// Whether files lie in that directory itself, not in one that the run makes there.
+    /// Whether files are made in that directory itself, not in one that the run creates there.
     pub rootdir: bool,
     /// The target as the user named it.
     pub target: String,
     /// The command line.
     pub command: Vec<String>,
-    /// Whether each test is reduced to the least, for the software's floor.
+    /// Whether each test is reduced to a minimum, for the software's floor.
     pub floor: bool,
     /// The operations of the traces that the scenario replays, by the name of the test.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -69,7 +69,7 @@ pub enum Progress {
         /// The bytes since the run began.
         bytes: Bytes,
     },
-    /// The phase that begins next fills the storage.
+    /// The next phase fills the storage.
     Filling {
         /// The storage's size, if known.
         storage: Option<Bytes>,
@@ -84,7 +84,7 @@ pub enum Progress {
         /// The message.
         text: String,
     },
-    /// What the phase under way has done so far.
+    /// The progress of the current phase.
     Live(LiveReading),
 }
 
@@ -95,7 +95,7 @@ pub struct LiveReading {
     pub elapsed_ns: Nanos,
     /// Bytes moved.
     pub bytes: Bytes,
-    /// Bytes written, if that is known to be more than the phase moved.
+    /// Bytes written, if known to be more than the phase moved.
     pub written: Bytes,
     /// Used bytes of the storage, in a fill.
     pub filled: Option<Bytes>,
@@ -107,8 +107,8 @@ pub struct LiveReading {
     pub count: Vec<u64>,
 }
 
-/// A run or a phase within a message, as JSON in a string: read by the code that reads run files, of which
-/// a message with a tag would need a second copy (350 kB of program).
+/// A run or a phase within a message, as JSON in a string: the code that reads run files also reads
+/// it; a tagged message would need a second copy of that code (350 kB of program).
 pub mod as_text {
     use serde::de::{DeserializeOwned, Error as _};
     use serde::ser::Error as _;

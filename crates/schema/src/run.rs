@@ -11,10 +11,10 @@ use crate::lag::Lag;
 use crate::phase::Phase;
 use crate::trust::Trust;
 
-/// The version of the run file. A reader refuses what it does not know.
+/// The version of the run file. A reader refuses other versions.
 pub const SCHEMA: &str = "flashlag.run/1";
 
-/// Everything that was seen in one run of one scenario on one target.
+/// Everything measured in one run of one scenario on one target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -36,7 +36,8 @@ pub struct Run {
     /// Time at which the run began, RFC 3339, UTC; absent in virtual time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started: Option<String>,
-    /// Time that passed on a simulated device, from its first step to the end; absent elsewhere.
+    /// Time that passed on a simulated device, from its first step to the end; absent for other
+    /// devices.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated_ns: Option<Nanos>,
     /// The way in which the run ended.
@@ -45,7 +46,7 @@ pub struct Run {
     pub options: Options,
     /// The machine, kernel, filesystem and device.
     pub environment: Environment,
-    /// Charge, power and heat before each test and at the end, of a device with a battery.
+    /// Charge, power and heat before each test and at the end, for a device with a battery.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<Conditions>,
     /// What was measured, in order.
@@ -53,7 +54,7 @@ pub struct Run {
     /// Steps of the scenario that were not run, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<Skipped>,
-    /// Requests that could not be honoured as asked.
+    /// Requests that could not be fulfilled exactly.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub downgrades: Vec<Downgrade>,
     /// Whether it can be believed.
@@ -65,7 +66,7 @@ pub struct Run {
     pub lag: Lag,
     /// Wear of the device by the run.
     pub wear: Wear,
-    /// What was removed for others by `flashlag share`; absent in a run as it was measured.
+    /// What `flashlag share` removed for others; absent in a run as measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shared: Option<SharedRecord>,
     /// A checksum of all of the above.
@@ -73,12 +74,12 @@ pub struct Run {
     pub integrity: Integrity,
 }
 
-/// What was removed from a run before it was given to others.
+/// What was removed from a run before it was passed on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SharedRecord {
-    /// The checksum of the run as it was measured: two shared files with the same one are of one run.
+    /// The checksum of the run as measured: two shared files with the same one come from one run.
     pub original_sha256: String,
     /// Fields that were removed or changed: `environment.filesystem.mount_point`.
     pub removed: Vec<String>,
@@ -102,7 +103,8 @@ pub struct Program {
 pub struct ScenarioRecord {
     /// Its name.
     pub name: String,
-    /// SHA-256 of its canonical form, settings applied: runs with equal hashes did the same.
+    /// SHA-256 of its canonical form with the settings applied: runs with equal hashes did the
+    /// same.
     pub hash: String,
     /// The file as it was read.
     pub text: String,
@@ -132,7 +134,7 @@ pub struct Target {
     pub profile: Option<ProfileRecord>,
 }
 
-/// The device model of a simulated run, whole: the run can be made again from it.
+/// The complete device model of a simulated run: the run can be repeated with it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -145,7 +147,7 @@ pub struct ProfileRecord {
     pub filesystem: String,
     /// The profile as a file.
     pub text: String,
-    /// What was asked of the device beside, where anything was: `state=full`, `time-scale=10`.
+    /// Other settings of the device, if any: `state=full`, `time-scale=10`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub device_options: Vec<String>,
 }
@@ -172,7 +174,7 @@ pub enum TargetKind {
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum RunStatus {
-    /// The run is still under way, or was killed; the phases in the file are complete.
+    /// The run is not finished, or was killed; the phases in the file are complete.
     Running {
         /// The next step of the scenario.
         next_step: u32,
@@ -202,12 +204,12 @@ pub struct Options {
     pub leave_bytes: Bytes,
     /// Why this much.
     pub leave_reason: String,
-    /// The most that may be written, where a limit was given.
+    /// The most bytes that may be written, if a limit was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget_bytes: Option<Bytes>,
     /// Whether every byte was read back.
     pub verify: bool,
-    /// Limits of charge and heat, where any were set.
+    /// Limits of charge and heat, if any were set.
     #[serde(default, skip_serializing_if = "ConditionLimits::is_none")]
     pub limits: ConditionLimits,
     /// `flashlag`; in runs of early versions also the fio that did the I/O, `fio 3.33`.
@@ -221,7 +223,7 @@ pub struct Options {
 pub struct Skipped {
     /// What: `trim`, or a test's name.
     pub step: String,
-    /// In which state it would have been.
+    /// The state in which it would have run.
     pub state: State,
     /// Why not, and what to try.
     pub reason: String,
@@ -232,15 +234,15 @@ pub struct Skipped {
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Wear {
-    /// Bytes this run handed to the filesystem.
+    /// Bytes that this run wrote to the filesystem.
     pub written_bytes: Bytes,
-    /// Bytes the block device took meanwhile, from everyone.
+    /// Bytes that the block device took in the meantime, from everyone.
     pub block_bytes: Reading<Bytes>,
     /// The share of rated life, in percent, if the device reports its life and its size.
     pub life_percent: Reading<f64>,
 }
 
-/// A checksum against accidents (it is no signature).
+/// A checksum against accidents; it is no signature.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]

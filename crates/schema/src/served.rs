@@ -8,7 +8,7 @@ use crate::BlockKinds;
 use crate::histogram::{LatencySummary, StoredHistogram};
 use crate::stall::WaitPart;
 
-/// The statistics of a device that is served, from its start on.
+/// The statistics of a served device since its start.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -31,7 +31,7 @@ pub struct DeviceStats {
     pub host: HostRequests,
     /// The flash's statistics; absent if no flash is modelled.
     pub flash: Option<FlashState>,
-    /// Lateness of completions against the model; absent if no flash is modelled.
+    /// Lateness of completions compared with the model; absent if no flash is modelled.
     pub lateness_ns: Option<Lateness>,
     /// Power cuts so far.
     pub power_cuts: u64,
@@ -39,7 +39,7 @@ pub struct DeviceStats {
     pub last_cut: Option<CutReport>,
     /// Faults that are set.
     pub faults: u64,
-    /// Whether requests are being recorded, and how many were.
+    /// Number of recorded requests; absent if none are being recorded.
     pub recorded: Option<u64>,
 }
 
@@ -49,12 +49,12 @@ pub struct DeviceCount {
     pub host: HostRequests,
     /// Bytes that the flash programmed; absent if no flash is modelled.
     pub programmed: Option<Bytes>,
-    /// Bytes written, by their purpose; `None` from where the purpose is no longer known.
+    /// Bytes written, by their purpose; `None` once the purpose is unknown.
     pub kinds: Option<BlockKinds>,
     /// When it was counted, in the device's own time.
     #[serde(default)]
     pub at_ns: Option<Nanos>,
-    /// How long answering took before that moment and after it.
+    /// The time between query and answer, before and after that moment.
     #[serde(default)]
     pub took_ns: (Nanos, Nanos),
     /// Slow requests since the count before.
@@ -62,13 +62,13 @@ pub struct DeviceCount {
     pub slow: Vec<SlowRequest>,
 }
 
-/// A request that took long at a virtual device, and what it waited for there.
+/// A slow request at a virtual device, and what it waited for there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SlowRequest {
-    /// When it came, in the device's own time.
+    /// Its arrival, in the device's own time.
     pub at_ns: Nanos,
-    /// How long it took, in that time.
+    /// Its duration, in that time.
     pub ns: Nanos,
     /// What it waited for: the parts add up to that.
     pub waited: Vec<WaitPart>,
@@ -95,13 +95,14 @@ pub struct HostRequests {
     pub trims: u64,
     /// Bytes of them.
     pub trimmed_bytes: Bytes,
-    /// Requests to write zeros; what the device made of them is among writes and discards.
+    /// Requests to write zeros; they also count as the writes or discards that the device made of
+    /// them.
     pub zeroes: u64,
     /// Requests that failed.
     pub failed: u64,
 }
 
-/// How much later than modelled requests completed, in real time and within the server.
+/// How much later than in the model requests completed, in real time and within the server.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -112,14 +113,14 @@ pub struct Lateness {
     pub histogram: StoredHistogram,
 }
 
-/// What a power cut took from a device.
+/// The loss of a device by a power cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct CutReport {
     /// When, in the device's own time.
     pub virtual_ns: Nanos,
-    /// Mapping units that went back to something older.
+    /// Mapping units that went back to older data.
     pub lost_units: u64,
     /// Bytes of them.
     pub lost_bytes: Bytes,

@@ -12,7 +12,7 @@ use crate::watched::Surroundings;
 pub struct Time {
     /// Executing.
     pub on_cpu_ns: Nanos,
-    /// Able to run, but no CPU was free.
+    /// Runnable, but no CPU was free.
     pub runnable_ns: Nanos,
     /// Asleep until something completed.
     pub blocked_ns: Nanos,
@@ -47,11 +47,11 @@ fn is_zero(time: &Nanos) -> bool {
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct StallRecord {
-    /// Begin, from the start of the phase.
+    /// Its start, counted from the start of the phase.
     pub t_ns: Nanos,
     /// Duration.
     pub ns: Nanos,
-    /// The cause: what the operation waited for, most of the time.
+    /// The cause: what the operation waited for most of the time.
     pub cause: StallCause,
     /// How the cause is known.
     #[serde(default, skip_serializing_if = "CauseBasis::is_measured")]
@@ -59,7 +59,7 @@ pub struct StallRecord {
     /// Where its time went.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time: Option<Time>,
-    /// What it waited for, each cause once, where a model knows: the parts add up to `ns`.
+    /// What it waited for, each cause once, if a model knows: the parts add up to `ns`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waited: Vec<WaitPart>,
     /// What counters showed around it.
@@ -72,25 +72,25 @@ pub struct StallRecord {
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CauseBasis {
-    /// From the scheduler's account of the thread: on a CPU, waiting for one, blocked, stopped.
+    /// From the scheduler's statistics of the thread: on a CPU, waiting for one, blocked, stopped.
     #[default]
     Measured,
     /// From the model of a simulation.
     Modelled,
-    /// From the account of a virtual device below a real kernel.
+    /// From a virtual device below a real kernel.
     Reported,
     /// From counters around the stall, by rules.
     Inferred,
 }
 
 impl CauseBasis {
-    /// Whether the scheduler's account is all that the cause rests on.
+    /// Whether the cause rests on the scheduler's statistics alone.
     pub fn is_measured(&self) -> bool {
         *self == CauseBasis::Measured
     }
 }
 
-/// The time that was waited for one cause.
+/// The time waited for one cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -102,23 +102,22 @@ pub struct WaitPart {
 }
 
 /// What a stall waited for.
-///
-/// [`CauseBasis`] says how it is known. The scheduler's account of the thread gives the first six; a
-/// model, a virtual device or counters around the stall give more. Of a model the cause is the one that
-/// the largest part of the wait was for. Where the flash's own work held up a filesystem's, the flash's
-/// counts.
+///  [`CauseBasis`] says how it is known. The scheduler's statistics of the thread give the first
+/// six; a model, a virtual device or counters around the stall give more. With a model, the cause
+/// is that of the largest part of the wait. If the flash's own work delayed the filesystem's, the
+/// flash's counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StallCause {
-    /// More than half of it blocked on storage, for a reason that is not known; of a model or a virtual
-    /// device, the device's plain work for it.
+    /// Blocked on storage for more than half of it, for an unknown reason; with a model or a
+    /// virtual device, the device's plain work for it.
     Storage,
     /// Waiting for a CPU: the run queue.
     Cpu,
     /// Executing.
     Executing,
-    /// More than half of it with the whole process stopped: no wait for storage at all.
+    /// The whole process was stopped for more than half of it: no wait for storage.
     Stopped,
     /// No part has more than half.
     Mixed,
@@ -135,16 +134,16 @@ pub enum StallCause {
     Discard,
     /// Requests of another process.
     OtherIo,
-    /// Garbage collection in the flash: copies out of a block and its erase, merges of log blocks.
+    /// Garbage collection in the flash: copying a block's data and erasing it, merging log blocks.
     GarbageCollection,
     /// Wear levelling in the flash.
     WearLevelling,
-    /// Room in the device's write cache, or writes past it.
+    /// Waiting for room in the device's write cache, or writes that bypass it.
     WriteCacheFull,
     /// The device or its link waking up.
     WakeUp,
     /// Throttling.
     Throttling,
-    /// What the device does after a number of writes, as writing its map out.
+    /// Work that the device does after a number of writes, such as writing its map.
     DevicePeriod,
 }

@@ -13,10 +13,9 @@ pub struct Trust {
 }
 
 impl Trust {
-    /// The verdict of `checks` of a run with this many `phases`; decided here only.
-    ///
-    /// A failed check refutes a run. A run without a check or without a phase has shown nothing
-    /// that could be trusted.
+    /// The verdict of `checks` of a run with this many `phases`; decided only here.
+    ///  A failed check makes a run untrusted. A run without a check or without a phase has proved
+    /// nothing that could be trusted.
     pub fn of(mut checks: Vec<Check>, phases: usize) -> Trust {
         checks.sort_by_key(|check| check.status);
         let failed = checks.iter().any(|check| check.status == CheckStatus::Fail);
@@ -34,17 +33,17 @@ pub struct Check {
     pub id: CheckId,
     /// Its outcome.
     pub status: CheckStatus,
-    /// What should be true, in a few words: "Writes reached storage".
+    /// The claim in a few words: "Writes reached storage".
     pub claim: String,
     /// The evidence, with numbers.
     pub detail: String,
-    /// Which of several reasons it failed for, where it can fail for several.
+    /// The reason for the failure, for a check that can fail for several reasons.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<CheckCause>,
     /// Advice, if the check did not pass.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advice: Option<String>,
-    /// The phases it covers, by [`crate::Phase::label`]; empty where it covers the whole run.
+    /// The phases that it covers, by [`crate::Phase::label`]; empty if it covers the whole run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<String>,
 }
@@ -56,7 +55,7 @@ pub struct Check {
 pub enum CheckCause {
     /// Most of the wait, or of the slowest operations' wait, was for a CPU.
     CpuMost,
-    /// Waiting for a CPU added to the waits; storage held the larger part.
+    /// Waiting for a CPU added to the waits, but storage took the larger part.
     CpuAdded,
     /// A control group's limit of requests or bytes to the disk.
     IoLimit,
@@ -66,14 +65,14 @@ pub enum CheckCause {
     MemoryLimit,
 }
 
-/// The outcome of a check. Nothing missing ever passes: what could not be seen is unknown.
+/// The outcome of a check. Missing evidence never passes: it is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CheckStatus {
     /// The claim was shown to be false.
     Fail,
-    /// The evidence could not be read, or does not decide.
+    /// The evidence could not be read, or is not conclusive.
     Unknown,
     /// The claim was shown to be true.
     Pass,
@@ -84,11 +83,11 @@ pub enum CheckStatus {
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CheckId {
-    /// The monotonic clock agrees with the boot-time clock and is fine and cheap enough.
+    /// The monotonic clock agrees with the boot-time clock and is precise and cheap enough.
     Clock,
-    /// Latency times count gives the elapsed time: no operation took less than no time.
+    /// The sum of latencies agrees with the elapsed time: no operation took less than no time.
     Accounting,
-    /// The engine's own cost is small beside what it measured.
+    /// The engine's own cost is small compared with the measured times.
     EngineOverhead,
     /// The bytes reached the block device, not only the page cache.
     CacheBypass,
@@ -98,21 +97,21 @@ pub enum CheckId {
     PayloadIncompressible,
     /// No limit of a control group (requests, CPUs, memory) held the process back.
     MachineLimits,
-    /// The measuring thread had a CPU when it wanted one.
+    /// The measuring thread had a CPU when it needed one.
     CpuContention,
-    /// The process itself was never stopped, frozen or suspended while it measured.
+    /// The process was never stopped, frozen or suspended while it measured.
     NeverStopped,
     /// Nothing else used the device.
     ForeignIo,
-    /// The storage and the CPU were not slowed by heat.
+    /// Heat slowed neither the storage nor the CPU.
     ThermalThrottling,
     /// There was room, and the fill reached its level.
     FreeSpace,
     /// The figures had settled.
     SteadyState,
-    /// There were enough samples for each percentile printed.
+    /// There were enough samples for each printed percentile.
     EnoughSamples,
-    /// Every byte that was read back is the byte that was written.
+    /// Every byte that was read back equals the byte that was written.
     DataVerified,
 }
 

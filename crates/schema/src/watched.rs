@@ -3,7 +3,7 @@
 use flashlag_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
-/// Readings of counters during a phase, several a second, from a thread of their own.
+/// Readings of counters during a phase, several a second, from a separate thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -12,22 +12,23 @@ pub struct Watched {
     pub rules: u32,
     /// How many readings there were.
     pub readings: u64,
-    /// The changes from one reading to the next without a stall in between, summed.
+    /// The sum of changes between readings with no stall in between.
     pub calm: Surroundings,
     /// What could not be read, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
 }
 
-/// Changes of counters over a time: around a stall, from the last reading before to the first one
-/// after. A counter that the system does not have is absent, and [`Watched::missing`] says why.
+/// Changes of counters over a time: around a stall, from the last reading before it to the first
+/// one after it. A counter that the system does not have is absent, and [`Watched::missing`] says
+/// why.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Surroundings {
     /// The time from the first reading to the last.
     pub window_ns: Nanos,
-    /// Bytes that the measured operations read from storage and wrote to it.
+    /// Bytes that the measured operations read from and wrote to storage.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub own_bytes: Option<Bytes>,
     /// Bytes read and written at the disk, by everyone.
@@ -42,13 +43,13 @@ pub struct Surroundings {
     /// Discards that the disk completed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub discards: Option<u64>,
-    /// How long they took, one after the other.
+    /// The sum of their durations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub discard_ns: Option<Nanos>,
     /// Flushes that the disk completed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flushes: Option<u64>,
-    /// How long they took, one after the other.
+    /// The sum of their durations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flush_ns: Option<Nanos>,
     /// Commits of the filesystem's journal.
@@ -69,13 +70,13 @@ pub struct Surroundings {
     /// The storage's highest temperature, in thousandths of a degree Celsius.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hottest_millicelsius: Option<i64>,
-    /// How long the disk had moved nothing when the time began; of a stall only.
+    /// How long the disk had been idle at the start of the time; for a stall only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quiet_before_ns: Option<Nanos>,
 }
 
 impl Surroundings {
-    /// The changes of two times together. A counter that either lacks is absent; the rest before is
+    /// The sum of two changes. A counter that one of them lacks is absent; the idle time before is
     /// that of the first.
     pub fn plus(&self, other: &Surroundings) -> Surroundings {
         let count = |a: Option<u64>, b: Option<u64>| Some(a?.saturating_add(b?));
@@ -101,13 +102,13 @@ impl Surroundings {
         }
     }
 
-    /// Bytes at the disk that are not those of the measured operations.
+    /// Bytes at the disk that do not belong to the measured operations.
     pub fn others_bytes(&self) -> Option<Bytes> {
         Some(self.disk_bytes?.saturating_minus(self.own_bytes?))
     }
 }
 
-/// One reading of the counters that [`Surroundings`] are differences of.
+/// One reading of the counters; [`Surroundings`] is the difference of two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Look {
     /// When, on the machine's monotonic clock.
@@ -144,8 +145,8 @@ impl Look {
     }
 }
 
-/// Readings of counters in order of time, at most [`Looks::MOST`]: then every second one of the older
-/// half is dropped.
+/// Readings of counters in order of time, at most [`Looks::MOST`]: at that number every second one
+/// of the older half is dropped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Looks {
     looks: Vec<Look>,
@@ -157,12 +158,12 @@ impl Looks {
     /// The most readings that are kept: two hours of ten a second.
     pub const MOST: usize = 72_000;
 
-    /// No readings yet, of a system that lacks some counters.
+    /// No readings yet, on a system without some of the counters.
     pub fn lacking(missing: Vec<String>) -> Looks {
         Looks { looks: Vec::new(), missing }
     }
 
-    /// Adds a reading, which is later than all before.
+    /// Adds a reading that is later than all others.
     pub fn push(&mut self, look: Look) {
         if self.looks.len() >= Looks::MOST {
             let half = Looks::MOST / 2;
@@ -180,8 +181,8 @@ impl Looks {
         &self.looks
     }
 
-    /// What changed around the times `from..to`, and how long the disk had been quiet before; `None`
-    /// where there is no reading before or none after.
+    /// The changes around the times `from..to`, and how long the disk had been idle before; `None`
+    /// if there is no reading before or after.
     pub fn around(&self, from: Nanos, to: Nanos) -> Option<Surroundings> {
         let (first, last) = self.edges(from, to)?;
         let mut found = self.looks.get(last)?.since(self.looks.get(first)?);
@@ -196,7 +197,7 @@ impl Looks {
         (last < self.looks.len()).then_some((first, last))
     }
 
-    /// How long the disk moved nothing before a reading.
+    /// How long the disk had been idle before a reading.
     fn quiet_until(&self, index: usize) -> Option<Nanos> {
         let at = self.looks.get(index)?;
         let moved = at.counts.disk_bytes?;
@@ -206,8 +207,8 @@ impl Looks {
         Some(at.at.saturating_since(since))
     }
 
-    /// What changed between readings from `begin` to `end` that hold none of the given times, which are
-    /// in order.
+    /// The changes between readings from `begin` to `end` with none of the given times (in order)
+    /// in between.
     pub fn apart_from(
         &self,
         (begin, end): (Nanos, Nanos),
@@ -232,7 +233,7 @@ impl Looks {
         sum.unwrap_or_default()
     }
 
-    /// Number of readings between two moments, of those that are kept.
+    /// Number of kept readings between two moments.
     pub fn between(&self, begin: Nanos, end: Nanos) -> u64 {
         let inside = |look: &&Look| look.at >= begin && look.at <= end;
         self.looks.iter().filter(inside).count() as u64

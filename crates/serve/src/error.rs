@@ -72,7 +72,7 @@ pub enum CommandError {
     Store(io::Error),
     /// A recording's file exists.
     #[error(
-        "cannot record in {}: something is there already: give the name of a new file",
+        "cannot record in {}: a file of that name exists: give the name of a new file",
         path.display()
     )]
     RecordExists { path: PathBuf },

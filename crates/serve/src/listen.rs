@@ -125,7 +125,7 @@ pub(crate) fn check_socket(path: &Path) -> Result<(), ServeError> {
         Err(error) => return Err(ServeError::file("listen on", path, &error, ADVICE)),
     }
     if metadata.uid() != rustix::process::geteuid().as_raw() {
-        return Err(refuse("a socket is there that is not ours"));
+        return Err(refuse("another program's socket exists"));
     }
     std::fs::remove_file(path).map_err(|error| ServeError::file("remove", path, &error, ADVICE))
 }

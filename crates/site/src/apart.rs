@@ -61,7 +61,7 @@ pub(crate) fn page(site: &Site<'_>, options: &Options) -> String {
     let groups: Vec<Group> = worst_first.filter_map(|standing| group(site, standing)).collect();
     let heading = heading(site);
     let page = Page {
-        title: "What is set apart, and why".to_owned(),
+        title: "Files set apart, and why".to_owned(),
         root: "",
         style: Markup::default(),
         body: Markup::of(&Body { heading, groups }),

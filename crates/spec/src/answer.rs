@@ -1,9 +1,9 @@
-//! What workers say of what they were asked, beside their figures.
+//! Reports of workers about their requests, besides their figures.
 
 use flashlag_units::Bytes;
 use serde::{Deserialize, Serialize};
 
-/// A request that could not be honoured as asked.
+/// A request that could not be fulfilled exactly.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -56,16 +56,16 @@ pub struct FlashState {
     pub programs: u64,
     /// Block erases of the dies.
     pub erases: u64,
-    /// Bytes in the write buffer without a program under way; absent without a buffer.
+    /// Bytes in the write buffer that are not being programmed; absent without a buffer.
     pub buffered_bytes: Option<Bytes>,
-    /// What the write buffer holds at most.
+    /// Size of the write buffer.
     pub buffer_bytes: Option<Bytes>,
     /// Occupied bytes of the write cache, stale ones included; absent without a cache.
     pub cache_used_bytes: Option<Bytes>,
-    /// What the write cache may take now.
+    /// Present size of the write cache.
     pub cache_bytes: Option<Bytes>,
     /// Program/erase cycles of the mean block.
     pub mean_cycles: u64,
-    /// The share of the rated cycles that is used, where any are rated.
+    /// The share of the rated cycles used, if there is a rating.
     pub life_used: Option<f64>,
 }

@@ -3,15 +3,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::reading::Reading;
 
-/// The ruler, measured before anything else: what the clock and the engine themselves cost. A
-/// latency is judged beside these.
+/// The calibration, measured before anything else: the cost of the clock and of the engine
+/// themselves, to compare latencies with.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Calibration {
     /// The monotonic clock.
     pub clock: ClockCalibration,
-    /// Median cost of reading where the thread's time goes (`/proc/thread-self/schedstat`).
+    /// Median cost of a reading of the thread's times (`/proc/thread-self/schedstat`).
     pub wait_meter_cost_ns: Reading<Nanos>,
     /// The measuring loop on a device that does nothing.
     pub engine: Reading<EngineOverhead>,
@@ -24,7 +24,7 @@ pub struct Calibration {
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct ClockCalibration {
-    /// The step that the kernel claims (`clock_getres`).
+    /// The resolution that the kernel reports (`clock_getres`).
     pub claimed_resolution_ns: Reading<Nanos>,
     /// The smallest step that was seen.
     pub resolution_ns: Reading<Nanos>,
@@ -33,12 +33,13 @@ pub struct ClockCalibration {
     /// The same, of the fastest batch.
     pub cost_min_picoseconds: u64,
     /// By how many parts in a million it ran faster than the boot-time clock, which also runs
-    /// while suspended. Not zero: the machine slept meanwhile, or a clock is broken.
+    /// during a suspend. If it is not zero, the machine slept in the meantime, or a clock is
+    /// broken.
     pub against_boottime_ppm: Reading<f64>,
     /// By how many parts in a million it ran faster than the raw clock, which NTP does not steer.
-    /// Up to 500 is steering.
+    /// Steering explains up to 500.
     pub against_raw_ppm: Reading<f64>,
-    /// Number of readings before the previous one; above 0 the clock is broken.
+    /// Number of readings earlier than the previous one; above 0 the clock is broken.
     pub steps_back: u64,
     /// The window over which the clocks were compared.
     pub window_ns: Nanos,
@@ -51,7 +52,7 @@ pub struct ClockCalibration {
 pub struct EngineOverhead {
     /// Operations done on the device that does nothing.
     pub ops: u64,
-    /// The median latency that was recorded for them: the floor below which a latency is ours.
+    /// The median of their recorded latencies: flashlag's own part of any latency.
     pub latency_p50_ns: Nanos,
     /// The 99th percentile of the same.
     pub latency_p99_ns: Nanos,

@@ -1,7 +1,7 @@
 use flashlag_units::did_you_mean;
 
-/// A message of the TOML reader about a name it does not know, with the name that was probably
-/// meant: it quotes what was written first and then every name that is allowed.
+/// A message of the TOML reader about an unknown name, with the name that was probably meant: the
+/// reader quotes the unknown name first and then every allowed name.
 pub(crate) fn with_hint(message: &str) -> String {
     let unknown =
         ["unknown field ", "unknown variant "].iter().any(|start| message.starts_with(start));

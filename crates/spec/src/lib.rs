@@ -1,9 +1,9 @@
-//! What is asked: scenarios (what is done to the storage), targets (which storage), profiles (the
-//! parameters of a modelled device) and replays; and the few words that workers answer in. What is
-//! recorded of it is in `flashlag_spec`, on which no model of a device depends.
+//! The types of requests: scenarios (what is done to the storage), targets (which storage), profiles
+//! (the parameters of a modelled device) and replays; and the few types of the workers' answers. The
+//! types of results are in `flashlag_schema`, on which no model of a device depends.
 //!
-//! The lists of keys are generated from the types and committed, so that the program carries neither
-//! the generator nor its code. A test holds the files to the types.
+//! The lists of keys are generated from the types and committed, so that the program contains
+//! neither the generator nor its code. A test compares the files with the types.
 #![forbid(unsafe_code)]
 
 mod answer;

@@ -23,7 +23,7 @@ impl PackedText {
     pub fn text(&self) -> &str {
         self.text.get_or_init(|| {
             let mut text = String::new();
-            // The build script packed it: tests hold that each text is its file.
+            // The build script packed it: tests verify that each text equals its file.
             let _ = DeflateDecoder::new(self.packed).read_to_string(&mut text);
             text
         })

@@ -67,8 +67,8 @@ fn rows(is_wanted: fn(&Published) -> bool) -> Vec<Published> {
 }
 
 impl Published {
-    /// Whether the figure is of a device in `state`. A minimum holds in every state; a device in use
-    /// is in none of them.
+    /// Whether the figure applies to a device in `state`. A minimum applies in every state, but not
+    /// to a device in use.
     pub fn is_of(&self, state: State) -> bool {
         let condition = self.condition.as_str();
         match state {
@@ -135,7 +135,7 @@ fn row(fields: &[String]) -> Option<Published> {
     })
 }
 
-/// The fields of a line of CSV; a quoted one may hold commas and doubled quotes.
+/// The fields of a line of CSV; a quoted one may contain commas and doubled quotes.
 fn fields(line: &str) -> Vec<String> {
     let (mut fields, mut field, mut quoted) = (Vec::new(), String::new(), false);
     let mut letters = line.chars().peekable();

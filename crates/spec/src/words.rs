@@ -1,4 +1,4 @@
-//! Words that what is asked and what is recorded share. Their names are part of both formats.
+//! Words that requests and results share. Their names are part of both formats.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// The state in which the device was found.
+    /// The state in which the run found the device.
     #[default]
     New,
     /// After a fill.
@@ -62,7 +62,7 @@ pub enum Operation {
     ReplayWrite,
     /// Syncs and flushes of a trace.
     ReplaySync,
-    /// Files that a trace opens, makes, truncates, renames and removes.
+    /// Opens, creations, truncations, renames and unlinks of files.
     ReplayNames,
     /// Discards of a trace.
     ReplayDiscard,

@@ -86,7 +86,7 @@ impl SqliteError {
 
     /// The error for something unexpected that neither SQLite nor the system reported.
     pub(crate) fn wrong(operation: &'static str, path: &Path, reason: String) -> SqliteError {
-        let advice = "the database does not hold what was written: check the storage".to_owned();
+        let advice = "the database does not contain the written rows: check the storage".to_owned();
         SqliteError { operation, path: path.to_owned(), code: 0, errno: None, reason, advice }
     }
 

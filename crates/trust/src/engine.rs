@@ -13,7 +13,7 @@ use flashlag_spec::scenario::EngineKind;
 use crate::evidence::Evidence;
 use crate::finding::{Finding, combine, percent, share};
 
-const CLAIM: &str = "The engine's own cost is small beside what it measured";
+const CLAIM: &str = "The engine's own cost is small compared with the measured times";
 const VISIBLE: f64 = 0.02;
 const TOO_MUCH: f64 = 0.05;
 

@@ -75,7 +75,7 @@ impl<'a> Evidence<'a> {
             baseline: None,
             ended: None,
             disks: None,
-            payload: Reading::unavailable("no payload of this run was looked at"),
+            payload: Reading::unavailable("no payload of this run was examined"),
             fills: Vec::new(),
             leave: Bytes::ZERO,
             free_after: Reading::unavailable("free space was not read after the run"),

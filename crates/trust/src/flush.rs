@@ -42,7 +42,7 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Option<Check> {
     }
     if let Some(option) = evidence.environment.filesystem.option_without_flush() {
         let detail = format!("The filesystem is mounted with {option}: it does not flush.");
-        let advice = "Remount it without that option: a power cut loses data besides.";
+        let advice = "Remount it without that option: a power cut would also lose data.";
         return combine(CheckId::FlushIsReal, CLAIM, vec![Finding::fail(None, detail, advice)]);
     }
     let findings = durable.into_iter().map(|(phase, counted)| {

@@ -70,7 +70,7 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Option<Check> {
 fn none_found(evidence: &Evidence<'_>, limits: &Limits) -> Finding {
     if evidence.counters.iter().flatten().next().is_none() {
         let detail = "What the groups used during the phases was not counted.";
-        return Finding::unknown(None, detail, "Run it anew, from the beginning.");
+        return Finding::unknown(None, detail, "Run it again from the beginning.");
     }
     if limits.set.is_empty() {
         Finding::pass(None, "No control group limits its I/O, its CPUs or its memory.")

@@ -14,7 +14,7 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Option<Check> {
         let first = verification.first_wrong.as_ref();
         let first = first.map(|first| format!(" The first: {first}.")).unwrap_or_default();
         let detail = format!(
-            "{} blocks of {} are not what was written.{first}",
+            "{} blocks of {}differ from what was written.{first}",
             verification.wrong_blocks, verification.bytes
         );
         let advice = "This device loses data: back it up, check its cable or card, replace it.";

@@ -56,7 +56,7 @@ fn beside(path: &Path) -> PathBuf {
 
 /// What goes and what stays, as text.
 fn account(from: &Path, to: &Path, shared: &Shared) -> String {
-    let mut text = format!("{} without what is private, as {}\n", name_of(from), name_of(to));
+    let mut text = format!("{}without private data, as {}\n", name_of(from), name_of(to));
     if shared.removed.is_empty() {
         text += "  goes    nothing: nothing private was found\n";
     }

@@ -189,7 +189,7 @@ fn examine_of(parent: &OwnedFd, name: &str, of_all: bool) -> Result<Examination,
             Ok(Examination::Abandoned { directory, manifest: None })
         }
         ManifestRead::Missing => {
-            Ok(Examination::Unproven("it has no manifest of ours: left alone".to_owned()))
+            Ok(Examination::Unproven("it has no manifest of flashlag: left alone".to_owned()))
         }
         ManifestRead::Invalid(reason) => Ok(Examination::Unproven(format!("{reason}: left alone"))),
     }

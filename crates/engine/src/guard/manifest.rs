@@ -114,7 +114,7 @@ fn judge(text: &[u8], id: &str) -> ManifestRead {
             ManifestRead::Invalid("its manifest names another directory".to_owned())
         }
         Ok(manifest) if !manifest.subdirectories.iter().all(|name| is_plain(name)) => {
-            ManifestRead::Invalid("its manifest lists names that are never ours".to_owned())
+            ManifestRead::Invalid("its manifest lists names that flashlag never uses".to_owned())
         }
         Ok(manifest) => ManifestRead::Valid(Box::new(manifest)),
     }

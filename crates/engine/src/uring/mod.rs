@@ -83,7 +83,7 @@ impl UringDevice {
         if is_android() {
             return Err((
                 table,
-                "on Android io_uring is not tried: an app is killed for it".to_owned(),
+                "on Android io_uring is not tried: the system kills an app for it".to_owned(),
             ));
         }
         let (slots, each) = (geometry.slots as usize, geometry.buffer.0 as usize);

@@ -119,9 +119,8 @@ const INTERVALS: usize = 3;
 /// The rate after that divided by the rate before, up to which it is a fall.
 const FELL: f64 = 0.7;
 
-/// Writes without flushes that filled up a write cache, if a model reports what they waited for:
-/// from some interval on most of the time was spent waiting for room in the cache, and the rate
-/// fell.
+/// Writes without flushes that filled a write cache, if a model reports what they waited for: from
+/// some interval on, most of the time was spent waiting for room in the cache, and the rate fell.
 fn used_up(context: &Context<'_>, index: usize, phase: &Phase) -> Option<Finding> {
     let reads = matches!(phase.operation, Operation::RandomRead | Operation::SequentialRead);
     let known = phase.changes.iter().any(|change| change.kind == ChangeKind::CacheExhausted);

@@ -43,7 +43,7 @@ pub fn list(context: &Context<'_>, causes: &[Cause]) -> Vec<Finding> {
 }
 
 /// Whether a finding of the set-up matters to a run: a control group's limit matters if it held the
-/// run back, or if that is not known. A limit far above what was measured changes nothing.
+/// run back, or if that is unknown. A limit far above the measured rates changes nothing.
 fn matters(run: &Run, held_back: Option<FindingId>, id: FindingId) -> bool {
     if !matches!(id, FindingId::IoLimit | FindingId::CpuQuota | FindingId::MemoryLimit) {
         return true;

@@ -52,7 +52,7 @@ fn new_facts(one: &Finding, other: &Finding) -> Vec<flashlag_schema::finding::Fa
     other.evidence.iter().filter(|fact| !one.evidence.contains(fact)).cloned().collect()
 }
 
-/// Sorts: first data in danger, then what is felt, then what may help a little, then what is good
+/// Sorts: first risks to data, then findings that are felt, then possible gains, then things good
 /// to know; each by cost, and those without a figure last. The heading of a list counts them in
 /// that order.
 pub fn ordered(mut found: Vec<Finding>) -> Vec<Finding> {

@@ -58,7 +58,8 @@ fn journal(context: &Context<'_>) -> Option<Finding> {
     ))
 }
 
-/// From this share of a trace's transactions on, the rollback journal is what they wait for.
+/// From this share of a trace's transactions on, the rollback journal counts as the cause of their
+/// waits.
 const REPLAYED: f64 = 0.05;
 
 /// Transactions of a replayed trace that go through a rollback journal.
@@ -106,7 +107,7 @@ fn databases(context: &Context<'_>) -> Option<Finding> {
     Some(finding(
         FindingId::SeveralDatabases,
         felt(context, None),
-        "sqlite.org/atomiccommit.html: each transaction waits for syncs of its own",
+        "sqlite.org/atomiccommit.html: each transaction waits for its own syncs",
         vec![of_phase(
             index,
             "name",

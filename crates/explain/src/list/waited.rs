@@ -113,7 +113,7 @@ fn source(id: FindingId) -> &'static str {
         }
         FindingId::Throttled => "docs/model.md: a hot device spaces its requests",
         FindingId::CollectionPeriod => {
-            "docs/model.md: the flash copies what is still valid out of a block before it erases it"
+            "docs/model.md: the flash copies valid data out of a block before it erases the block"
         }
         FindingId::DiscardOnDelete => "fstrim(8): discards are part of a commit",
         _ => "fs/f2fs/gc.c: a write without a free segment cleans one first",

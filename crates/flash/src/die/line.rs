@@ -10,7 +10,7 @@ use flashlag_units::Nanos;
 /// their commands.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Line {
-    /// Reserved times: ascending, disjoint, none empty.
+    /// Reserved times: ascending, disjoint, non-empty.
     busy: VecDeque<(Nanos, Nanos)>,
 }
 

@@ -49,7 +49,8 @@ pub(crate) trait Dies {
     /// An operation of the write cache or of a map on flash.
     fn work(&mut self, at: Nanos, die: Die, work: DieWork) -> Nanos;
 
-    /// The page of a word line that the last program wrote, where that matters.
+    /// The page of a word line that the last program operation wrote, if pages of a word line
+    /// differ.
     fn word_line(&self) -> Option<WordLine>;
 
     /// The account of what commands wait for, if one is kept.
@@ -60,7 +61,7 @@ pub(crate) trait Dies {
     /// Number of dies.
     fn count(&self) -> u32;
 
-    /// Ends everything under way.
+    /// Ends everything in progress.
     fn power_cut(&mut self, at: Nanos);
 
     /// Whether the dies can still be written to.

@@ -20,13 +20,13 @@ struct Slot {
     newer: u32,
 }
 
-/// Units that wait to be programmed, and units whose programs are under way.
+/// Units that wait to be programmed, and units whose programs are in progress.
 ///
 /// A unit is *dirty* until a program is issued for it, together with the other oldest ones so that
 /// program units are full, and then *leaving* until the program has ended. Both kinds together fill
 /// at most `capacity` units. Writing to a dirty unit replaces it, and the earlier data never
 /// reaches the flash. Programs are issued while more than half of the capacity is dirty, so that
-/// the other half can be under way on several dies.
+/// the other half can be in progress on several dies.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct WriteBuffer {
     capacity: usize,
@@ -89,8 +89,8 @@ impl WriteBuffer {
         true
     }
 
-    /// When there is room for another unit, at `now` or later; `None` if no program is under way
-    /// whose end would make room.
+    /// The earliest time, at `now` or later, with room for another unit; `None` if no program
+    /// operation is in progress whose end would make room.
     #[inline]
     pub(crate) fn room_at(&mut self, now: Nanos) -> Option<Nanos> {
         self.pass(now);
@@ -201,7 +201,7 @@ impl WriteBuffer {
         *self = WriteBuffer::new(self.capacity);
     }
 
-    /// Completes all programs that are under way.
+    /// Completes all program operations in progress.
     pub(crate) fn settle(&mut self) {
         self.leaving.clear();
         self.leaving_until.clear();

@@ -170,7 +170,7 @@ impl Front {
         trace.stop(Wait::WakeUp, begin.taken, begin.awake);
         let ended = timing.ended;
         trace.stop(Wait::OtherIo, Nanos(ended.0.saturating_sub(later.0)), ended);
-        // What is in the buffer is programmed for one command after another, and a flush is for all.
+        // Programs of buffered data belong to one command each; a flush belongs to all.
         let shares = match command {
             Command::Write { .. } => self.buffer.is_some(),
             Command::Flush => true,

@@ -22,13 +22,13 @@ pub(crate) enum CommandKind {
 /// The host's side of the device.
 ///
 /// A command that arrives at `t` starts at `s = t`, or with a full queue at `s = max(t, first end
-/// of a command under way)`; one that arrives at least `sleep_after` after the last end also waits
+/// of a command in flight)`; one that arrives at least `sleep_after` after the last end also waits
 /// for `wake`, or after a rest for the `wake` of the last of `rests` that it has reached. The controller then spends the command's overhead, one command after another, so at
 /// most 1 / overhead commands are done in a second at any depth. Data is transferred in pieces,
 /// each as soon as it is ready: transfer and flash overlap except for the first or last piece.
 ///
 /// A share `passed_over` of the reads and writes that find others before them ends a round later,
-/// by the time that was reserved when they came: with n commands always under way and a serial stage of s each, they take about 2 n s, the
+/// by the time that was reserved when they came: with n commands always in flight and a serial stage of s each, they take about 2 n s, the
 /// others as much less as they gain by it, and 1 / s commands are done in a second all the same.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Host {
@@ -71,7 +71,7 @@ pub(crate) struct Begin {
     pub(crate) taken: Nanos,
     /// The device was awake.
     pub(crate) awake: Nanos,
-    /// The controller was free for it.
+    /// When the controller was free for the command.
     pub(crate) turn: Nanos,
 }
 
@@ -228,7 +228,7 @@ impl Host {
         end
     }
 
-    /// Ends everything under way; the device is ready again at `ready`.
+    /// Ends everything in progress; the device is ready again at `ready`.
     pub(crate) fn power_cut(&mut self, ready: Nanos) {
         self.queue.clear();
         self.inward.clear();

@@ -18,7 +18,7 @@ impl Front {
         self.ledger.as_deref().map_or((0, 0), |ledger| (ledger.sequence(), ledger.oldest()))
     }
 
-    /// Cuts the power at `at`; it comes back at once. Nothing that was under way goes on.
+    /// Cuts the power at `at`; it comes back at once. Nothing that was in progress goes on.
     ///
     /// A unit that reverts to an older content keeps its entry in the map, so the number of mapped
     /// units is right and only the block that holds the unit is not. A unit that had no content

@@ -4,9 +4,9 @@ use std::collections::BinaryHeap;
 
 use flashlag_units::{Nanos, always, never};
 
-/// The command queue: ends of the commands under way, at most `depth`.
+/// The command queue: ends of the commands in flight, at most `depth`.
 ///
-/// A command that arrives while `depth` are under way begins when the first of them ends. With n
+/// A command that arrives while `depth` are in flight begins when the first of them ends. With n
 /// commands always waiting and a service time of s each, that gives `min(n, depth) / s` commands a
 /// second until something else is the bottleneck.
 #[derive(Debug, Serialize, Deserialize)]

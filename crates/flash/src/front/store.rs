@@ -29,7 +29,7 @@ pub(crate) trait Store {
     /// Programs units together, at most one program unit.
     fn write(&mut self, at: Nanos, units: &[UnitWrite]) -> Result<Nanos, FlashError>;
 
-    /// The page of a word line that the last write programmed, where that matters.
+    /// The page of a word line that the last write programmed, if pages of a word line differ.
     fn word_line(&self) -> Option<WordLine>;
 
     /// Unmaps `count` units.
@@ -44,7 +44,7 @@ pub(crate) trait Store {
     /// Does idle work from `from` on; nothing begins at `until` or later.
     fn background(&mut self, from: Nanos, until: Nanos) -> Result<(), FlashError>;
 
-    /// Ends everything under way and returns the time to find the map again, from the return of the
+    /// Ends everything in progress and returns the time to find the map again, from the return of the
     /// power.
     fn power_cut(&mut self, at: Nanos) -> Nanos;
 

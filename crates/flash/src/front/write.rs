@@ -243,7 +243,7 @@ impl Front {
             if let Some(slc) = &mut self.slc
                 && slc.holds(*unit)
             {
-                // The rest of the unit is in the write cache, from where the unit moves.
+                // The write cache holds the rest of the unit; the whole unit moves from there.
                 if !whole {
                     match slc.read(store, at, *unit) {
                         Some(end) => ready = ready.max(end),

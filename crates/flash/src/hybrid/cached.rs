@@ -104,7 +104,7 @@ impl<S: Store> CachedMap<S> {
         self.inner.work(at, Die::in_turn(page.into(), self.inner.dies()), work)
     }
 
-    /// Programs the evicted page on the next die in turn; returns the end.
+    /// Programs the evicted page on the next die of the round robin; returns the end.
     #[cold]
     fn store(&mut self, at: Nanos) -> Nanos {
         self.traffic.programs += 1;
@@ -128,7 +128,7 @@ impl<S: Store> CachedMap<S> {
         }
         let due = host.due(unit, count);
         let found = self.find_range(at, unit, count, false);
-        // The pages are at hand now; the host's own read of them holds up nobody.
+        // The pages are available now; the host's own read of them delays nobody.
         if let Some(host) = &mut self.host {
             due.for_each(|page| host.load(page));
         }

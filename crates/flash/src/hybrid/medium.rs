@@ -29,7 +29,7 @@ pub(crate) trait Medium {
     /// Programs units of the host in one program, at most one program unit.
     fn program(&mut self, at: Nanos, block: Block, slot: Slot, units: &[Unit]) -> Nanos;
 
-    /// Reads units from their places and programs them in one program; a source that is nowhere
+    /// Reads units from their places and programs them in one operation; a source without a place
     /// leaves its slot empty.
     fn copy(&mut self, at: Nanos, from: &[Place], block: Block, slot: Slot) -> Nanos;
 

@@ -73,7 +73,7 @@ pub(crate) struct Nand {
     wear: Wear,
     /// Limits of suspension; `None` for any number.
     limits: Option<Box<Suspensions>>,
-    /// Differences between pages and blocks; `None` where all are alike.
+    /// Differences between pages and blocks; `None` if there are none.
     variation: Option<Box<Variation>>,
     word_line: Option<WordLine>,
     pub(crate) counts: NandCounts,
@@ -225,7 +225,8 @@ impl Nand {
         self.keep(die, (at, begin, begin.plus(time)), Busy::Erase)
     }
 
-    /// Notes a read that was asked for, begins and ends at these times, for what commands wait for.
+    /// Notes a read with its times of request, start and end, for the account of what commands wait
+    /// for.
     #[inline]
     fn note_read(&mut self, die: Die, (at, begin, end): (Nanos, Nanos, Nanos), busy_until: Nanos) {
         if let Some(trace) = &mut self.trace {
@@ -235,7 +236,8 @@ impl Nand {
         }
     }
 
-    /// Keeps a die busy with what was asked for, begins and ends at these times; returns the end.
+    /// Keeps a die busy with an operation, given its times of request, start and end; returns the
+    /// end.
     #[inline]
     fn keep(&mut self, die: Die, (at, begin, end): (Nanos, Nanos, Nanos), busy: Busy) -> Nanos {
         if let Some(trace) = &mut self.trace {

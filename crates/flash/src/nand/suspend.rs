@@ -10,7 +10,7 @@ use crate::address::Die;
 
 /// Limits of the suspension of programs and erases, with the operations that are to end.
 ///
-/// A read that finds a program or erase under way suspends it if it was suspended fewer than `most`
+/// A read that finds a program or erase in progress suspends it if it was suspended fewer than `most`
 /// times, has done `progress` of its work since it went on last, and has `least` of it left. All
 /// reads that wait at that moment are served within the suspension; later ones wait for the next,
 /// or for the end. So with endless reads of r a program of P ends after `P + most · (s + r)`, s
@@ -26,7 +26,7 @@ pub(super) struct Suspensions {
     under_way: Vec<VecDeque<Operation>>,
 }
 
-/// Operations of a die that are remembered: more than any queue or buffer has under way.
+/// Operations of a die that are remembered: more than any queue or buffer has in progress.
 const MOST_UNDER_WAY: usize = 1 << 12;
 
 /// What keeps a die busy.
@@ -49,7 +49,7 @@ struct Operation {
     stopped: Option<Nanos>,
 }
 
-/// The turn of a read.
+/// The time slot of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Turn {
     pub(super) begin: Nanos,
@@ -100,7 +100,7 @@ impl Suspensions {
         }
     }
 
-    /// The turn of a read that came at `at`, on a die whose reads have ended at `free`.
+    /// The time slot of a read that came at `at`, on a die whose reads have ended at `free`.
     /// [`Suspensions::serve`] must follow.
     pub(super) fn turn(&mut self, die: Die, at: Nanos, free: Nanos) -> Turn {
         let queue = &mut self.under_way[die.index()];
@@ -134,13 +134,13 @@ impl Suspensions {
         Turn { begin: end, suspends: false, from: end, index: 1 }
     }
 
-    /// Holds up the operations of a die by a read that has its turn until `end`; returns the end of
-    /// the last one.
+    /// Delays the operations of a die by a read that is served until `end`; returns the end of the
+    /// last one.
     pub(super) fn serve(&mut self, die: Die, turn: Turn, end: Nanos) -> Nanos {
         let queue = &mut self.under_way[die.index()];
         let mut free = end;
         for (index, held) in queue.iter_mut().enumerate().skip(turn.index) {
-            // Of an operation that is suspended, all that is left is still to come.
+            // A suspended operation still has all its remaining time to run.
             let rest = held.end.saturating_since(held.resumes.max(turn.from));
             let suspended = index == 0 && turn.suspends;
             if !suspended && held.resumes >= free {

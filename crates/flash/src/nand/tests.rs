@@ -130,7 +130,7 @@ fn a_read_suspends_an_erase_which_then_ends_later_by_what_that_took() {
     assert_eq!(erased, Nanos(3_000_000));
     let first = nand.read_page(Nanos(100_000), Die(0), (Block(1), Page(0)), 4096);
     assert_eq!(first, Nanos(100_000 + 20_000 + READ + MOVE));
-    // The second waits for the first, which it does not suspend, and for a suspension of its own.
+    // The second waits for the first, which it does not suspend, and for its own suspension.
     let second = nand.read_page(Nanos(100_000), Die(0), (Block(2), Page(0)), 4096);
     assert_eq!(second, first.plus(Nanos(20_000 + READ + MOVE)));
     assert_eq!(nand.counts.suspended, 2);
@@ -246,7 +246,7 @@ fn a_program_that_is_nearly_done_is_not_suspended() {
     let early =
         nand.read_page(begin.plus(Nanos(PROGRAM - 100_000)), Die(0), (Block(1), Page(0)), 0);
     assert_eq!(early, begin.plus(Nanos(PROGRAM - 100_000 + 20_000 + READ)));
-    // The rest of the program follows; then an erase, with a cost of its own.
+    // The rest of the program operation follows; then an erase, whose suspension has its own cost.
     let end = nand.erase_block(early, Die(0), Block(0));
     assert_eq!(end, early.plus(Nanos(100_000 + 3_000_000)));
     let read = nand.read_page(early.plus(Nanos(200_000)), Die(0), (Block(1), Page(0)), 0);

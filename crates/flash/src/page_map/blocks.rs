@@ -7,7 +7,7 @@ use rand_pcg::Pcg64Mcg;
 use super::shape::Shape;
 use crate::address::{Block, Slot};
 
-/// Set in the tally of blocks that are not closed, so that none of them looks like a victim.
+/// Marks blocks in the tally that are not closed, so that none of them is chosen as a victim.
 const NOT_CLOSED: u32 = 1 << 31;
 
 /// State of all blocks: which slots are valid, and how many.

@@ -53,7 +53,7 @@ impl Collection {
     }
 }
 
-/// A relocation under way.
+/// A relocation in progress.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Relocation {
     pub(super) victim: Block,
@@ -86,7 +86,7 @@ impl PageMap {
                 return self.end(nand);
             };
             fruitless = if self.begin_moving(victim) { 0 } else { fruitless + 1 };
-            // Every closed block was tried several times, and none gained a slot.
+            // Every closed block was tried several times, and no victim gained a slot.
             if fruitless > u64::from(self.shape.blocks) * 64 {
                 return self.end(nand);
             }
@@ -247,7 +247,7 @@ impl PageMap {
     /// Maps copies to their new slots.
     fn place_copies(&mut self, owners: &[Unit]) {
         for owners in owners.chunks(AHEAD) {
-            // Their entries are far apart: all are prefetched before the first is needed.
+            // Their entries are scattered in memory: all are prefetched before the first is needed.
             self.expect(owners.iter().copied());
             self.place_some(owners);
         }
@@ -303,8 +303,8 @@ impl PageMap {
         }
     }
 
-    /// Moves one program unit per die, choosing a victim if none is under way; `None` if no victim
-    /// would gain anything.
+    /// Moves one program unit per die, choosing a victim if none is being collected; `None` if no
+    /// victim would gain anything.
     fn step(&mut self, nand: &mut Nand, now: Nanos) -> Option<Nanos> {
         if self.moving.is_none() {
             let victim = self.choose(nand)?;

@@ -32,12 +32,10 @@ impl PageMap {
         Ok(())
     }
 
-    /// Puts what is mapped where uniform random overwrites of it would have put it in the long run.
-    /// Nothing else changes: the same units are mapped, statistics and wear stay, and a relocation
-    /// that is under way is dropped with its victim.
-    ///
-    /// # Errors
-    /// If the flash is worn out in part or in whole, or was stored: its policy is then unknown.
+    /// Arranges the mapped units as uniform random overwrites would in the long run. Nothing else
+    /// changes: the same units are mapped, statistics and wear stay, and a relocation in progress
+    /// is dropped with its victim. Fails if the flash is partly or completely worn out, or was
+    /// stored: its policy is then unknown.
     pub(crate) fn scatter(&mut self) -> Result<(), FlashError> {
         let policy = self.policy.as_ref().filter(|_| self.blocks.retired == 0);
         let policy = policy.ok_or(FlashError::NotNew)?;
@@ -181,7 +179,7 @@ struct Shuffled {
     mask: u32,
     shift: u32,
     factors: [u32; 3],
-    /// The units that the numbers stand for; empty where a number is its own unit.
+    /// The units that the numbers denote; empty if each number is its own unit.
     units: Vec<Unit>,
 }
 

@@ -58,7 +58,7 @@ fn by_count(blocks: u32, units: u32, mean: f64, beyond: impl Fn(f64, f64) -> f64
     let (mut low, mut high) = (0.0, f64::from(units));
     for _ in 0..HALVINGS {
         let k = f64::midpoint(low, high);
-        // The larger k, the more blocks have many valid units.
+        // The larger k is, the more blocks have many valid units.
         if shares(units, k, &beyond).1 < mean { low = k } else { high = k }
     }
     let (shares, _) = shares(units, high, &beyond);

@@ -8,8 +8,8 @@ use crate::address::Unit;
 /// Number of a command that changed data, counted from 1; 0 stands for the initial content.
 pub(crate) type Sequence = u64;
 
-/// The page of a word line that a program wrote, where the pages of a word line are programmed
-/// separately.
+/// The page of a word line that a program operation wrote, if the pages of a word line are
+/// programmed separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum WordLine {
     /// The lower page of the word line with this number.
@@ -59,7 +59,7 @@ pub(crate) struct Ledger {
     units: BTreeMap<Unit, History>,
     /// Start and end of upper page programs, by word line.
     uppers: BTreeMap<u64, (Nanos, Nanos)>,
-    /// Ends of flushes that may be under way.
+    /// Ends of flushes that may be in progress.
     flushes: VecDeque<Nanos>,
     flushed: Nanos,
     oldest: Sequence,
@@ -110,8 +110,8 @@ impl Ledger {
         }
     }
 
-    /// Whether a discard of a unit can be left out of the record: the unit is `empty`, and none of
-    /// its changes can be lost.
+    /// Whether the record can omit a discard of a unit: the unit is `empty`, and none of its
+    /// changes can be lost.
     pub(crate) fn needs_no_record(&self, unit: Unit, empty: bool) -> bool {
         empty && !self.units.contains_key(&unit)
     }

@@ -141,7 +141,7 @@ fn no_value(json: &serde_json::Value, at: &str) {
                 no_value(value, &format!("{at}.{name}"));
             }
         }
-        // Why the control groups can't be looked at.
+        // Why the control groups can't be examined.
         serde_json::Value::Array(_) if at == ".limits.unseen" => {}
         serde_json::Value::Array(items) => assert!(items.is_empty(), "{at}: {json}"),
         value => panic!("{at} is {value} in an empty tree"),

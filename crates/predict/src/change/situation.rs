@@ -69,7 +69,7 @@ impl Situation {
         }
         let added = |value: toml::Value| Parameter {
             value,
-            source: "a change that was asked for".to_owned(),
+            source: "a requested change".to_owned(),
             range: None,
             fitted: Vec::new(),
         };

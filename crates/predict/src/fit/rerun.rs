@@ -45,7 +45,7 @@ pub(crate) fn mount_of(run: &Run) -> Result<(MountSpec, Option<String>), RunInpu
         Some("btrfs") => (FilesystemKind::Btrfs, None),
         other => {
             let other = other.unwrap_or("an unknown filesystem");
-            (FilesystemKind::Ext4, Some(format!("{other} is not modelled: ext4 stands in for it.")))
+            (FilesystemKind::Ext4, Some(format!("{other} is not modelled: ext4 is used instead.")))
         }
     };
     let mut mount = MountSpec { filesystem, options: Vec::new() };

@@ -128,7 +128,7 @@ pub(super) fn inputs(request: &FitRequest<'_>) -> Result<Inputs, PredictError> {
     let (held, mut lacks) = lacks::lacks(run, &profile, &mount);
     lacks.extend(note.into_iter().chain(paced));
     if run.status != RunStatus::Complete {
-        lacks.push("The run did not end; only what it finished is fitted.".to_owned());
+        lacks.push("The run did not end; only its finished phases are fitted.".to_owned());
     }
     Ok(Inputs {
         profile,

@@ -10,14 +10,12 @@ use crate::events::{Event, Observer};
 
 /// From one look for the phone to the next.
 const LOOK: Duration = Duration::from_millis(500);
-/// How often something is tried on a phone that is there all the while: adb may need a moment after a
-/// cable is back, and what fails again and again has another reason.
+/// How often an operation is retried on a phone that stays connected: adb may need a moment after
+/// the cable is back; an operation that keeps failing has another reason.
 const TRIES: u32 = 6;
 
-/// Does something on the phone, again whenever the phone went away and came back.
-///
-/// # Errors
-/// What does not come from the cable, or [`PhoneError::Left`] once the user stops waiting.
+/// Does something on the phone, and again whenever the connection was lost and came back. Fails
+/// with errors that the cable does not explain, or [`PhoneError::Left`] if the user stops waiting.
 pub(super) fn patiently<T>(
     on: &RunOnPhone,
     stop: &AtomicBool,

@@ -9,9 +9,9 @@ use super::phone::about;
 use super::phones;
 use crate::error::RunError;
 
-/// Puts flashlag on a phone, has it look at what a directory lies on, and removes what was put there.
-/// Where a run is under way on the phone, the program of that run looks. The subject of the answer
-/// names the phone.
+/// Puts flashlag on a phone, has it examine the storage of a directory, and removes what was put
+/// there. If a run is in progress on the phone, the program of that run is used. The subject of the
+/// answer names the phone.
 pub fn explain_phone(spec: &PhoneSpec) -> Result<Explained, RunError> {
     let refuse = |source: PhoneError| RunError::Phone { target: spec.to_string(), source };
     let found = phones(spec)?;

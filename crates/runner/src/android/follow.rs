@@ -22,7 +22,7 @@ const AGAIN: Duration = Duration::from_millis(500);
 #[derive(Debug)]
 pub(super) struct End {
     pub(super) outcome: Outcome,
-    /// The run, where the phone had no room for its file.
+    /// The run, if the phone had no room for its file.
     pub(super) unstored: Option<Box<Run>>,
 }
 
@@ -43,7 +43,7 @@ pub(super) fn follow(
         let following = on.follow(known)?;
         loop {
             if stop.load(Ordering::Relaxed) && !stopping {
-                // A phone that is gone is asked once it is back.
+                // A disconnected phone is asked again once it is back.
                 stopping = on.stop().is_ok();
             }
             match following.hear(LOOK) {

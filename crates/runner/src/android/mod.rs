@@ -40,7 +40,7 @@ pub fn clean_phones(spec: &PhoneSpec) -> Result<Vec<String>, RunError> {
     Ok(said)
 }
 
-/// How long a run may take to end after it was asked to.
+/// How long a run may take to end after a request to stop.
 const ENDING: std::time::Duration = std::time::Duration::from_secs(120);
 
 fn clean(on: &RunOnPhone) -> Result<&'static str, PhoneError> {
@@ -51,7 +51,7 @@ fn clean(on: &RunOnPhone) -> Result<&'static str, PhoneError> {
             return Ok(if on.remove()? { "files removed" } else { "no files of flashlag here" });
         }
         Ok(Some((order, state))) => (order.run.at, state == RunState::UnderWay),
-        // The program there is of the order's version, and understands what it is asked.
+        // The program on the phone has the version of the order, so it understands the message.
         Err(PhoneError::OtherOrder(_)) => {
             (PHONE_DIRECTORY.to_owned(), on.state()? == RunState::UnderWay)
         }

@@ -60,13 +60,13 @@ fn start(folder: &Folder) -> Result<Answer, RunError> {
     // What an earlier process left would be taken for the answer of the new one.
     let _ = std::fs::remove_file(folder.outcome());
     settle(folder).map_err(|error| {
-        RunError::OnPhone(format!("cannot write out what was copied to {}: {error}", folder.path()))
+        RunError::OnPhone(format!("cannot sync the files copied to {}: {error}", folder.path()))
     })?;
     end::start_apart(folder).map(|()| Answer::Started).map_err(RunError::on_phone)
 }
 
-/// Writes out what was copied to the phone. The kernel writes it 30 s later, in the middle of a test:
-/// 7 MB of program beside 12 MB of durable writes.
+/// Syncs what was copied to the phone. Otherwise the kernel writes it back 30 s later, in the
+/// middle of a test: 7 MB of program besides 12 MB of durable writes.
 fn settle(folder: &Folder) -> std::io::Result<()> {
     let directory = std::fs::File::open(folder.path())?;
     Ok(rustix::fs::syncfs(&directory)?)
@@ -175,7 +175,7 @@ fn prepared(folder: &Folder, stop: &Arc<AtomicBool>) -> Result<Prepared, RunErro
     })
 }
 
-/// Makes the run, apart from the shell that started this process.
+/// Makes the run, detached from the shell that started this process.
 fn run(folder: &Folder, stop: &Arc<AtomicBool>) -> std::io::Result<()> {
     end::begin_apart();
     let Ok(Some(_lock)) = end::Lock::take(folder) else {
@@ -238,7 +238,7 @@ fn ask(program: &str, words: &[&str]) -> Result<String, String> {
     android::program(&Root::system(), program, words)
 }
 
-/// Keeps a phone awake; elsewhere there is nothing to do.
+/// Keeps a phone awake; does nothing on other machines.
 fn keep_awake(folder: &Folder) -> Result<(), String> {
     let root = Root::system();
     if !android::is_android(&root) {

@@ -72,11 +72,8 @@ pub(super) enum Next {
     Bring,
 }
 
-/// Decides about a run that the phone has already.
-///
-/// # Errors
-/// Another run is under way, the phone has measurements that were not taken, or another run is to be
-/// resumed.
+/// Decides what to do about a run that is already on the phone. Fails if another run is in
+/// progress, the phone has measurements that were not fetched, or another run is to be resumed.
 pub(super) fn next(
     resumes: bool,
     wanted: &PhoneOrder,
@@ -130,7 +127,7 @@ mod tests {
         RunState::Ended(Outcome { error: error.map(str::to_owned) })
     }
 
-    /// What is done about a run of seed 1, or the error in words.
+    /// The decision about a run of seed 1, or the error message.
     fn decided(
         resumes: bool,
         seed: u64,

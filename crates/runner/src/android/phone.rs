@@ -22,7 +22,7 @@ use crate::request::Request;
 pub(crate) struct PhoneRun {
     on: RunOnPhone,
     order: PhoneOrder,
-    /// The run without phases, and its cost; `None` where the run is under way or has ended.
+    /// The run without phases, and its cost; `None` if the run is in progress or has ended.
     fresh: Option<Box<(Run, Cost)>>,
     notes: Vec<String>,
 }
@@ -34,17 +34,17 @@ impl std::fmt::Debug for PhoneRun {
 }
 
 impl PhoneRun {
-    /// The cost of the run; `None` where the run has begun already.
+    /// The cost of the run; `None` if the run has begun already.
     pub(crate) fn cost(&self) -> Option<&Cost> {
         self.fresh.as_ref().map(|fresh| &fresh.1)
     }
 
-    /// The run without phases; `None` where the run has begun already.
+    /// The run without phases; `None` if the run has begun already.
     pub(crate) fn frame(&self) -> Option<&Run> {
         self.fresh.as_ref().map(|fresh| &fresh.0)
     }
 
-    /// Ends without running: removes what was put on the phone. A phone that is gone keeps the
+    /// Ends without running: removes what was put on the phone. A disconnected phone keeps the
     /// files until the next run or `flashlag clean`.
     pub(crate) fn abandon(self) {
         if self.fresh.is_some() {
@@ -85,7 +85,7 @@ fn prepare_on(
     let next = next(request.resume.is_some(), &order, found, has_run_file)?;
     if let (Next::Follow, Some((there, state))) = (next, found) {
         notes.push(match state {
-            RunState::UnderWay => "following the run that is under way on the phone".to_owned(),
+            RunState::UnderWay => "following the run in progress on the phone".to_owned(),
             _ => "fetching the run that has ended on the phone".to_owned(),
         });
         return Ok(PhoneRun { on, order: there.clone(), fresh: None, notes });
@@ -151,11 +151,9 @@ fn fresh(prepared: Prepared) -> (Run, Cost) {
     (*prepared.run, cost)
 }
 
-/// Makes the run on the phone, or goes on with the one there, takes its result and removes
-/// everything from the phone.
-///
-/// # Errors
-/// The phone goes away for good, the run ends without a result, or its file can't be written here.
+/// Makes the run on the phone, or continues the one there, fetches its result and removes
+/// everything from the phone. Fails if the phone does not come back, the run ends without a result,
+/// or its file can't be written here.
 pub(crate) fn run(
     request: &Request,
     phone: PhoneRun,
@@ -197,7 +195,7 @@ pub(crate) fn run(
     }
     // Only now: until here the phone's file was the only one.
     match patiently(&on, stop, observer, || on.remove()) {
-        // The run is here, and what is not flashlag's stays where it is.
+        // The run was fetched; files that are not flashlag's stay where they are.
         Err(error @ PhoneError::Foreign { .. }) => {
             observer.event(Event::Note(&error.to_string()));
         }
@@ -206,8 +204,8 @@ pub(crate) fn run(
     Ok(run)
 }
 
-/// The measurements of a run that ended without a run file: as the phone's end handed them over, or else as
-/// its file was before it could not be written any more. `None` if nothing was measured.
+/// The measurements of a run that ended without a run file: as the program on the phone sent them,
+/// or else as its file was before the last write failed. `None` if nothing was measured.
 fn rescued(on: &RunOnPhone, unstored: Option<Box<Run>>, error: &str) -> Option<Run> {
     let run = unstored.map(|run| *run).or_else(|| on.take().ok());
     let mut run = run.filter(|run| !run.phases.is_empty())?;
@@ -221,7 +219,8 @@ fn rescued(on: &RunOnPhone, unstored: Option<Box<Run>>, error: &str) -> Option<R
     Some(run)
 }
 
-/// Begins the run. Whether a phone that went away meanwhile had begun is asked once it is back.
+/// Begins the run. If the phone was disconnected meanwhile, it is asked afterwards whether the run
+/// had begun.
 fn start(
     on: &RunOnPhone,
     stop: &AtomicBool,

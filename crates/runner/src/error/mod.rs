@@ -34,7 +34,7 @@ pub enum RunError {
          smaller: --set span=20MB)"
     )]
     Budget { needed: Bytes, budget: Bytes },
-    /// A scenario that replays a trace, and none is given.
+    /// A scenario that replays a trace, and no trace is given.
     #[error(
         "{test} of scenario {scenario} replays a trace: give one, with --set trace=FILE (what \
          `flashlag trace` recorded, or any file that `flashlag trace --from` reads)"

@@ -32,7 +32,7 @@ const DRIVERS: [&str; 1] = ["virtio_blk"];
 /// Checksums that filesystems ask the kernel for by name.
 const CHECKSUMS: [&str; 2] = ["crypto-crc32c", "crypto-crc32"];
 
-/// Modules of dm-crypt, which asks the kernel for its ciphers by name.
+/// Modules of dm-crypt, which requests its ciphers from the kernel by name.
 const CIPHERS: [&str; 7] =
     ["dm_crypt", "xts", "aesni_intel", "adiantum", "chacha_generic", "nhpoly1305", "aes_generic"];
 

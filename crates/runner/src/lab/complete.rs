@@ -31,7 +31,7 @@ pub(super) fn complete(run: &mut Run, asked: LabRun<'_>, flushes: u64) {
 fn believe_flushes(run: &mut Run, flushes: u64) {
     let sent = run.phases.iter().filter_map(|phase| phase.ledger.flushes.value());
     if sent.sum::<u64>() > flushes {
-        // Flushes were lost on the way: the guest's check stands.
+        // Flushes were lost between guest and device: the guest's check applies.
         return;
     }
     let Some(check) = sim::flushes(&run.phases, "virtual") else { return };

@@ -194,7 +194,7 @@ impl MountedDevice {
 struct HostWitness<'a> {
     watched: &'a mut DeviceWatch,
     failed: &'a mut Option<LabError>,
-    /// Pace of the phase under way.
+    /// Pace of the current phase.
     pace: TimeScale,
 }
 

@@ -34,7 +34,7 @@ pub(super) struct DeviceWatch {
     pace: Pace,
     /// Labels of fills.
     fills: Vec<String>,
-    /// Edges that are left of the fill under way.
+    /// Edges left in the current fill.
     edges: u32,
     now: TimeScale,
 }

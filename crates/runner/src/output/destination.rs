@@ -9,8 +9,8 @@ use rustix::io::Errno;
 use super::found::check;
 use crate::error::{OutputFault, OutputKind, RunError};
 
-/// The path of an output that was checked: what is there may be replaced, and files can be made
-/// beside it.
+/// The path of an output that was checked: the existing file may be replaced, and files can be
+/// created beside it.
 #[derive(Debug)]
 pub struct Destination {
     pub(super) publisher: Publisher,
@@ -60,8 +60,8 @@ impl Destination {
         self.write_by(|to| to.write_all(contents))
     }
 
-    /// As [`Destination::write`], of contents that are written piece by piece: they may be asked for
-    /// again where another process was faster.
+    /// As [`Destination::write`], for contents that are written piece by piece: they may be
+    /// requested again if another process was faster.
     pub fn write_by(
         &self,
         contents: impl Fn(&mut dyn Write) -> io::Result<()>,

@@ -13,9 +13,8 @@ use crate::error::{OutputKind, RunError};
 const MOST_NAMES: u32 = 100_000;
 
 /// The file of a run, stored after every phase, so that a crash loses at most one phase.
-///
-/// A file that was put there meanwhile is never replaced: the run goes to `NAME-2.json`,
-/// `NAME-3.json` and so on, so that each of several runs keeps its result.
+///  A file that appeared meanwhile is never replaced: the run goes to `NAME-2.json`, `NAME-3.json`
+/// and so on, so that each of several runs keeps its result.
 #[derive(Debug)]
 pub struct RunFile {
     destination: Destination,
@@ -59,7 +58,7 @@ impl RunFile {
         path_of(&self.destination.publisher, &self.current().name)
     }
 
-    /// The name that was asked for, if the run had to take another.
+    /// The requested name, if the run had to take another.
     pub fn displaced_from(&self) -> Option<PathBuf> {
         let asked = self.destination.path();
         (asked != self.path()).then_some(asked)

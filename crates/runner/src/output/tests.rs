@@ -1,4 +1,5 @@
-//! What an output may replace, where a run goes when its name is taken, and what refusals advise.
+//! Which files an output may replace, where a run goes when its name is taken, and what refusals
+//! advise.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -31,12 +32,13 @@ fn words(error: RunError) -> (String, String) {
     }
 }
 
-/// Why an output of that kind may not be put at `path`; `None` where it may.
+/// Why an output of that kind may not be put at `path`; `None` if it may.
 fn refusal(path: &Path, kind: OutputKind) -> Option<(String, String)> {
     Destination::check(path, kind, false).err().map(words)
 }
 
-/// The reasons for every kind of output, in the order of [`KINDS`], where a file holds this.
+/// The reasons for every kind of output, in the order of [`KINDS`], if the existing file has this
+/// content.
 fn reasons(contents: &str) -> [Option<String>; 5] {
     let folder = tempdir().unwrap();
     let path = folder.path().join("there");
@@ -235,7 +237,7 @@ fn a_run_whose_name_was_taken_meanwhile_goes_beside_it_and_stays_there() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
 }
 
-/// The name that a run gets in a directory with these files, where nobody asked for one.
+/// The name of a run in a directory with these files, if the user gave none.
 fn unnamed(wanted: &str, there: &[&str]) -> String {
     let folder: TempDir = tempdir().unwrap();
     there.iter().for_each(|name| fs::write(folder.path().join(name), "theirs").unwrap());

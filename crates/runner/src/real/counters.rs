@@ -14,11 +14,11 @@ pub struct EdgeCounters {
     pub kernel: Counters,
     /// The device's own counters, if it is a virtual one.
     pub device: Option<DeviceCount>,
-    /// When the device was asked and when it had answered, on the machine's clock.
+    /// When the query was sent to the device and when its answer came, on the machine's clock.
     pub asked: (Nanos, Nanos),
 }
 
-/// Bytes and calls between two edges. `app` is what the application asked for.
+/// Bytes and calls between two edges. `app` is the number of bytes that the application requested.
 pub fn ledger(
     before: &EdgeCounters,
     after: &EdgeCounters,
@@ -185,7 +185,7 @@ pub(super) mod tests {
         assert!(ledger.flushes.value().is_none() && ledger.block_writes.value().is_none());
     }
 
-    /// A device that was asked for `factor` times as much as at the start.
+    /// A device with `factor` times the counts at the start.
     fn device(factor: u64) -> DeviceCount {
         let host = HostRequests {
             reads: factor * 7,

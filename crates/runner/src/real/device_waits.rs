@@ -6,9 +6,9 @@ use flashlag_units::Nanos;
 use super::counters::EdgeCounters;
 use crate::work::DeviceWait;
 
-/// The slow requests between two edges. At each the device has said its own time, so that a moment in
-/// between is found by proportion, whatever pace the device lives at. Half of the time that the question
-/// and its answer were under way is how far the clocks may be apart.
+/// The slow requests between two edges. At each edge the device has reported its own time, so that
+/// a moment in between is interpolated, whatever the device's pace. Half of the round-trip time is
+/// the largest error between the clocks.
 pub(super) fn between(before: &EdgeCounters, after: &EdgeCounters) -> Vec<DeviceWait> {
     let (Some(first), Some(last)) = (moment(before), moment(after)) else { return Vec::new() };
     let Some(device) = &after.device else { return Vec::new() };
@@ -38,7 +38,7 @@ pub(super) fn between(before: &EdgeCounters, after: &EdgeCounters) -> Vec<Device
 struct Moment {
     machine: Nanos,
     device: Nanos,
-    /// How far the two may be apart.
+    /// The largest error between the two clocks.
     within: Nanos,
 }
 

@@ -16,7 +16,8 @@ use crate::work::{Controls, GROWN_BESIDE, Hindrance, Role};
 #[derive(Debug)]
 pub(crate) struct Files {
     workspace: Workspace,
-    /// The directory under test itself, where the files of tests and the databases lie with `rootdir`.
+    /// The directory under test itself, which holds the files of tests and the databases with
+    /// `rootdir`.
     root: Option<OpenDirectory>,
     /// Directories of fills elsewhere.
     elsewhere: Vec<(PathBuf, Workspace)>,
@@ -27,8 +28,8 @@ pub(crate) struct Files {
     filled: Vec<FileSet>,
 }
 
-/// A directory of the run: its path and its descriptor. Another directory may be put at its path by a
-/// rename; what is made and removed through the descriptor stays in the directory of the run.
+/// A directory of the run: its path and its descriptor. A rename may put another directory at its
+/// path; files created and unlinked through the descriptor stay in the directory of the run.
 #[derive(Clone, Debug)]
 pub(crate) struct OpenDirectory {
     pub path: PathBuf,
@@ -47,7 +48,7 @@ impl OpenDirectory {
 struct LaidOut {
     files: FileSet,
     presence: Presence,
-    /// What grew by turns with the files.
+    /// The files that grew alternating with the files under test.
     beside: Option<FileSet>,
 }
 
@@ -94,7 +95,7 @@ impl Files {
     }
 
     /// The same with the files of tests and the databases in the directory under test itself, as
-    /// `rootdir` asks for: only for filesystems that are made for the run and thrown away after it.
+    /// `rootdir` requests: only for filesystems that are made for the run and discarded afterwards.
     pub fn in_root(mut self, parent: &Path) -> Result<Files, GuardError> {
         let directory = self.workspace.open_parent()?;
         self.root = Some(OpenDirectory { path: parent.to_owned(), directory });
@@ -258,8 +259,8 @@ impl Files {
     }
 }
 
-/// Removes databases and what lies beside them by the names that saves give them. What can't be removed
-/// goes with the filesystem.
+/// Removes databases and their journals by the names that saves give them. A file that can't be
+/// removed is discarded with the filesystem.
 fn remove_databases(root: &OpenDirectory) {
     for entry in std::fs::read_dir(&root.path).into_iter().flatten().flatten() {
         let name = entry.file_name();

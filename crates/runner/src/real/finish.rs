@@ -71,11 +71,9 @@ pub(crate) struct Unstored {
     pub(crate) run: Option<Box<Run>>,
 }
 
-/// Does every task from the `first` on, removes the files of the run and stores the run however it
-/// ended; its status says how.
-///
-/// # Errors
-/// Only where the run file can't be written or flashlag's own files can't be made or removed.
+/// Does every task from `first` on, removes the files of the run and stores the run however it
+/// ended; its status says how. Fails only if the run file can't be written or flashlag's own files
+/// can't be created or removed.
 pub(crate) fn finish(
     work: Work<Directory<'_>>,
     first: usize,
@@ -107,8 +105,8 @@ pub(crate) fn finish_or_hand_over(
     conclude(work, observer)
 }
 
-/// The status of a run whose file could not be written, or whose own directory is gone. What was measured is
-/// still in memory, and the removal of the run's files may leave room to store it.
+/// The status of a run whose file could not be written, or whose directory is gone. The
+/// measurements are still in memory, and removing the run's files may free the room to store them.
 fn stopped_by(error: &RunError, status: &RunStatus) -> RunStatus {
     let next_step = match status {
         RunStatus::Running { next_step }

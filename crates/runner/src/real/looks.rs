@@ -57,7 +57,7 @@ impl LooksThread {
         Ok(LooksThread { shared, thread: Some(thread) })
     }
 
-    /// Forgets what was read before, and reads once.
+    /// Discards earlier readings, and reads once.
     pub fn begin(&self) {
         let mut kept = self.shared.kept();
         let missing = std::mem::take(&mut kept.looks.missing);

@@ -12,7 +12,8 @@ use flashlag_workload::Permutation;
 use super::{SimFiles, Simulation};
 use crate::work::{Access, Controls, FillEnd, FillOrder, INTERVAL, STALL_OVER};
 
-/// Space that the filesystem needs beside a fill, which ends at most this much above its level.
+/// Space that the filesystem needs in addition to a fill, which ends at most this much above its
+/// level.
 const FILL_STEP: Bytes = Bytes::from_mib(1);
 
 /// Bytes of a fill that leaves only the order's `leave` free.

@@ -14,8 +14,8 @@ use super::*;
 use crate::events::{Event, Observer};
 use crate::target::Target as On;
 
-/// Every mix: tests of writes, reads and saves, alone and beside a writer, with rests, on a device that
-/// is new, filled and deleted.
+/// Every mix: tests of writes, reads and saves, alone and in parallel to a writer, with rests, on a
+/// new, a filled and an emptied device.
 const MIXES: &str = r#"
 name = "mixes"
 
@@ -195,10 +195,10 @@ fn small(profile: &str, mount: &str, sizes: &[u64]) -> Option<String> {
     all.find(|text| SimTarget::parse(text).is_ok())
 }
 
-/// What was named against what was true.
+/// The named cause and the true one.
 #[derive(Debug, Default)]
 struct Table {
-    /// Of stalls whose cause was inferred or measured: how often, by what was named and what was true.
+    /// Counts of stalls with an inferred or measured cause, by the named cause and the true one.
     cells: BTreeMap<(String, String), u64>,
     right: u64,
     wrong: u64,
@@ -292,8 +292,8 @@ impl Table {
     }
 }
 
-/// Adds to one stall in four a time for which the thread waited for a CPU, or was stopped: no simulated
-/// filesystem has a busy machine. What is true is then the largest part of all.
+/// Adds to one stall in four a time for which the thread waited for a CPU, or was stopped: no
+/// simulated filesystem has a busy machine. The true cause is then the largest part.
 fn contended(stall: &mut StallRecord, shown: &mut StallRecord, random: &mut Pcg64Mcg) {
     if !random.random_bool(0.25) {
         return;

@@ -51,7 +51,7 @@ impl LayerCounters {
         }
     }
 
-    /// The ledger of a run file. `app` is what the application asked for.
+    /// The ledger of a run file. `app` is the number of bytes that the application requested.
     pub fn ledger(&self, direction: Direction, app: Bytes) -> Ledger {
         let writes = direction == Direction::Write;
         Ledger {
@@ -70,7 +70,7 @@ impl LayerCounters {
     }
 }
 
-/// The traffic at several moments as a program above a kernel would read it; `None` where none was
+/// The traffic at several moments as a program above a kernel would read it; `None` if none was
 /// sampled.
 pub(super) fn looks(samples: Vec<(Nanos, flashlag_iostack::Ledger)>) -> Option<Looks> {
     if samples.is_empty() {

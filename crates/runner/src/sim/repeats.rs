@@ -14,7 +14,7 @@ use crate::work::Work;
 /// Asked after each part, with the run so far, the stretch's index and its number of parts: what follows.
 pub type Follow<'a> = &'a mut dyn FnMut(&Run, usize, usize) -> After;
 
-/// Simulates a scenario whose stretches end where `follow` says so. Returns the run, which is not
+/// Simulates a scenario whose stretches end when `follow` says so. Returns the run, which is not
 /// stored, and the number of simulated parts of each stretch.
 pub fn simulate_repeats(
     request: &Request,
@@ -43,7 +43,7 @@ pub fn simulate_repeats(
     Ok((work.run, counts))
 }
 
-/// The way through a scenario's tasks, some of which are left out.
+/// The path through a scenario's tasks, some of which are skipped.
 struct Passage<'a> {
     scenario: &'a Scenario,
     tasks: &'a [Task<'a>],
@@ -92,7 +92,8 @@ impl Passage<'_> {
         for end in ends {
             self.go_to(work, self.task_of(*end), observer)?;
             count += 1;
-            // What `after` asks of the run: no findings, which take long in a run of many phases.
+            // The run as `after` needs it: without findings, which take long in a run of many
+            // phases.
             work.world.refresh(&mut work.run, &work.evidence);
             if self.status != RunStatus::Complete {
                 break;
@@ -107,7 +108,8 @@ impl Passage<'_> {
     }
 }
 
-/// Puts the flash's content where random overwrites would have put it, if its map allows for that.
+/// Arranges the flash's content as random overwrites would have arranged it, if its map allows
+/// that.
 fn scatter(work: &Work<Simulation>) -> Result<(), RunError> {
     match work.world.stack.with_device_mut(flashlag_flash::FlashDevice::scatter) {
         // A map of log blocks is in its state after few writes; worn blocks have their own.

@@ -218,7 +218,7 @@ fn a_durable_write_beside_a_writer_waits_for_that_or_for_a_commit() {
     assert!(waited.of(Wait::OtherIo) > Nanos::ZERO, "{waited:?}");
 }
 
-/// What reads waited for beside a writer that has used up the write cache.
+/// What reads waited for while a writer that has used up the write cache ran in parallel.
 fn reads_beside(profile: &str, writes: bool) -> Waited {
     let stack = stack(&small(profile, "ext4"));
     let size = Bytes::from_mib(96);
@@ -243,7 +243,7 @@ fn behind_a_writer_that_meets_a_full_cache_it_is_the_writer_that_is_waited_for()
 
 #[test]
 fn behind_ones_own_requests_it_is_what_these_meet() {
-    // Sixteen at once, and nobody else: on a full device they collect.
+    // Sixteen in flight and no other load: on a full device garbage collection runs.
     let stack = stack(&small("nexus7-2012", "raw"));
     let file = laid_out(&stack, "file", Bytes::from_mib(24));
     laid_out(&stack, "fill", stack.free().saturating_minus(Bytes::from_mib(4)));

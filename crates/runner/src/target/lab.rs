@@ -15,7 +15,7 @@ use crate::error::{RunError, VirtualError};
 pub struct LabTarget {
     /// The target as the user named it.
     pub text: String,
-    /// The profile of the device, of the size that was asked for.
+    /// The profile of the device, with the requested size.
     pub profile: Profile,
     /// The filesystem and the layers about it.
     pub spec: LabSpec,
@@ -32,7 +32,7 @@ pub struct LabTarget {
 pub struct Pace {
     /// Outside fills.
     pub usual: TimeScale,
-    /// While a fill goes on.
+    /// The pace during a fill.
     pub fills: TimeScale,
 }
 
@@ -48,10 +48,8 @@ impl LabTarget {
         LabTarget::of(text, &device.map_err(|error| refused_as(Kind::Lab, text, error))?)
     }
 
-    /// The device, filesystem and options that a target, `text`, asks for.
-    ///
-    /// # Errors
-    /// No such profile, no filesystem, or a size below what the profile's blocks need.
+    /// The device, filesystem and options of the target `text`. Fails if there is no such profile,
+    /// no filesystem, or the size is below what the profile's blocks need.
     pub(super) fn of(text: &str, device: &DeviceSpec) -> Result<LabTarget, RunError> {
         let spec = LabSpec::of(device).map_err(|error| refused_as(Kind::Lab, text, error))?;
         if spec.atomic && !flashlag_sqlite::has_atomic_writes() {

@@ -20,8 +20,8 @@ const SIGNS: [&[char]; 3] = [&['+', ',', ';'], &[' ', '\t'], &[':', '/']];
 /// Units of sizes, for those in letters of the other case.
 const UNITS: [&str; 7] = ["kB", "MB", "GB", "TB", "KiB", "MiB", "GiB"];
 
-/// The error for a target that is refused, with what is wrong and the target that was meant. `None` where
-/// that is not clear.
+/// The error for a refused target, with its mistake and the target that was probably meant. `None`
+/// if that is unclear.
 pub(super) fn misspelt(text: &str) -> Option<TargetError> {
     if text.len() > LONGEST {
         return None;
@@ -67,7 +67,7 @@ fn without_kind(text: &str) -> Option<TargetError> {
     Kind::ALL.into_iter().find_map(error)
 }
 
-/// Whether a name goes on, as in `nexus7-2012-copy`.
+/// Whether a name continues, as in `nexus7-2012-copy`.
 fn goes_on(rest: &str) -> bool {
     rest.starts_with(|letter: char| letter.is_alphanumeric() || "-_.".contains(letter))
 }
@@ -80,7 +80,7 @@ enum Word {
     Option(String),
 }
 
-/// A word with the sign before it, and what is wrong with it.
+/// A word with the character before it, and its mistake.
 struct Read<'a> {
     word: Word,
     before: Option<char>,
@@ -172,7 +172,7 @@ impl<'a> Words<'a> {
         Some(TargetError::Misspelt { wrong: wrong.join("; "), meant })
     }
 
-    /// What is wrong with the words, the signs between them and their order.
+    /// The mistakes in the words, the characters between them and their order.
     fn wrong(&self, needs_filesystem: bool) -> Vec<String> {
         let mut wrong: Vec<String> = self.read.iter().filter_map(|one| one.wrong.clone()).collect();
         let options = self.options();
@@ -215,7 +215,7 @@ impl Word {
 }
 
 impl Read<'_> {
-    /// The sign that belongs before the word, if another is there.
+    /// The character that belongs before the word, if another is there.
     fn wrong_sign(&self) -> Option<String> {
         let (sign, name) = match self.word {
             Word::Profile(_) => return None,
@@ -288,7 +288,7 @@ fn read<'a>(
     Some(vec![Read { word, before, typed, wrong }])
 }
 
-/// The word, if it is one as it stands.
+/// The word, if it is correct.
 fn exact(typed: &str) -> Option<Word> {
     if names().any(|name| name == typed) || typed.ends_with(".toml") || Path::new(typed).is_file() {
         return Some(Word::Profile(typed.to_owned()));

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::misspelt::misspelt;
 use super::*;
 
-/// Misspelt targets, what is said of each, and the target that is meant.
+/// Misspelt targets, the message for each, and the target that was meant.
 const MISSPELT: &[(&str, &str, &str)] = &[
     (
         "sim:nexus7-2012,size=4GiB",

@@ -31,12 +31,9 @@ pub enum Target {
 }
 
 impl Target {
-    /// Reads `DIR`, `sim:PROFILE[+FS[,OPTION]...]`, `lab:PROFILE+FS[,OPTION]...` or
-    /// `adb:[SERIAL][:PATH]`. A path that exists is a directory whatever its name.
-    ///
-    /// # Errors
-    /// A kind, profile, filesystem or option that does not exist; with the target that was meant, where
-    /// that is clear.
+    /// Parses `DIR`, `sim:PROFILE[+FS[,OPTION]...]`, `lab:PROFILE+FS[,OPTION]...` or
+    /// `adb:[SERIAL][:PATH]`. An existing path is a directory whatever its name. Fails if the kind,
+    /// profile, filesystem or option does not exist; with the target that was probably meant.
     pub fn parse(text: &str) -> Result<Target, RunError> {
         let refuse = |error: TargetError| refused(text, error);
         match TargetSpec::parse(text).map_err(refuse)? {
@@ -83,8 +80,8 @@ impl Target {
         }
     }
 
-    /// Checks that the target has a meaning for options of a run: an earlier run to continue,
-    /// reading back, a limit on what is written.
+    /// Checks that the options of a run apply to the target: an earlier run to continue, reading
+    /// back, a limit on written bytes.
     pub fn check_options(&self, resume: bool, verify: bool, budget: bool) -> Result<(), RunError> {
         let given = [("--resume", resume), ("--verify", verify), ("--budget", budget)];
         let refused: &[&str] = match self {
@@ -136,7 +133,7 @@ fn misspelt_as(kind: Kind, text: &str) -> Option<TargetError> {
     }
 }
 
-/// The profile of a target; what is no profile's name may be a misspelt target.
+/// The profile of a target; a name of no profile may be a misspelt target.
 fn profile_of(device: &DeviceSpec, text: &str) -> Result<Profile, RunError> {
     profile(&device.profile).map_err(|error| {
         let unknown = matches!(&error, RunError::Profile { source: ProfileError::NoSuch(_), .. });

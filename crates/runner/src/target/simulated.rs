@@ -13,14 +13,14 @@ use crate::error::{RunError, VirtualError};
 pub struct SimTarget {
     /// The target as the user named it.
     pub text: String,
-    /// The profile of the device, of the size that was asked for.
+    /// The profile of the device, with the requested size.
     pub profile: Profile,
     /// The filesystem and the layers about it, without options of the device.
     pub mount: MountSpec,
     /// The device's state at the start.
     pub age: Age,
-    /// What a day of use wrote on a device that is aged. A device smaller than its profile's was written
-    /// that much less, so that it is worn alike.
+    /// The bytes that a day of use wrote on an aged device. On a device smaller than its profile's
+    /// it is proportionally less, so that the wear is the same.
     pub daily: Bytes,
 }
 
@@ -47,14 +47,14 @@ impl SimTarget {
         SimTarget::of(text, &device)
     }
 
-    /// The device, filesystem and options that a target, `text`, asks for; without a filesystem,
-    /// the profile's.
+    /// The device, filesystem and options of the target `text`; without a filesystem, the
+    /// profile's.
     pub(super) fn of(text: &str, device: &DeviceSpec) -> Result<SimTarget, RunError> {
         SimTarget::on(profile_of(device, text)?, text, device.mount.as_ref())
     }
 
-    /// The target named `text`: a profile's device with what is mounted on it, by default what the
-    /// profile names.
+    /// The target named `text`: a profile's device with what is mounted on it, by default the
+    /// profile's filesystem.
     pub fn on(
         profile: Profile,
         text: &str,
@@ -132,10 +132,8 @@ pub fn of_size(profile: &Profile, size: Bytes) -> Result<Profile, VirtualError> 
     Ok(sized)
 }
 
-/// The profile of that name, built in, or in that file.
-///
-/// # Errors
-/// No such profile, or one that makes no device: what is wrong, by the parameter's name.
+/// The built-in profile of that name, or the profile in that file. Fails if there is none, or if it
+/// is no valid device; the message names the parameter.
 pub fn profile(name: &str) -> Result<Profile, RunError> {
     Profile::find(name).map_err(|source| RunError::Profile { name: name.to_owned(), source })
 }

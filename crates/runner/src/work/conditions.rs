@@ -12,8 +12,8 @@ const LOOK: Nanos = Nanos::from_secs(5);
 const LONGEST_WAIT: Nanos = Nanos::from_secs(30 * 60);
 
 impl<W: World> Work<W> {
-    /// Reads the conditions before a test, waits until the device is cool enough where that was
-    /// asked, and records them. Returns why the test must not begin, if a limit is crossed.
+    /// Reads the conditions before a test, waits until the device is cool enough if that was
+    /// requested, and records them. Returns why the test must not begin, if a limit is crossed.
     pub(super) fn look_at_conditions(&mut self, observer: &mut dyn Observer) -> Option<String> {
         let limits = self.request.limits;
         let mut now = self.world.conditions()?;

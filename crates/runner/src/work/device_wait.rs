@@ -16,13 +16,14 @@ pub(crate) struct DeviceWait {
     pub waited: Vec<WaitPart>,
 }
 
-/// Times of requests may be off by at most a stall's length divided by this, or they say nothing of it.
+/// If the error of requests' times is more than a stall's length divided by this, they say nothing
+/// about the stall.
 const NEAR: u64 = 4;
 
-/// Gives a stall from `from` to `to` what the device's requests waited for meanwhile, where that is more
-/// than half of it. What the device does not explain is unknown. A device does not know whose the requests
-/// are that another one stands behind: without a writer or reader `beside`, they are the test's own, and
-/// waiting for them is waiting for the device's plain work.
+/// Assigns to a stall from `from` to `to` what the device's requests waited for meanwhile, if that
+/// is more than half of it. The unexplained part is unknown. A device does not know whose requests
+/// another one waits behind: without a parallel writer or reader (`beside`) they are the test's
+/// own, and waiting for them is the device's plain work.
 pub(crate) fn report(
     stall: &mut StallRecord,
     (from, to): (Nanos, Nanos),
@@ -65,7 +66,7 @@ pub(crate) fn report(
     }
 }
 
-/// Counts what was waited for other requests as plain work of the device.
+/// Counts waits for other requests as plain work of the device.
 fn others_are_own(parts: &mut Vec<WaitPart>) {
     let Some(index) = parts.iter().position(|part| part.cause == StallCause::OtherIo) else {
         return;

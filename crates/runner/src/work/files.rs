@@ -38,7 +38,7 @@ impl<W: World> Work<W> {
         self.laid_out(role, span, io.fresh)
     }
 
-    /// The files of that role, written where that is needed and the budget allows for it.
+    /// The files of that role, written if necessary and if the budget allows it.
     pub(super) fn laid_out(
         &mut self,
         role: Role,

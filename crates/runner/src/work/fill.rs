@@ -19,7 +19,7 @@ const ALREADY_TRIMMED: &str = "the filesystem discards deleted data on its own, 
      was trimmed already; rows after the trim repeat that state";
 
 impl<W: World> Work<W> {
-    /// Writes until only `--leave` is free, and keeps what was measured on the way as a phase.
+    /// Writes until only `--leave` is free, and keeps the measurements as a phase.
     pub(super) fn fill(
         &mut self,
         test: &Test,

@@ -19,7 +19,7 @@ pub(crate) struct Half<'a> {
     pub(crate) moved: Bytes,
 }
 
-/// The phases of what was driven.
+/// The phases of a mixed test's two halves.
 pub(crate) fn halves<'a>(head: &PhaseHead, io: &Io, driven: &'a JobOutcome) -> Vec<Half<'a>> {
     let Some(sides) = &driven.sides else {
         let direction = match io.operation {

@@ -50,8 +50,8 @@ impl Outcome {
         self
     }
 
-    /// The same outcome where everything of the run is still in its place; else a failure: a phase
-    /// on files that are gone was on no storage that anybody asked about.
+    /// The same outcome if everything of the run is still in its place; else a failure: a phase on
+    /// files that are gone did not measure the requested storage.
     pub(super) fn unless_gone(self, present: Result<(), DeviceError>) -> Outcome {
         let Err(gone) = present else { return self };
         match self {

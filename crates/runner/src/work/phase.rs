@@ -1,4 +1,4 @@
-//! A phase as it is stored, from what was recorded.
+//! A phase as stored, from the recorder's results.
 
 use flashlag_schema::{
     Growth, GrowthPart, IntervalRecord, Lag, LatencySummary, Ledger, Looks, Mixed, Phase,
@@ -59,10 +59,10 @@ impl PhaseHead {
     }
 }
 
-/// The facts of a phase after it ran, beside the recorder's.
+/// The facts of a phase after it ran, besides the recorder's.
 #[derive(Clone, Debug)]
 pub struct PhaseTail {
-    /// Where the measuring thread's time went.
+    /// The split of the measuring thread's time.
     pub time: Option<WaitSplit>,
     /// Whether time passes by itself; in virtual time nothing waits for a CPU.
     pub in_real_time: bool,
@@ -78,7 +78,7 @@ pub struct PhaseTail {
     pub growth: Option<(Histogram, Histogram)>,
     /// Readings of counters while it ran, if there were any.
     pub looks: Option<Looks>,
-    /// Slow requests at a device that says what they waited for.
+    /// Slow requests at a device that reports what they waited for.
     pub slow: Vec<DeviceWait>,
     /// Whether the phase ended before its time.
     pub cut_short: bool,
@@ -156,8 +156,8 @@ fn moments(stall: &Stall, recorded: &PhaseRecord) -> (Nanos, Nanos) {
     (from, from.plus(stall.length))
 }
 
-/// A stall as it is stored, with what counters showed around it and what the device says of it. `beside`:
-/// a writer or reader ran beside the test.
+/// A stall as stored, with the counters around it and the device's report. `beside`: a writer or
+/// reader ran in parallel to the test.
 fn stored(stall: &Stall, recorded: &PhaseRecord, tail: &PhaseTail, beside: bool) -> StallRecord {
     let (from, to) = moments(stall, recorded);
     let around = tail.looks.as_ref().and_then(|looks| looks.around(from, to));
@@ -168,7 +168,7 @@ fn stored(stall: &Stall, recorded: &PhaseRecord, tail: &PhaseTail, beside: bool)
     stored
 }
 
-/// What counters showed while a phase ran, apart from its stalls.
+/// The counters while a phase ran, outside its stalls.
 fn watched(looks: &Looks, recorded: &PhaseRecord, stalls: &[Stall]) -> Watched {
     let ends = recorded.began.plus(recorded.elapsed).plus(recorded.behind);
     let mut stalled: Vec<_> = stalls.iter().map(|stall| moments(stall, recorded)).collect();

@@ -1,4 +1,4 @@
-//! The tasks of a scenario, one after the other, and the run stored after each.
+//! Does the tasks of a scenario, one after the other, and stores the run after each.
 
 use flashlag_schema::{Run, RunStatus, Skipped};
 use flashlag_spec::State;
@@ -10,10 +10,9 @@ use crate::events::{Event, Observer};
 use crate::task::{Task, reached};
 
 impl<W: World> Work<W> {
-    /// Does the tasks from the `first` on, and stores the run after each. Returns how the run ended.
-    ///
-    /// # Errors
-    /// Only where the run file can't be written or flashlag's own files can't be made or removed.
+    /// Does the tasks from `first` on, and stores the run after each. Returns how the run ended.
+    /// Fails only if the run file can't be written or flashlag's own files can't be created or
+    /// removed.
     pub fn go_through(
         &mut self,
         tasks: &[Task<'_>],
@@ -64,8 +63,8 @@ impl<W: World> Work<W> {
         outcome.or_else(Hindrance::outcome)
     }
 
-    /// Fills the storage again, unmeasured: a continued run finds the storage empty, for the files
-    /// of the earlier process are gone. Returns the error where that failed.
+    /// Fills the storage again, unmeasured: a continued run finds the storage empty, since the
+    /// files of the earlier process are gone. Returns the error if that failed.
     pub fn fill_again(
         &mut self,
         done: &[Task<'_>],

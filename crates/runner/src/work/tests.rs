@@ -1,4 +1,4 @@
-//! Tests the recipes on a mock world: what is done in which order, and what is counted.
+//! Tests the recipes on a mock world: the order of actions, and what is counted.
 
 mod kept;
 mod stored;

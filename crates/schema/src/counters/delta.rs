@@ -6,15 +6,15 @@ use flashlag_units::{Bytes, Nanos};
 use super::{Counters, CpuTimes, DiskCounters, Neighbour, SelfIo};
 use crate::PressureStall;
 
-/// The difference of the counters between two moments. A field is absent where either reading was,
-/// or where a counter went back (a device was replaced).
+/// The difference of the counters between two moments. A field is absent if either reading was
+/// absent, or if a counter went back (a device was replaced).
 #[derive(Clone, Debug, PartialEq)]
 pub struct CounterDelta {
     /// Time on the monotonic clock.
     pub elapsed: Nanos,
     /// Time on the boot-time clock.
     pub elapsed_boottime: Nanos,
-    /// Time on the wall clock; absent where the clock was set back.
+    /// Time on the wall clock; absent if the clock was set back.
     pub elapsed_realtime: Reading<Nanos>,
     /// This process.
     pub self_io: Reading<SelfIo>,

@@ -1,5 +1,5 @@
 //! Kernel counters at one time, and their difference between two times. Plain data:
-//! `flashlag-inspect` reads them from `/proc` and `/sys`; the checks of a run and its ledger only
+//! `flashlag-inspect` reads them from `/proc` and `/sys`; the checks and the ledger of a run only
 //! calculate with them.
 
 mod delta;
@@ -44,12 +44,12 @@ pub struct Counters {
     /// Temperature of the hottest CPU sensor, in thousandths of a degree Celsius.
     pub cpu_millicelsius: Reading<i64>,
     pub processes: Reading<Processes>,
-    /// The limits of the process's control groups, with what was counted in them.
+    /// The limits of the process's control groups, with their counters.
     pub limits: Vec<LimitCount>,
 }
 
 /// The I/O of one process, as in `/proc/self/io`. `rchar` and `wchar` count the bytes of system
-/// calls, `read_bytes` and `write_bytes` the bytes handed to the block layer (a buffered write
+/// calls, `read_bytes` and `write_bytes` the bytes submitted to the block layer (a buffered write
 /// counts when its page becomes dirty; tmpfs never counts).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SelfIo {
@@ -81,7 +81,7 @@ pub struct DiskCounters {
     pub discards: Option<u64>,
     /// Bytes discarded (Linux 4.18).
     pub discard_bytes: Option<Bytes>,
-    /// Time spent in discards, one after the other (Linux 4.18).
+    /// Time spent in discards, summed (Linux 4.18).
     pub discard_ns: Option<Nanos>,
     /// Flushes completed (Linux 5.5); whole disks only. Concurrent flushes are merged into one.
     pub flushes: Option<u64>,
@@ -125,7 +125,8 @@ pub struct CpuTimes {
     pub steal: Nanos,
 }
 
-/// Signs that heat (or power) slows the processors. Each is `None` where the machine reports none.
+/// Signs that heat or a lack of power slows the processors. Each is `None` if the machine reports
+/// none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -142,7 +143,7 @@ pub struct Throttle {
     /// The highest frequency at this moment, in kHz.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frequency_khz: Option<u64>,
-    /// Whether a Raspberry Pi has seen too low a voltage, at which it slows itself down
+    /// Whether a Raspberry Pi has detected undervoltage, at which it slows itself down
     /// (`rpi_volt`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undervoltage: Option<bool>,

@@ -9,7 +9,7 @@ use flashlag_units::{Bytes, Nanos};
 pub struct Process {
     /// Its name: `cc1plus`. Chosen by the program's user: data, never markup.
     pub name: String,
-    /// Its start, in clock ticks since boot. Two processes with one number differ in this.
+    /// Its start, in clock ticks since boot: tells two processes with one id apart.
     pub started: u64,
     /// CPU time since its start.
     pub cpu: Nanos,
@@ -17,7 +17,7 @@ pub struct Process {
     pub io: Option<Bytes>,
 }
 
-/// The processes of the machine at one moment, by their numbers, without this one.
+/// The processes of the machine at one moment, by process id, without this one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Processes(pub BTreeMap<u32, Process>);
 
@@ -29,7 +29,7 @@ pub struct Neighbour {
     pub processes: u32,
     /// CPU time.
     pub cpu: Nanos,
-    /// Bytes read from and written to storage by those whose I/O can be seen.
+    /// Bytes read from and written to storage by those whose I/O is visible.
     pub io_bytes: Bytes,
 }
 

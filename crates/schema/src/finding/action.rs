@@ -21,7 +21,7 @@ pub enum FindingAction {
     DeleteAndTrim,
     /// Write in bulk at another time or a lower I/O priority.
     DeferBulkWrites,
-    /// Run less at the same time, or raise the priority of what saves.
+    /// Run less at the same time, or raise the priority of the process that saves.
     FreeCpu,
     /// Raise or remove the control group's limit on I/O.
     RaiseIoLimit,
@@ -31,7 +31,7 @@ pub enum FindingAction {
     RaiseMemoryLimit,
     /// Put several changes into one transaction or several writes before one flush.
     GroupFlushes,
-    /// Keep what changes together in one database.
+    /// Keep data that changes together in one database.
     OneDatabase,
     /// Copy the database into one piece (`VACUUM INTO`).
     RewriteDatabase,
@@ -77,7 +77,7 @@ pub enum FindingAction {
     TrimInBatches,
     /// Delete or move data, then trim.
     MakeRoom,
-    /// See what is left of the quota, and delete data or have it raised.
+    /// See how much of the quota is left, and delete data or have the quota raised.
     MakeRoomInQuota,
     /// Use no scheduler.
     NoScheduler,
@@ -85,13 +85,13 @@ pub enum FindingAction {
     SwitchCacheOn,
     /// Leave the device idle, so that its buffer is emptied.
     LetBufferEmpty,
-    /// Write in portions that the cache holds, with pauses.
+    /// Write in portions that fit the cache, with pauses.
     WriteInPortions,
     /// Keep the device awake while it is used.
     KeepAwake,
     /// Copy the data elsewhere and replace the device.
     ReplaceDevice,
-    /// Take a card of a class for apps.
+    /// Use a card of a class for apps.
     TakeAppCard,
 }
 
@@ -102,11 +102,11 @@ pub enum FindingAction {
 pub enum FindingRisk {
     /// The write-ahead log grows until a checkpoint, and readers search it.
     LogGrows,
-    /// Files take more space than they hold.
+    /// Files take more space than their data.
     SpaceAllocated,
     /// Less space is left for data.
     SpaceKept,
-    /// The storage is busy while it is trimmed.
+    /// The storage is busy during the trim.
     BusyWhileTrimming,
     /// The other work ends later.
     OtherWorkWaits,
@@ -116,28 +116,28 @@ pub enum FindingRisk {
     MoreLostAtOnce,
     /// Other apps can't read the files there.
     NotShared,
-    /// All data has to be written anew.
+    /// All data must be written again.
     Reformat,
-    /// Each durable write waits for a flush.
+    /// Each durable write waits for its own flush.
     EachFlushWaits,
     /// Changes of a file's size or place cost a commit.
     CommitsCost,
-    /// An fsync of a file commits what others changed, too.
+    /// An fsync of a file also commits the changes of others.
     WholeCommits,
-    /// Data that was not synced can be old or new after a crash, in any order.
+    /// Data that was not synced may be old or new after a crash, in any order.
     OrderLost,
-    /// What was not synced of late is lost with the power.
+    /// Data that was not synced recently is lost at a power cut.
     UnsyncedLost,
-    /// Programs can't tell when a file was read last.
+    /// Programs can't tell when a file was last read.
     NoReadTimes,
-    /// Until the next trim the flash copies what was deleted.
+    /// Until the next trim, the flash copies deleted data.
     DeletedStays,
-    /// A process that writes much is not held back in favour of others.
+    /// A process that writes much is no longer held back in favour of others.
     NoPriorities,
     /// The battery lasts less long.
     TakesPower,
     /// The database is copied once, beside the old one.
     CopiedOnce,
-    /// The app has to move its data once.
+    /// The app must move its data once.
     DataMoved,
 }

@@ -42,14 +42,14 @@ pub struct RuledOut {
     pub evidence: FindingEvidence,
 }
 
-/// The causes that a run can show.
+/// The causes that a run can prove.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CauseId {
     /// SQLite saves with a rollback journal wait longer than with WAL.
     RollbackJournal,
-    /// Saves that make a file grow wait longer than saves within what is allocated.
+    /// Saves that make a file grow wait longer than saves within allocated space.
     GrowingFiles,
     /// The storage is slower full than it was at first.
     FullStorage,
@@ -59,13 +59,13 @@ pub enum CauseId {
     FullNotTrimmed,
     /// Another workload wrote at the same time.
     OtherWriter,
-    /// The measuring thread was able to run and no CPU was free.
+    /// The measuring thread was runnable, but no CPU was free.
     CpuWait,
-    /// Every durable write waits for a flush of its own.
+    /// Every durable write waits for its own flush.
     FlushPerWrite,
-    /// One save changes several databases, each in a transaction of its own.
+    /// One save changes several databases, each in its own transaction.
     SeveralDatabases,
-    /// Each change is a transaction of its own.
+    /// Each change is its own transaction.
     SmallTransactions,
 }
 
@@ -76,7 +76,7 @@ pub enum CauseId {
 pub struct FindingSides {
     /// With the cause.
     pub now: FindingSide,
-    /// Without the cause; absent where the effect is a part of one side's own waits.
+    /// The side without the cause; absent if the effect is a part of one side's waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fixed: Option<FindingSide>,
 }
@@ -88,7 +88,7 @@ pub struct FindingSides {
 pub struct FindingSide {
     /// The phase's label: `filled 2: save_wal`.
     pub phase: String,
-    /// Which of its saves; absent for all of them.
+    /// Which of its saves; absent for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<SavePart>,
 }
@@ -145,10 +145,10 @@ pub struct MeasuredWait {
     pub ops: u64,
     /// Mean.
     pub mean_ns: Nanos,
-    /// Median; absent where too few values support it.
+    /// Median; absent if there are too few values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p50_ns: Option<Nanos>,
-    /// 99.9 %; absent where too few values support it.
+    /// 99.9 %; absent if there are too few values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p999_ns: Option<Nanos>,
 }
@@ -177,18 +177,18 @@ pub enum FindingEvidence {
         /// Share of all saves that made a file grow, 0 to 1.
         share: f64,
     },
-    /// The scheduler's own count over the phase.
+    /// The scheduler's statistics over the phase.
     SchedulerCount {
         /// Mean time that an operation's thread was runnable, waiting for a CPU.
         runnable_ns: Nanos,
-        /// The same as a share of the thread's time, 0 to 1.
+        /// That time as a share of the thread's time, 0 to 1.
         share: f64,
     },
     /// Write and flush timed apart.
     FlushTimedApart {
         /// Mean time of the flush.
         flush_ns: Nanos,
-        /// The same as a share of the whole durable write, 0 to 1.
+        /// That time as a share of the whole durable write, 0 to 1.
         share: f64,
     },
 }
@@ -200,14 +200,14 @@ pub enum FindingEvidence {
 pub struct WaitFinding {
     /// The phase's label.
     pub phase: String,
-    /// The state that holds half of the first group's wait or more; `mixed` if none does, `unknown`
+    /// The state with at least half of the first group's wait; `mixed` if there is none, `unknown`
     /// after a failed check.
     pub cause: StallCause,
-    /// The failed check that leaves it open.
+    /// The failed check that makes the cause unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubted_by: Option<CheckId>,
-    /// Groups of operations: typical ones of the same test when new, where that was another stage;
-    /// then this phase's, fastest first.
+    /// Groups of operations: typical ones of the same test when new, if that was another stage;
+    /// then those of this phase, fastest first.
     pub groups: Vec<WaitGroupRecord>,
 }
 
@@ -224,8 +224,8 @@ pub struct WaitGroupRecord {
     pub ops: u64,
     /// Mean wait in the range.
     pub mean_ns: Nanos,
-    /// Operations whose time was split, in the latency classes that the range touches: powers of
-    /// two, so these may be more than are in the range.
+    /// Operations whose time was split, in the latency classes that overlap the range. Classes are
+    /// powers of two, so there may be more than in the range.
     pub sampled: u64,
     /// Shortest latency of those classes.
     pub sampled_from_ns: Nanos,
@@ -261,7 +261,7 @@ pub struct StallFinding {
     pub phase: String,
     /// How many there were.
     pub seen: u64,
-    /// Whether the median wait of the phase is over the limit too, so that these are no stalls.
+    /// Whether the median wait of the phase is also over the limit, so that these are no stalls.
     pub usual: bool,
     /// The longest that is listed.
     #[serde(default, skip_serializing_if = "Option::is_none")]

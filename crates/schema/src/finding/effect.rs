@@ -1,4 +1,4 @@
-//! What a finding costs, and how that is known.
+//! The cost of a finding, and how it is known.
 
 use flashlag_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
@@ -14,12 +14,12 @@ pub struct Effect {
     pub basis: EffectBasis,
     /// What is counted.
     pub per: Counted,
-    /// Mean wait of one as it is.
+    /// Mean wait of one operation now.
     pub now_ns: Nanos,
-    /// Mean wait of one without what was found; absent where only a part of the wait is known.
+    /// Mean wait of one operation without the finding; absent if only a part of the wait is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fixed_ns: Option<Nanos>,
-    /// Seconds of waiting that it adds to 1,000; negative where the change would add them.
+    /// Seconds of waiting that it adds to 1,000; negative if the change would add them.
     pub cost_s_per_1000: Estimate,
 }
 
@@ -28,11 +28,11 @@ pub struct Effect {
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum EffectBasis {
-    /// Two sides of this run; the comparison is among its causes.
+    /// Two phases of this run; the comparison is among its causes.
     Compared {
-        /// Label of the phase as it is.
+        /// Label of the phase with the finding.
         now: String,
-        /// Label of the phase without what was found; absent where one phase shows both.
+        /// Label of the phase without it; absent if one phase shows both.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         fixed: Option<String>,
     },
@@ -41,12 +41,12 @@ pub enum EffectBasis {
         /// Label of the phase.
         phase: String,
     },
-    /// Before and after a change within one phase.
+    /// Before and after a change of speed within one phase.
     Course {
         /// Label of the phase.
         phase: String,
     },
-    /// What was measured against what was promised.
+    /// The measured figure against the promised one.
     Promise {
         /// Label of the phase.
         phase: String,
@@ -57,18 +57,18 @@ pub enum EffectBasis {
     Forecast {
         /// Name of the device's profile.
         profile: String,
-        /// How the profile came to stand for the device.
+        /// Why the profile stands for the device.
         of: ProfileOf,
         /// The change, as `flashlag predict --change` takes it.
         change: String,
-        /// Capacity of the simulated device, where a smaller one of the same make stands for the
+        /// Capacity of the simulated device, if a smaller one of the same make stands for the
         /// profile's.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         size_bytes: Option<Bytes>,
     },
 }
 
-/// How a profile came to stand for a device.
+/// Why a profile stands for a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]

@@ -8,37 +8,37 @@ pub enum FindingId {
     // Of apps.
     /// SQLite saves with a rollback journal wait longer than with WAL.
     RollbackJournal,
-    /// One save changes several databases, each in a transaction of its own.
+    /// One save changes several databases, each in its own transaction.
     SeveralDatabases,
-    /// Each change is a transaction of its own.
+    /// Each change is its own transaction.
     SmallTransactions,
-    /// Saves that make a file grow wait longer than saves within what is allocated.
+    /// Saves that make a file grow wait longer than saves within allocated space.
     GrowingFiles,
-    /// Every durable write waits for a flush of its own.
+    /// Every durable write waits for its own flush.
     FlushPerWrite,
     /// Another workload writes at the same time.
     OtherWriter,
     /// A database lies in many pieces.
     FragmentedDatabase,
     // Of the machine.
-    /// The measuring thread was able to run and no CPU was free.
+    /// The measuring thread was runnable, but no CPU was free.
     CpuWait,
     /// A control group limits requests or bytes to the disk.
     IoLimit,
     /// A control group limits CPUs.
     CpuQuota,
-    /// A control group limits memory, and the limit is near.
+    /// A control group limits memory, and its use is near the limit.
     MemoryLimit,
-    /// Tasks wait for memory, and are written to the flash.
+    /// Tasks wait for memory, and memory is swapped to the flash.
     Swapping,
-    /// The device was slowed down by heat.
+    /// The device slowed down because of heat.
     Throttled,
     // Of the path.
     /// A process serves the files.
     FuseOnPath,
-    /// Encryption by a processor without instructions for it.
+    /// Encryption by a processor without AES instructions.
     SoftwareEncryption,
-    /// An overlay copies a file as a whole before its first change.
+    /// An overlay copies a whole file before its first change.
     Overlay,
     /// A loop device: a filesystem within a file of another one.
     LoopDevice,
@@ -53,17 +53,18 @@ pub enum FindingId {
     ReadOnly,
     /// Syncs do not flush the device.
     NoBarrier,
-    /// A sync returns without the device having stored anything.
+    /// A sync returns before the device has stored anything.
     SyncIsNoOp,
     /// ext4 without a journal.
     NoJournal,
     /// The filesystem has noted errors.
     FilesystemErrors,
-    /// ext4 with fast commits: an fsync of a directory still commits all, and finds less done before.
+    /// ext4 with fast commits: an fsync of a directory still commits everything, and less of it was
+    /// committed before.
     FastCommit,
     /// Data is written twice, into ext4's journal and in place.
     DataJournal,
-    /// Each write is synchronous by a mount option.
+    /// A mount option makes each write synchronous.
     SyncMount,
     /// Reads change the files' nodes.
     AccessTimes,
@@ -94,15 +95,15 @@ pub enum FindingId {
     WriteBoosterOff,
     /// The device's write cache was full.
     WriteCacheExhausted,
-    /// The device or its link was woken up.
+    /// The device or its link had to wake up.
     IdleWakeUp,
-    /// Garbage collection in the flash, or stalls at a regular distance.
+    /// Garbage collection in the flash, or stalls at regular intervals.
     CollectionPeriod,
     /// The flash is nearly worn out.
     WornFlash,
     /// An SD card without the app performance class.
     NoAppClass,
-    /// The device is slower than its class, or the system's rules, promise.
+    /// The device is slower than its class, or the system's rules, require.
     BelowClass,
 }
 

@@ -1,4 +1,4 @@
-//! What makes a device lag, what to change, and how much that changes: typed values without
+//! What makes a device lag, what to change, and how much a change gains: typed values without
 //! sentences, stored in every run. Fixed rules derive them from the phases, the checks and the
 //! set-up.
 
@@ -29,7 +29,7 @@ pub struct Findings {
     /// Version of the rules that derived them. Rules of another version may find something else, so
     /// only findings of the reader's own version are recomputed by `flashlag verify`.
     pub rules: u32,
-    /// What to change or to know: data in danger first, then by cost. Absent in files of older
+    /// What to change or to know: risks to data first, then by cost. Absent in files of older
     /// versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub list: Vec<Finding>,
@@ -44,7 +44,7 @@ pub struct Findings {
     pub stalls: Vec<StallFinding>,
 }
 
-/// Something to change or to know, with the fields that it rests on and what a change is worth.
+/// Something to change or to know, with the fields that prove it and the gain of a change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -53,27 +53,27 @@ pub struct Finding {
     pub id: FindingId,
     /// How much it matters.
     pub severity: Severity,
-    /// The fields that it rests on, with their values.
+    /// The fields that prove it, with their values.
     pub evidence: Vec<Fact>,
-    /// What it costs, from a comparison in this run or from a forecast; absent with the reason where
-    /// neither can be had.
+    /// Its cost, from a comparison in this run or from a forecast; absent with the reason if there
+    /// is neither.
     pub effect: Reading<Effect>,
     /// What would remove it.
     pub action: FindingAction,
-    /// The price of that; absent without one.
+    /// The risk of that; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub risk: Option<FindingRisk>,
-    /// Commands that give the figure where `effect` has none: a pair of runs to compare, or a forecast
-    /// that was left out. What is written in capitals is the user's to fill in.
+    /// Commands that give the figure if `effect` has none: a pair of runs to compare, or a forecast
+    /// that was not made. The user replaces the words in capitals.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<String>,
-    /// The published or measured ground of the rule.
+    /// The publication or measurement that the rule is based on.
     pub source: String,
 }
 
 impl Finding {
-    /// Seconds that it adds to 1,000 operations, where that is known. Negative where the change would
-    /// cost time, as flushing does where nothing is flushed.
+    /// Seconds that it adds to 1,000 operations, if known. Negative if the change would cost time,
+    /// as flushing does if nothing is flushed now.
     pub fn cost(&self) -> Option<f64> {
         self.effect.value().map(|effect| effect.cost_s_per_1000.value)
     }
@@ -86,7 +86,7 @@ impl Finding {
 pub struct Fact {
     /// Path of the field in the run file: `environment.filesystem.options`, `phases[2].changes`.
     pub field: String,
-    /// What matters of its value, as text: data, never markup.
+    /// The relevant part of its value, as text: data, never markup.
     pub value: String,
 }
 
@@ -113,10 +113,10 @@ pub struct Explained {
     pub subject: String,
     /// What was seen.
     pub environment: Environment,
-    /// What to change or to know: data in danger first, then by cost.
+    /// What to change or to know: risks to data first, then by cost.
     pub findings: Vec<Finding>,
-    /// The same with comparisons and waits, as stored in the run; absent for a path, where nothing was
-    /// measured.
+    /// The same with comparisons and waits, as stored in the run; absent for a path, for which
+    /// nothing was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<Findings>,
 }

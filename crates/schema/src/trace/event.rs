@@ -7,36 +7,36 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TraceEvent {
-    /// When the event began, from the beginning of the trace.
+    /// The start of the event, from the start of the trace.
     pub t_ns: Nanos,
-    /// How long the event took; absent where the source has only one of its ends.
+    /// The duration of the event; absent if the source has only one of its ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub took_ns: Option<Nanos>,
-    /// The thread that caused the event, by index; absent where the source does not say.
+    /// The thread that caused the event, by index; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<u32>,
     /// What was done.
     pub action: TraceAction,
 }
 
-/// What was done. Files and devices are indices into a trace's lists.
+/// The action. Files and devices are indices into a trace's lists.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
 pub enum TraceAction {
     /// A file was opened.
     Open {
         file: u32,
-        /// Whether what was in the file is gone.
+        /// Whether the file's contents were discarded.
         truncated: bool,
         /// Whether the file is made if it does not exist.
         created: bool,
     },
     /// A file was closed.
     Close { file: u32 },
-    /// A file was changed: by how many writes and bytes the source does not say, and changes that follow
-    /// each other closely are one.
+    /// A file was changed: the source does not give the number of writes and bytes, and it reports
+    /// close changes as one.
     Change { file: u32 },
-    /// What a process wrote to all of its files since the last such event, by its counters.
+    /// What a process wrote to all its files since the last such event, by its counters.
     Counted {
         /// Calls that write, to whatever.
         writes: u64,
@@ -46,7 +46,7 @@ pub enum TraceAction {
     /// Bytes were read by a system call.
     Read {
         file: u32,
-        /// Where; absent where the source does not say and the position can't be followed.
+        /// The position; absent if the source does not give it and it can't be derived.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         offset: Option<u64>,
         bytes: Bytes,
@@ -54,7 +54,7 @@ pub enum TraceAction {
     /// Bytes were written by a system call.
     Write {
         file: u32,
-        /// Where; absent where the source does not say and the position can't be followed.
+        /// The position; absent if the source does not give it and it can't be derived.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         offset: Option<u64>,
         bytes: Bytes,
@@ -62,7 +62,7 @@ pub enum TraceAction {
     /// A file was made durable: fsync or fdatasync.
     Sync {
         file: u32,
-        /// Whether only the data was asked for: fdatasync.
+        /// Whether it syncs only the data: fdatasync.
         data_only: bool,
     },
     /// All of a filesystem, or of the machine, was made durable: sync or syncfs.
@@ -81,13 +81,13 @@ pub enum TraceAction {
         /// The file that has the new name from then on.
         to: u32,
     },
-    /// A system call failed: nothing was changed, and `took_ns` is what it waited all the same.
+    /// A system call failed: nothing was changed, but `took_ns` was waited.
     Failed {
         call: FailedCall,
-        /// The file; absent where the call names none.
+        /// The file; absent if the call names none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         file: Option<u32>,
-        /// Linux's number of the error (28 is ENOSPC); 0 where the source has a name that is not known.
+        /// Linux's errno (28 is ENOSPC); 0 if the source has an unknown name.
         error: u16,
     },
     /// The filesystem's journal was committed: jbd2 of ext4.
@@ -96,21 +96,21 @@ pub enum TraceAction {
     Checkpoint { device: u32 },
     /// The filesystem cleaned segments: F2FS.
     Clean { device: u32 },
-    /// A request to a block device, from its issue on, or from its queueing on in a source without the
-    /// issue; `took_ns` goes to its completion.
+    /// A request to a block device, from its issue (from its queueing if the source has no issue);
+    /// `took_ns` lasts to its completion.
     Block {
         device: u32,
         /// What was asked for.
         operation: BlockOperation,
-        /// Where, in bytes from the device's beginning.
+        /// The position, in bytes from the start of the device.
         offset: u64,
-        /// How many bytes: 0 of a flush alone.
+        /// Number of bytes: 0 for a mere flush.
         bytes: Bytes,
         flags: BlockFlags,
-        /// Time in the queue before the issue; absent where the source does not say.
+        /// Time in the queue before the issue; absent if unknown.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         queued_ns: Option<Nanos>,
-        /// The file whose content the request carries; absent where the source does not say.
+        /// The file whose content the request carries; absent if unknown.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         file: Option<u32>,
     },
@@ -128,17 +128,17 @@ pub enum FailedCall {
     Read,
     /// Bytes were to be written.
     Write,
-    /// A file, or all of a filesystem, was to be made durable.
+    /// A sync of a file or of a whole filesystem.
     Sync,
-    /// A file's size was to be set.
+    /// A change of a file's size.
     Truncate,
-    /// A file's name was to be removed.
+    /// The unlink of a file.
     Unlink,
-    /// A file's name was to be changed.
+    /// The rename of a file.
     Rename,
 }
 
-/// What is asked of a block device.
+/// The operation of a block request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BlockOperation {
@@ -163,7 +163,7 @@ pub struct BlockFlags {
     /// The journal of a filesystem, where the source says so.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub journal: bool,
-    /// Flushed before: the write cache is made durable first.
+    /// A flush comes first: the write cache is made durable before the write.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub preflush: bool,
     /// Forced unit access: the request itself is durable when it completes.

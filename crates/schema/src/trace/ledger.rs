@@ -16,10 +16,10 @@ pub struct TraceLedger {
     /// Where the events come from, and what that source can't see.
     pub source: TraceSource,
     pub events: u64,
-    /// What each thread did to each file, by bytes written to the device, or where these are not known
-    /// by the system calls; the most first.
+    /// What each thread did to each file, most bytes first: bytes at the device, or those of system
+    /// calls if the former are unknown.
     pub writers: Vec<TraceWriter>,
-    /// The databases that SQLite wrote to, by commits; the most first.
+    /// The databases that SQLite wrote to, most commits first.
     pub databases: Vec<TraceDatabase>,
     /// Writes at each layer.
     pub layers: TraceLayers,
@@ -35,18 +35,18 @@ pub struct TraceLedger {
 #[serde(deny_unknown_fields)]
 pub struct TraceDeviceUse {
     pub name: String,
-    /// The devices that this one passes its requests on to; absent where the source does not know.
+    /// The devices that this one passes its requests to; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub below: Option<Vec<String>>,
-    /// Whether the requests are in the totals of the layers. Those of a device that passes on to another
-    /// with requests are not: a byte counts once, at the lowest device seen.
+    /// Whether its requests are in the totals of the layers. If a device passes requests to another
+    /// one in the trace, its own are not: a byte counts once, at the lowest device.
     pub counted: bool,
     /// Write requests.
     pub writes: TraceWrites,
     /// Read requests.
     pub reads: TraceWrites,
     pub discards: TraceWrites,
-    /// Flushes of the device's write cache, those before a write included.
+    /// Flushes of the device's write cache, including those before a write.
     pub flushes: u64,
 }
 
@@ -54,7 +54,7 @@ pub struct TraceDeviceUse {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TraceWriter {
-    /// The process's name; absent where the source has it not.
+    /// The process's name; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<String>,
     /// The process's number.
@@ -66,27 +66,28 @@ pub struct TraceWriter {
     /// The thread's number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tid: Option<u32>,
-    /// Whether this is the main thread of its process, which a user waits for.
+    /// Whether this is the main thread of its process, for which a user waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub main: Option<bool>,
-    /// The file's path, or what else the source tells files by: `inode 12 of 8,1`, `descriptor 36`.
+    /// The file's path, or how else the source identifies files: `inode 12 of 8,1`, `descriptor
+    /// 36`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     pub kind: TraceWrittenKind,
-    /// Writes by system calls; absent where the source does not record system calls.
+    /// Writes by system calls; absent if the source does not record them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls: Option<TraceWrites>,
     /// fsyncs and fdatasyncs; absent likewise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub syncs: Option<TraceSyncs>,
-    /// Write requests to block devices; absent where the source does not record them.
+    /// Write requests to block devices; absent if the source does not record them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub block: Option<TraceWrites>,
-    /// How often the file was seen changed, by a source that does not see the writes themselves.
+    /// Number of changes seen, for a source that does not see the writes themselves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changes: Option<u64>,
-    /// What the process wrote to all of its files, by its counters: calls that write, to whatever, and
-    /// bytes towards disks.
+    /// What the process wrote to all its files, by its counters: write calls to any file, and bytes
+    /// sent to disks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted: Option<TraceWrites>,
 }
@@ -115,7 +116,7 @@ pub enum TraceWrittenKind {
     FilesystemMetadata,
     /// Discarded blocks (TRIM).
     Discard,
-    /// Blocks of which the source does not say what is in them.
+    /// Blocks of unknown content.
     #[default]
     Blocks,
 }
@@ -145,11 +146,11 @@ pub struct TraceWrites {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TraceSyncs {
-    /// Number of fsyncs, those of unknown length included.
+    /// Number of fsyncs, including those of unknown duration.
     pub count: u64,
-    /// The time in all fsyncs of known length together.
+    /// The sum of all known durations.
     pub waited_ns: Nanos,
-    /// Their latency; absent where no length is known.
+    /// Their latency; absent if no duration is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_ns: Option<LatencySummary>,
     /// All lengths.
@@ -161,12 +162,12 @@ pub struct TraceSyncs {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TraceDatabase {
-    /// The path, or what else the source tells the file by.
+    /// The path, or how else the source identifies the file.
     pub file: String,
-    /// The journal mode of the most commits; absent where the source does not show how they end.
+    /// The journal mode of most commits; absent if the source does not show how they end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub journal_mode: Option<JournalMode>,
-    /// Whether the mode follows from what is not in the trace, and not from what is.
+    /// Whether the mode was inferred from what the trace lacks, and not from what it shows.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub mode_inferred: bool,
     /// Transactions that were committed.
@@ -174,9 +175,9 @@ pub struct TraceDatabase {
     /// Commits a second, over the length of the trace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commits_per_sec: Option<f64>,
-    /// Transactions that were begun in the journal and changed nothing in the database.
+    /// Transactions that began in the journal but changed nothing in the database.
     pub rolled_back: u64,
-    /// Bytes of a write-ahead log that no fsync followed: of commits that can't be counted.
+    /// Bytes of a write-ahead log that no fsync followed: from commits that can't be counted.
     pub unsynced_bytes: Bytes,
     /// fsyncs of the commits.
     pub syncs: u64,
@@ -184,12 +185,12 @@ pub struct TraceDatabase {
     pub bytes: Bytes,
     /// Bytes of the pages that the commits changed.
     pub page_bytes: Bytes,
-    /// Block writes during the commits by their threads and by the filesystem's journal; absent where
-    /// the source does not record block requests.
+    /// Block writes by the commits' threads and by the filesystem's journal during the commits;
+    /// absent if the source does not record block requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub block: Option<TraceWrites>,
-    /// Time from a commit's first write to the end of its last fsync; absent where the source does not
-    /// say how long an fsync takes.
+    /// Time from a commit's first write to the end of its last fsync; absent if durations of fsyncs
+    /// are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_ns: Option<LatencySummary>,
     /// All of these times.
@@ -197,8 +198,8 @@ pub struct TraceDatabase {
     pub histogram: Option<StoredHistogram>,
 }
 
-/// Writes at each layer: the ratio of two is the write amplification between them. Absent is a layer
-/// that the source does not record.
+/// Writes at each layer: the ratio of two is the write amplification between them. A layer that the
+/// source does not record is absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TraceLayers {
@@ -228,7 +229,7 @@ pub struct TraceLayers {
     pub block_reads: Option<TraceWrites>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub discards: Option<TraceWrites>,
-    /// Flushes of the device's write cache, those before a write included.
+    /// Flushes of the device's write cache, including those before a write.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flushes: Option<u64>,
 }
@@ -246,7 +247,7 @@ pub struct TraceStalls {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TraceStall {
-    /// When, from the beginning of the trace.
+    /// Its start, from the start of the trace.
     pub t_ns: Nanos,
     /// How long.
     pub took_ns: Nanos,

@@ -1,6 +1,6 @@
 //! A trace: what processes and the kernel did to storage, event by event, with separate lists of
-//! tasks, files and devices. Every importer and every live source makes one; the table of writers,
-//! the replay and the exports use one.
+//! tasks, files and devices. Every importer and every live source produces one; the table of
+//! writers, the replay and the exports read one.
 
 mod event;
 mod ledger;
@@ -49,26 +49,26 @@ pub struct Trace {
 #[serde(deny_unknown_fields)]
 pub struct TraceSource {
     pub kind: TraceSourceKind,
-    /// How a file was understood, where that is not plain from its format: the columns of a table and
-    /// their units, what the times of strace are counted from.
+    /// How a file was interpreted, if its format does not determine that: the columns of a table
+    /// and their units, the origin of strace's times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_as: Option<String>,
-    /// Layers whose events the source records completely: no event of a layer that is not in here says
-    /// that nothing happened there.
+    /// Layers whose events the source records completely: only for these does the absence of an
+    /// event mean that nothing happened.
     pub layers: Vec<TraceLayer>,
     /// How long the source recorded.
     pub lasted_ns: Nanos,
-    /// Events that the source is known to have lost; absent where the source does not count them.
+    /// Events that the source is known to have lost; absent if it does not count them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<u64>,
     /// Lines or records that could not be read.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub damaged: u64,
-    /// Calls and requests that move or sync data, are in the source and are not among the events: each
-    /// kind of them is named in `limits`. A trace with any is only half understood.
+    /// Calls and requests in the source that move or sync data, but are not among the events:
+    /// `limits` names each kind. A trace with any is only half understood.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub left_out: u64,
-    /// Lines or records that are no event of storage, by what they are.
+    /// Lines or records that are no storage events, by their kind.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub skipped: BTreeMap<String, u64>,
     /// Requests and calls of which only one end is in the source.
@@ -117,13 +117,13 @@ pub enum TraceLayer {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TraceTask {
-    /// The thread's number; absent where the source has names only.
+    /// The thread's id; absent if the source has names only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tid: Option<u32>,
     /// The process's number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
-    /// The process's name, as the source has it: any text at all, not yet fit for a terminal.
+    /// The process's name in the source: any text, not yet safe for a terminal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub process: Option<String>,
     /// The thread's name, likewise.
@@ -132,8 +132,8 @@ pub struct TraceTask {
 }
 
 impl TraceTask {
-    /// Whether this is its process's main thread, which an app's user waits for; `None` where the
-    /// source has not both numbers.
+    /// Whether this is its process's main thread, for which an app's user waits; `None` unless both
+    /// ids are known.
     pub fn is_main(&self) -> Option<bool> {
         Some(self.tid? == self.pid?)
     }
@@ -143,14 +143,13 @@ impl TraceTask {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TraceFile {
-    /// The path, as the source has it; absent where the source has inode numbers or descriptors only.
+    /// The path in the source; absent if the source has only inode numbers or descriptors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// The inode's number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inode: Option<u64>,
-    /// The number that a process has for the open file; present only where the source has nothing else
-    /// to tell the file by.
+    /// The descriptor of the open file; present only if nothing else identifies the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub descriptor: Option<u32>,
     /// The device of the file, by index.
@@ -165,9 +164,9 @@ pub struct TraceFile {
 pub struct TraceDevice {
     /// The name, as `mmcblk0p28` or `253,5`.
     pub name: String,
-    /// The devices that this one passes its requests on to, by name: of a partition its disk, of a loop
-    /// device the disk with its file, of dm and md what they are made of. Empty for a disk itself;
-    /// absent where the source does not know.
+    /// The devices that this one passes its requests to, by name: for a partition its disk, for a
+    /// loop device the disk with its file, for dm and md their parts. Empty for a disk itself;
+    /// absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub below: Option<Vec<String>>,
 }

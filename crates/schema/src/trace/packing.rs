@@ -15,8 +15,8 @@ pub struct PackedEvent {
     action: TraceAction,
 }
 
-/// What was done, in the same terms. The stored form of [`TraceAction`] has names and leaves out what is
-/// absent, which postcard's has not and can't.
+/// The action in the same terms. The stored form of [`TraceAction`] has names and omits absent
+/// fields, which postcard can't.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "TraceAction")]
 enum PackedAction {

@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{TraceDevice, TraceEvent, TraceFile, TraceSource, TraceTask};
 
-/// A line of a stored trace. `trace` comes first; a task, a file or a device is numbered from 0 in the
-/// order of its lines and comes before the first event with its number; `end` comes last, so that a
-/// file without one is known to be cut off.
+/// A line of a stored trace. `trace` comes first; tasks, files and devices are numbered from 0 in
+/// the order of their lines, and each comes before the first event with its number; `end` comes
+/// last, so that a truncated file is recognised.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TraceLine {
@@ -20,7 +20,7 @@ pub enum TraceLine {
     Device(TraceDevice),
     /// The next event.
     Event(TraceEvent),
-    /// The end: what is known of the source after the last event.
+    /// The end: what is known about the source after the last event.
     End(TraceSource),
 }
 
@@ -30,6 +30,6 @@ pub enum TraceLine {
 pub struct TraceHead {
     /// [`super::TRACE_SCHEMA`].
     pub schema: String,
-    /// What is known of the source before the first event.
+    /// What is known about the source before the first event.
     pub source: TraceSource,
 }

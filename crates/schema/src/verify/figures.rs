@@ -1,4 +1,4 @@
-//! Collects what differs, with the path to it.
+//! Collects discrepancies, with the path to each.
 
 use std::fmt::Debug;
 
@@ -18,7 +18,7 @@ impl Figures {
         self.found
     }
 
-    /// Everything that `verify` finds lies below `step`.
+    /// The path of everything that `verify` finds begins with `step`.
     pub(super) fn within(&mut self, step: String, verify: impl FnOnce(&mut Figures)) {
         let outer = self.prefix.clone();
         self.prefix = self.path(&step);
@@ -46,7 +46,7 @@ impl Figures {
         }
     }
 
-    /// What must hold between a stored number and another.
+    /// The condition between a stored number and another.
     pub(super) fn holds(
         &mut self,
         at: &str,

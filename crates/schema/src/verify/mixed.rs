@@ -6,7 +6,7 @@ use super::figures::Figures;
 use crate::phase::Phase;
 use crate::run::Run;
 
-/// Both halves are there, of one time and one shape, and as many operations read as were to.
+/// Both halves exist, with the same times and settings, and the share of reads is as it should be.
 pub(super) fn verify(run: &Run, figures: &mut Figures) {
     for (index, phase) in run.phases.iter().enumerate().filter(|(_, one)| one.mixed.is_some()) {
         figures.within(format!("phases[{index}]"), |figures| {
@@ -42,8 +42,8 @@ fn reads(phase: &Phase) -> bool {
     matches!(phase.operation, Operation::SequentialRead | Operation::RandomRead)
 }
 
-/// A sum of draws is off its mean by eight standard deviations in no run that anybody will see; an
-/// operation in flight at either end of the phase may be of either kind.
+/// No run deviates from its mean by eight standard deviations by chance; an operation in flight at
+/// either end of the phase may be of either kind.
 fn verify_share(phase: &Phase, other: &Phase, figures: &mut Figures) {
     let percent = phase.mixed.map_or(0, |mixed| mixed.read_percent);
     let share = f64::from(percent) / 100.0;

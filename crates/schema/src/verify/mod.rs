@@ -1,6 +1,5 @@
-//! Recomputes every figure of a run from the histograms in it.
-//!
-//! [`verify`] works on a parsed run; [`verify_text`] parses it, too, and so also notices a changed
+//! Recomputes every figure of a run from its histograms.
+//!  [`verify`] works on a parsed run; [`verify_text`] also parses it, and so also notices a changed
 //! digit beyond the precision of a number (the seventeenth of a float).
 
 mod figures;
@@ -36,8 +35,8 @@ impl fmt::Display for Discrepancy {
     }
 }
 
-/// Reads a run file and recomputes its figures; also finds a number whose text is not the one that
-/// this program writes for its value.
+/// Reads a run file and recomputes its figures; also finds a number that is spelled differently
+/// from how this program writes its value.
 pub fn verify_text(text: &str) -> Result<Vec<Discrepancy>, RunFileError> {
     Ok(verify_read(&Run::from_json(text)?, text))
 }
@@ -51,7 +50,7 @@ pub fn verify_read(run: &Run, text: &str) -> Vec<Discrepancy> {
 
 /// Recomputes every figure that follows from others: summaries, counts, rates and lag from
 /// histograms, phases from intervals, the verdict from the checks, the scenario's hash from its
-/// text, the checksum from everything. Empty where all hold.
+/// text, the checksum from everything. Empty if all are correct.
 pub fn verify(run: &Run) -> Vec<Discrepancy> {
     let mut figures = Figures::default();
     figures.same("schema", &run.schema.as_str(), &SCHEMA);
@@ -75,7 +74,7 @@ fn verify_verdict(run: &Run, figures: &mut Figures) {
     figures.same("trust.verdict", &run.trust.verdict, &trust.verdict);
 }
 
-/// A run hands the filesystem at least what its phases of block writes wrote.
+/// A run writes at least as much to the filesystem as its phases of block writes.
 fn verify_wear(run: &Run, figures: &mut Figures) {
     if run.target.kind == TargetKind::Imported {
         return;
@@ -86,7 +85,7 @@ fn verify_wear(run: &Run, figures: &mut Figures) {
         .holds("wear.written_bytes", run.wear.written_bytes.0, "at least", written, |a, b| a >= b);
 }
 
-/// The hash is that of the text with the settings applied. What was imported has no scenario.
+/// The hash is that of the text with the settings applied. An imported run has no scenario.
 fn verify_scenario(run: &Run, figures: &mut Figures) {
     if run.target.kind == TargetKind::Imported {
         return;
@@ -95,7 +94,7 @@ fn verify_scenario(run: &Run, figures: &mut Figures) {
     let settings: Vec<(String, String)> = scenario.settings.clone().into_iter().collect();
     match Scenario::parse(&scenario.text, &settings) {
         Ok(mut parsed) => {
-            // What is private in a text or a setting was replaced; the hash is of the original.
+            // Private parts of a text or a setting were replaced; the hash is that of the original.
             let removed = run.shared.iter().flat_map(|shared| &shared.removed);
             let is_private = removed.into_iter().any(|field| field.starts_with("scenario."));
             if take_traces(&mut parsed, run) && !is_private {
@@ -107,8 +106,8 @@ fn verify_scenario(run: &Run, figures: &mut Figures) {
     }
 }
 
-/// Puts the hashes of traces, which the phases have, into the tests that replay them. `false` where a replay
-/// has no phase yet: then the scenario's hash can't be recomputed.
+/// Puts the hashes of traces, which the phases have, into the tests that replay them. `false` if a
+/// replay has no phase yet: then the scenario's hash can't be recomputed.
 fn take_traces(scenario: &mut Scenario, run: &Run) -> bool {
     scenario.tests.values_mut().all(|test| {
         let Test::Replay(replay) = test else { return true };
@@ -120,7 +119,7 @@ fn take_traces(scenario: &mut Scenario, run: &Run) -> bool {
     })
 }
 
-/// A stored histogram and the summary beside it; the histogram where it is one.
+/// Verifies a stored histogram and its summary; returns the histogram if it is valid.
 fn verify_histogram(
     figures: &mut Figures,
     (histogram_at, summary_at): (&str, &str),
@@ -132,7 +131,7 @@ fn verify_histogram(
     Some(histogram)
 }
 
-/// The histogram, where what is stored is exactly how one is stored.
+/// The histogram, if it is stored in exactly the canonical form.
 fn restored(figures: &mut Figures, at: &str, stored: &StoredHistogram) -> Option<Histogram> {
     match stored.restore() {
         Ok(histogram) => {

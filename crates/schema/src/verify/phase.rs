@@ -60,7 +60,7 @@ pub(super) fn verify(phase: &Phase, target: TargetKind, figures: &mut Figures) {
     }
 }
 
-/// Think times fit into the elapsed time of all slots, and belong to a closed loop.
+/// Think times are at most the elapsed time of all slots, and only a closed loop has them.
 fn verify_think(phase: &Phase, figures: &mut Figures) {
     let Some(think) = phase.think else { return };
     if !phase.closed_loop {
@@ -71,7 +71,7 @@ fn verify_think(phase: &Phase, figures: &mut Figures) {
     figures.at_most("think.total_ns", think.total_ns.0, most);
 }
 
-/// A histogram and its summary, which are both there or both absent.
+/// A histogram and its summary: both are present, or both absent.
 fn optional(
     figures: &mut Figures,
     paths: (&str, &str),
@@ -91,8 +91,8 @@ fn optional(
     }
 }
 
-/// What the trace has of the same operations is no more than there are, and a schedule is that of an open
-/// loop.
+/// The trace has at most as many times as there are operations, and only an open loop has a
+/// schedule.
 fn verify_replay(phase: &Phase, figures: &mut Figures) {
     let Some(replay) = &phase.replay else {
         if phase.operation.is_replay() {
@@ -189,7 +189,7 @@ fn same_histogram(figures: &mut Figures, at: &str, parts: &Histogram, whole: &Hi
     }
 }
 
-/// What was waited for: each cause once, no part empty, and all together the whole.
+/// The parts of a wait: each cause once, none empty, and their sum is the whole.
 fn verify_parts(parts: &[WaitPart], whole: Nanos, figures: &mut Figures) {
     if parts.is_empty() {
         return;
@@ -203,7 +203,8 @@ fn verify_parts(parts: &[WaitPart], whole: Nanos, figures: &mut Figures) {
     }
 }
 
-/// The count lies between what the buckets say surely and what they allow; the longest is listed.
+/// The count lies between the number of values surely over the limit and the number possibly over
+/// it; the longest one is listed.
 fn verify_stalls(phase: &Phase, latency: &Histogram, target: TargetKind, figures: &mut Figures) {
     let limit = phase.stall_over_ns;
     let (mut surely, mut perhaps) = (0u64, 0u64);
@@ -216,7 +217,7 @@ fn verify_stalls(phase: &Phase, latency: &Histogram, target: TargetKind, figures
     figures.at_most("stalls_seen", phase.stalls_seen, perhaps);
     let listed = phase.stalls.len() as u64;
     figures.at_most("stalls", listed, phase.stalls_seen.min(STALLS_KEPT));
-    // fio counts them in its histogram, but does not say when they were.
+    // fio counts stalls in its histogram, but does not give their times.
     let by_fio = target == TargetKind::Imported || phase.engine == EngineKind::Fio;
     if listed == 0 && phase.stalls_seen > 0 && !by_fio {
         figures.differs("stalls", "none", format!("the longest of {}", phase.stalls_seen));
@@ -238,8 +239,8 @@ fn verify_stalls(phase: &Phase, latency: &Histogram, target: TargetKind, figures
     }
 }
 
-/// The cause is that of the parts or of the split; an inferred one says more of what was blocked on
-/// storage, which only its rules can repeat.
+/// The cause is that of the parts or of the split; an inferred one refines time blocked on storage,
+/// which only its rules could repeat.
 fn verify_cause(stall: &StallRecord, figures: &mut Figures) {
     let known = StallCause::known(&stall.waited, stall.time.as_ref());
     let basis = stall.cause_basis;
@@ -264,7 +265,7 @@ fn verify_cause(stall: &StallRecord, figures: &mut Figures) {
         }
         CauseBasis::Measured | CauseBasis::Modelled | CauseBasis::Reported => {
             figures.same("cause", &stall.cause, &known);
-            // Before 0.4 a file did not say what a cause rests on.
+            // Before 0.4 a file did not record how a cause is known.
             let parts = basis != CauseBasis::Measured;
             if parts && stall.waited.is_empty() {
                 figures.differs("cause_basis", "of parts", "measured: there are no parts");
@@ -273,7 +274,7 @@ fn verify_cause(stall: &StallRecord, figures: &mut Figures) {
     }
 }
 
-/// A flush at the end comes after the last interval; no wait holds more stopped time than there was.
+/// A flush at the end comes after the last interval; no wait has more stopped time than the phase.
 fn verify_flush_and_stops(phase: &Phase, figures: &mut Figures) {
     if let Some(flush) = phase.final_flush_ns {
         let last = phase.intervals.last().map_or(Nanos::ZERO, |interval| interval.t_ns);
@@ -295,7 +296,7 @@ fn verify_flush_and_stops(phase: &Phase, figures: &mut Figures) {
     }
 }
 
-/// Classes are powers of two in ascending order, and no more was sampled than was done.
+/// Classes are powers of two in ascending order, with at most as many samples as operations.
 fn verify_waits(phase: &Phase, figures: &mut Figures) {
     let mut sampled = 0u64;
     let mut from = Nanos::ZERO;

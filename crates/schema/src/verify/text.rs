@@ -1,10 +1,10 @@
-//! Compares numbers as text: changing a digit may leave the value unchanged (the seventeenth of a
-//! float, `1e3` for `1000.0`), and is still a changed byte of a figure.
+//! Compares numbers as text: a changed digit may leave the value unchanged (the seventeenth of a
+//! float, `1e3` for `1000.0`), but is still a change of the file.
 
 use super::Discrepancy;
 
-/// The first number of `stored` whose text differs from the one in the same place of `written`,
-/// the same run as this program writes it. Spaces and the order of lines do not matter.
+/// The first number of `stored` whose text differs from the same number in `written`, the same run
+/// as this program writes it. Spaces and the order of lines do not matter.
 pub(super) fn first_changed_number(stored: &str, written: &str) -> Option<Discrepancy> {
     let mut stored = Tokens::new(stored);
     let mut written = Tokens::new(written);
@@ -48,7 +48,7 @@ impl<'a> Tokens<'a> {
         None
     }
 
-    /// Every byte of a number is ASCII, so both ends are at characters.
+    /// Every byte of a number is ASCII, so both ends are character boundaries.
     fn take_number(&mut self) -> &'a str {
         let rest = &self.text[self.at..];
         let is_part = |c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | '.' | 'e' | 'E');
@@ -57,7 +57,7 @@ impl<'a> Tokens<'a> {
         &rest[..length]
     }
 
-    /// Quotes and backslashes are ASCII, so both ends are at characters.
+    /// Quotes and backslashes are ASCII, so both ends are character boundaries.
     fn skip_string(&mut self) {
         let bytes = self.text.as_bytes();
         let start = self.at + 1;

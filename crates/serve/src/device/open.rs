@@ -148,7 +148,7 @@ impl ServedDevice {
     fn absorb(&self, core: &mut Core, offset: u64, end: u64) -> Result<(), ServeError> {
         let refuse = |reason: String| ServeError::Profile {
             name: self.settings.profile.clone(),
-            reason: format!("what it is to hold at first: {reason}"),
+            reason: format!("its initial content: {reason}"),
         };
         let Some(modelled) = &mut core.flash else { return Ok(()) };
         let mut now = core.clock.now();

@@ -16,7 +16,7 @@ const LARGEST_WRITE: usize = 128 << 20;
 
 /// The client sent something that is not NBD.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("a client sends what is no request")]
+#[error("a client sends an invalid request")]
 pub(super) struct NoMessage;
 
 /// How many bytes form whole messages, and how many the next message needs.

@@ -37,7 +37,7 @@ pub(crate) fn check_store(
         }
         header.check(&path, &ExpectedDevice { profile, size, seed: settings.seed })?;
         if length == 0 {
-            let reason = format!("its data is gone, but {} is there", path.display());
+            let reason = format!("its data is gone, but {} exists", path.display());
             let advice = "put it back, or remove the files beside it that end in .flash and .log, \
                           to begin with an empty device";
             return refuse(data, reason, advice.to_owned());

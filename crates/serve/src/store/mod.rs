@@ -131,7 +131,7 @@ impl Store {
             // A start that was cut short leaves a log without data.
             let has_data = std::fs::metadata(data).is_ok_and(|found| found.len() > 0);
             if has_data && log_path.exists() {
-                let gone = io::Error::other("it is gone, and the log of its requests is there");
+                let gone = io::Error::other("it is gone, but the log of its requests exists");
                 let advice = "remove the log as well, and the flash begins as new under the data";
                 return Err(ServeError::file("open", &path, &gone, advice));
             }

@@ -38,7 +38,7 @@ pub enum ProfileError {
     /// An unknown or missing parameter, or a value of another type.
     #[error("{}", of_model(.0))]
     Model(#[source] Box<toml::de::Error>),
-    /// A change of a parameter that the profile lacks.
+    /// A change of a parameter that the profile does not have.
     #[error(
         "no parameter `{key}`; there are {}{}",
         .known.join(", "),
@@ -79,7 +79,7 @@ pub enum CheckFault {
     Bar { metric: String, percent: String },
 }
 
-/// Why a value of a profile makes no device.
+/// Why values of a profile are no valid device.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ParameterFault {
     #[error("it is one line, without an end of a line or a control character")]
@@ -116,14 +116,14 @@ pub enum ParameterFault {
     Rests,
     #[error("waking takes at most 10 s")]
     Wake,
-    /// Factors of page types that are too many or out of their range.
+    /// Page-type factors that are too many or out of range.
     #[error("up to 16 factors between 0.1 and 10")]
     PageTypes,
     #[error("0 commands")]
     NoCommands,
     #[error("not between {least} and {most}")]
     Range { least: &'static str, most: &'static str },
-    /// A page of a small durable write that fits neither mapping units nor planes.
+    /// A page of a small durable write that is a multiple neither of mapping units nor of planes.
     #[error(
         "{} bytes are no multiple of map.unit ({}), or do not divide the pages of all planes ({})",
         .page.0, .unit.0, .stripe.0
@@ -160,7 +160,7 @@ impl ProfileError {
     }
 }
 
-/// The error with the path to the field, which its message alone lacks.
+/// The error with the path to the field, which its message does not have.
 fn of_model(error: &toml::de::Error) -> String {
     let text = error.to_string();
     let text: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();

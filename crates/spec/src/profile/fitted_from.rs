@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::words::Verdict;
 
-/// The run that a profile was fitted to, and whether that run could be believed.
+/// The run that a profile was fitted to, and the doubts about that run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -15,19 +15,19 @@ pub struct FittedFrom {
     /// to be forced.
     #[serde(default)]
     pub doubts: Vec<String>,
-    /// Whether the fit was forced in spite of them.
+    /// Whether the fit was forced despite doubts.
     #[serde(default)]
     pub forced: bool,
-    /// How far the run's figures are off typically, in percent, after the fit.
+    /// The typical error of the fitted figures, in percent, after the fit.
     pub misfit_percent: f64,
 }
 
-/// A fit that is off by more than this, typically, is no model of the device.
+/// A fit with a larger typical error is no model of the device.
 const BAD_FIT_PERCENT: f64 = 50.0;
 
 impl FittedFrom {
-    /// What a reader of anything that comes of the profile must know; none where the run could be
-    /// believed and the fit is near it.
+    /// What a reader of any result from the profile must know; none if there were no doubts about
+    /// the run and the fit is good.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         if self.forced {

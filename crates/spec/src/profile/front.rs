@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 pub struct HostModel {
     /// Its name: `eMMC 4.5 HS200`.
     pub link: String,
-    /// What the link moves in a second from the device.
+    /// Bytes a second from the device over the link.
     pub read_per_second: Text<Bytes>,
     /// And to it.
     pub write_per_second: Text<Bytes>,
     /// Commands that the device takes at once: 1 for eMMC before 5.1.
     pub queue_depth: u32,
-    /// The device's own time for a read command, beside flash and link.
+    /// The device's own time for a read command, besides flash and link.
     pub read_command: Text<Nanos>,
     /// For a write command.
     pub write_command: Text<Nanos>,
@@ -29,27 +29,27 @@ pub struct HostModel {
     /// Writes that are queued and sent as one (packed commands); 1 for none.
     #[serde(default = "one")]
     pub packed: u32,
-    /// Without a command for this long, the device sleeps; never where absent.
+    /// After this long without a command, the device sleeps; never if absent.
     #[serde(default)]
     pub sleep_after: Option<Text<Nanos>>,
     /// What the first command then waits.
     #[serde(default)]
     pub wake: Text<Nanos>,
-    /// The longest that it waits, where that varies: evenly between `wake` and this.
+    /// The longest wait, if it varies: evenly between `wake` and this.
     #[serde(default)]
     pub wake_most: Option<Text<Nanos>>,
     /// Whether data moves both ways at once (UFS), or one way at a time (eMMC, SD).
     #[serde(default)]
     pub duplex: bool,
-    /// Levels of sleep after a rest, instead of `sleep_after` and `wake`: link, clocks, power. The
-    /// last level that the rest has reached counts, and no other. UFS of Qualcomm before Linux 5.4:
-    /// 1 ms and 455 us, 50 ms and 12.7 ms, 3 s and 19.6 ms (ufs-qcom.h's delays; waits measured on a
-    /// Pixel 4).
+    /// Levels of sleep, instead of `sleep_after` and `wake`: link, clocks, power. After a rest,
+    /// only the wake-up time of the deepest level reached counts. UFS of Qualcomm before Linux 5.4:
+    /// 1 ms and 455 us, 50 ms and 12.7 ms, 3 s and 19.6 ms (ufs-qcom.h's delays; waits measured on
+    /// a Pixel 4).
     #[serde(default)]
     pub rests: Vec<RestLevel>,
-    /// Share of the reads and writes behind others in the device that are passed over once: each
-    /// ends later by all that was before it, which others gain. 0 to 0.05 (the
-    /// Pixel 4's fio runs at depth 16: p99 is 1.94 times the median).
+    /// Share of queued reads and writes that the device passes over once: each is served after all
+    /// that were queued before it moved ahead, which gain that time. 0 to 0.05 (the Pixel 4's fio
+    /// runs at depth 16: p99 is 1.94 times the median).
     #[serde(default)]
     pub passed_over: f64,
 }
@@ -60,7 +60,7 @@ pub struct HostModel {
 #[cfg_attr(feature = "json-schema", schemars(extend("x-inline" = true)))]
 #[serde(deny_unknown_fields)]
 pub struct RestLevel {
-    /// The rest that leads to this level.
+    /// The idle time after which the device is at this level.
     pub after: Text<Nanos>,
     /// Time that the next command waits until the device is awake.
     pub wake: Text<Nanos>,
@@ -74,7 +74,7 @@ const fn one() -> u32 {
     1
 }
 
-/// What becomes of writes while the write cache is full.
+/// What happens to writes while the write cache is full.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -82,7 +82,7 @@ pub enum SlcFull {
     /// They go to the main area.
     #[default]
     Direct,
-    /// They wait until the oldest of the cache is folded, and take its room.
+    /// They wait until the oldest data in the cache is folded, and take its room.
     Fold,
 }
 
@@ -91,11 +91,11 @@ pub enum SlcFull {
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SlcSpace {
-    /// Apart from what the user has (JESD220E: user space reduction).
+    /// In addition to the user's capacity (JESD220E: user space reduction).
     #[default]
     Apart,
-    /// Part of what the user has (JESD220E: preserve user space): the cache shrinks where less is
-    /// free than its room in ordinary cells, and folds what no longer fits.
+    /// Part of the user's capacity (JESD220E: preserve user space): the cache shrinks when less
+    /// space is free than it needs in ordinary cells, and folds the data that no longer fits.
     Shared,
 }
 
@@ -107,8 +107,8 @@ pub struct SlcModel {
     /// Capacity that the cache always has.
     #[serde(rename = "static")]
     pub fixed: Text<Bytes>,
-    /// Share of the free capacity that is lent to it besides (each byte takes the room of three in
-    /// TLC).
+    /// Share of the free capacity that the cache borrows as well (each byte takes the room of three
+    /// in TLC).
     #[serde(default)]
     pub dynamic: f64,
     /// Reading a page.
@@ -117,53 +117,54 @@ pub struct SlcModel {
     pub program: Text<Nanos>,
     /// Erasing a block.
     pub erase: Text<Nanos>,
-    /// Idle for this long, it is folded into the main area; only when full where absent.
+    /// After this idle time, the cache is folded into the main area; if absent, only when full.
     #[serde(default)]
     pub fold_after: Option<Text<Nanos>>,
-    /// The way of writes while the cache is full.
+    /// Where writes go while the cache is full.
     #[serde(default)]
     pub full: SlcFull,
-    /// The least that one program takes: a page of one plane, since programming several planes at
-    /// once is the firmware's choice and a page of flash is programmed once (Micron and Samsung
-    /// datasheets). Less is padded. Pages of all planes by default.
+    /// The least that one program operation takes: a page of one plane, since programming several
+    /// planes at once is the firmware's choice and a page of flash is programmed once (Micron and
+    /// Samsung datasheets). Less is padded. Pages of all planes by default.
     #[serde(default)]
     pub program_page: Option<Text<Bytes>>,
-    /// Pages of the map's journal that a flush programs after data, one after another, if anything
-    /// has changed since the last flush. A flush of a mobile device writes the map too (AOSP,
-    /// crosshatch, commit e02e481); a range of 0 to 2 fits the Pixel 4's 0.7 to 2 ms.
+    /// Pages of the map's journal that a flush programs after the data, one after another, if
+    /// anything has changed since the last flush. A flush of a mobile device also writes the map
+    /// (AOSP, crosshatch, commit e02e481); a range of 0 to 2 fits the Pixel 4's 0.7 to 2 ms.
     #[serde(default)]
     pub flush_pages: u32,
-    /// Whether that journal goes into the padding of the data's last page, if there is room, without
-    /// a program of its own. Unknown for real parts.
+    /// Whether that journal goes into the padding of the data's last page, if there is room,
+    /// without a separate program operation. Unknown for real parts.
     #[serde(default)]
     pub pack: bool,
-    /// Whether idle time folds whole program units only: nothing forces a firmware to pad one (a
-    /// choice of this model). What is less stays in the cache, unless half of that is in use.
+    /// Whether idle folding programs only whole program units: nothing forces a firmware to pad one
+    /// (a choice of this model). The remainder stays in the cache, unless half of the cache is in
+    /// use.
     #[serde(default)]
     pub fold_whole: bool,
-    /// Capacity of blocks in SLC mode apart from the cache, which take what is written while the
-    /// cache is full and fills no program unit, and gather it to whole ones: a "small chunk SLC
-    /// cursor" (Micron, US 12602170), 4 blocks of each die or more in a model of phones (ConZone,
-    /// DATE 2025, ssd_config.h). Without them a program unit is padded.
+    /// Capacity of separate SLC blocks outside the cache: while the cache is full, they take writes
+    /// that fill no program unit, and collect them to whole ones. A "small chunk SLC cursor"
+    /// (Micron, US 12602170), 4 blocks of each die or more in a model of phones (ConZone, DATE
+    /// 2025, ssd_config.h). Without them a program unit is padded.
     #[serde(default)]
     pub reserve: Option<Text<Bytes>>,
-    /// The room of the constant capacity: apart from what the user has, or part of it. A shared
-    /// cache of C bytes has `min(C, F / b)` while F bytes are free, where a cell otherwise has b
-    /// bits (JESD220E, bWriteBoosterBufferPreserveUserSpaceEn).
+    /// The room of the constant capacity: in addition to the user's capacity, or part of it. A
+    /// shared cache of C bytes has `min(C, F / b)` while F bytes are free, where a cell otherwise
+    /// has b bits (JESD220E, bWriteBoosterBufferPreserveUserSpaceEn).
     #[serde(default)]
     pub space: SlcSpace,
-    /// Rest after which idle folding stops, because the host takes the power away: Linux suspends UFS
+    /// Idle time after which folding stops, because the host cuts the power: Linux suspends UFS
     /// after 2 s, Qualcomm's driver after 3 s (ufshcd.c, RPM_AUTOSUSPEND_DELAY_MS; ufs-qcom.h).
     /// Never by default.
     #[serde(default)]
     pub fold_until: Option<Text<Nanos>>,
-    /// Share of the cache that is available below which folding goes on beyond `fold_until` until as
-    /// much is available again: Linux leaves the power on below 0.1 of a cache that is apart and
-    /// below 0.4 of a shared one, 0.8 on MediaTek (ufshcd_wb_need_flush, wb_flush_threshold).
+    /// If a smaller share of the cache is available, folding continues after `fold_until` until
+    /// this share is available: Linux leaves the power on below 0.1 of a separate cache and below
+    /// 0.4 of a shared one, 0.8 on MediaTek (ufshcd_wb_need_flush, wb_flush_threshold).
     #[serde(default)]
     pub fold_below: f64,
-    /// Program units that idle time folds at once, on as many dies. No figure of a part is published;
-    /// the 164 MB/s or more of a Pixel 4 take one.
+    /// Program units that idle folding programs at once, on as many dies. No figure of a part is
+    /// published; the 164 MB/s or more of a Pixel 4 need one.
     #[serde(default = "one")]
     pub fold_streams: u32,
 }
@@ -175,9 +176,9 @@ pub struct SlcModel {
 pub struct BufferModel {
     /// Its capacity.
     pub size: Text<Bytes>,
-    /// Whether what it holds is lost with the power: then a flush empties it.
+    /// Whether its contents are lost without power: then a flush empties it.
     pub volatile: bool,
-    /// Idle for this long, it is emptied; only for room or by a flush where absent.
+    /// After this idle time, it is emptied; if absent, only for room or by a flush.
     #[serde(default)]
     pub drain_after: Option<Text<Nanos>>,
 }

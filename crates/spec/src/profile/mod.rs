@@ -42,14 +42,14 @@ pub use storage::StorageKind;
 
 use crate::target::{Kind, MountSpec};
 
-/// One device: its model's parameters by dotted key (`nand.program`), and what they rest on.
+/// One device: its model's parameters by dotted key (`nand.program`), and their sources.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
     /// The profile's name, as in `sim:NAME`.
     pub name: String,
     /// The device, in a line.
     pub about: String,
-    /// What kind of storage it models; `None` where the profile does not say.
+    /// The kind of storage that it models; `None` if the profile does not say.
     pub kind: Option<StorageKind>,
     /// The software that ran on the device when it was measured.
     pub os: String,
@@ -65,7 +65,7 @@ pub struct Profile {
     pub parameters: BTreeMap<String, Parameter>,
 }
 
-/// A protocol to be run on the profile, and the published rows to hold its figures against.
+/// A protocol to run on the profile, and the published rows to compare its figures with.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -87,28 +87,29 @@ pub struct ProfileCheck {
     /// `filesystem`, in percent.
     #[serde(default)]
     pub against: Option<String>,
-    /// Published conditions and the state and run that stand for them (`in use` = `new/1`); where
-    /// any are given, rows of other conditions are no part of this check. Without, `new`,
-    /// `filled-run-N`, `after-delete-run-N` and `after-24h-idle-with-fstrim` are what they say.
+    /// Published conditions and the state and run that correspond to them (`in use` = `new/1`); if
+    /// any are given, rows of other conditions are no part of this check. Without them, `new`,
+    /// `filled-run-N`, `after-delete-run-N` and `after-24h-idle-with-fstrim` have their literal
+    /// meaning.
     #[serde(default)]
     pub conditions: BTreeMap<String, String>,
     /// Published workloads whose test has another name in the scenario: `write 4096 B` =
     /// `write_4096`.
     #[serde(default)]
     pub workloads: BTreeMap<String, String>,
-    /// Parameters of the model that differ in this check (`{ "host.queue_depth" = 2 }`), by dotted key
-    /// as `value` has them; also ones that the profile lacks. For the same device under another host or
-    /// setting.
+    /// Parameters of the model that differ in this check (`{ "host.queue_depth" = 2 }`), by dotted
+    /// key in the notation of `value`; also ones that the profile does not have. For the same
+    /// device under another host or setting.
     #[serde(default)]
     #[cfg_attr(feature = "json-schema", schemars(with = "BTreeMap<String, serde_json::Value>"))]
     pub model: BTreeMap<String, toml::Value>,
-    /// Bars of this check in percent, by metric (`{ "latency p50" = 10 }`). Only one that is narrower
-    /// than the usual bar counts.
+    /// Bounds of this check in percent, by metric (`{ "latency p50" = 10 }`). A bound counts only
+    /// if it is narrower than the usual one.
     #[serde(default)]
     pub bars: BTreeMap<String, f64>,
 }
 
-/// A profile's head; the parameters stand in sections after it, each as
+/// A profile's head; the parameters follow in sections, each as
 /// `read = { value = "50us", source = "…" }`.
 #[derive(Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
@@ -136,7 +137,7 @@ pub(crate) struct ProfileHead {
     check: Vec<ProfileCheck>,
 }
 
-/// Checks that what the profile and its checks mount can be simulated.
+/// Checks that the filesystems of the profile and its checks can be simulated.
 fn check_mounts(head: &ProfileHead) -> Result<(), ProfileError> {
     let own = std::iter::once(("filesystem", Some(&head.filesystem)));
     let checks = head.check.iter().flat_map(|check| {
@@ -152,7 +153,7 @@ const HEAD_KEYS: [&str; 8] =
     ["name", "about", "kind", "os", "filesystem", "assumptions", "fitted_from", "check"];
 
 impl Profile {
-    /// Reads a profile and proves that it makes a model.
+    /// Parses a profile and checks that it is a valid model.
     pub fn parse(text: &str) -> Result<Profile, ProfileError> {
         let table: toml::Table = text.parse().map_err(|error| ProfileError::syntax(text, error))?;
         let (head, sections): (toml::Table, toml::Table) =
@@ -187,10 +188,8 @@ impl Profile {
         Ok(profile)
     }
 
-    /// The profile of that name, built in, or in that file.
-    ///
-    /// # Errors
-    /// No such profile, or one that makes no device: what is wrong, by the parameter's name.
+    /// The built-in profile of that name, or the profile in that file. Fails if there is none, or
+    /// if it is no valid device; the message names the parameter.
     pub fn find(name: &str) -> Result<Profile, ProfileError> {
         let text = match builtin_profile(name) {
             Some(text) => text.to_owned(),
@@ -202,11 +201,8 @@ impl Profile {
         Profile::parse(&text)
     }
 
-    /// The model that the parameters make.
-    ///
-    /// # Errors
-    /// Where a parameter is unknown, missing, of the wrong type, or makes no device together with
-    /// others; the message names it.
+    /// The model with these parameters. Fails if a parameter is unknown, missing, of the wrong
+    /// type, or contradicts others; the message names it.
     pub fn model(&self) -> Result<Model, ProfileError> {
         let mut sections = toml::Table::new();
         for (key, parameter) in &self.parameters {
@@ -228,10 +224,8 @@ impl Profile {
         Ok(model)
     }
 
-    /// The same profile with one parameter changed: `nand.program`, `1.5ms`.
-    ///
-    /// # Errors
-    /// As [`Profile::model`], and where the profile has no such parameter.
+    /// The same profile with one parameter changed: `nand.program`, `1.5ms`. Fails as
+    /// [`Profile::model`] does, and if the profile has no such parameter.
     pub fn with(&self, key: &str, value: &str) -> Result<Profile, ProfileError> {
         let mut changed = self.clone();
         let Some(parameter) = changed.parameters.get_mut(key) else {

@@ -13,7 +13,7 @@ use super::stack::StackModel;
 pub struct Model {
     /// The memory.
     pub nand: NandModel,
-    /// The way from the host to it.
+    /// The path from the host to the device.
     pub host: HostModel,
     /// Logical to physical.
     pub map: MapModel,
@@ -43,7 +43,8 @@ pub struct Model {
 pub enum CellKind {
     /// One.
     Slc,
-    /// Two: the pages of a word line are programmed apart, a lower (fast) and an upper (slow) one.
+    /// Two: the pages of a word line are programmed separately, a lower (fast) and an upper
+    /// (slow) one.
     Mlc,
     /// Three, programmed in one shot.
     Tlc,
@@ -74,7 +75,7 @@ pub struct NandModel {
     pub channels: u32,
     /// Dies on each of them.
     pub dies_per_channel: u32,
-    /// Planes of a die, which work at once on one command.
+    /// Planes of a die, which execute one command in parallel.
     pub planes: u32,
     /// A page of one plane.
     pub page: Text<Bytes>,
@@ -82,37 +83,39 @@ pub struct NandModel {
     pub pages_per_block: u32,
     /// Reading a page into its register (tR).
     pub read: Text<Nanos>,
-    /// Programming a page (tPROG): of MLC a lower page; of TLC and QLC one shot of all bits.
+    /// Programming a page (tPROG): for MLC a lower page; for TLC and QLC all bits of a word line at
+    /// once.
     pub program: Text<Nanos>,
-    /// Programming an upper page of MLC; as `program` where it is not given.
+    /// Programming an upper page of MLC; by default as `program`.
     #[serde(default)]
     pub program_upper: Option<Text<Nanos>>,
     /// Erasing a block (tBERS).
     pub erase: Text<Nanos>,
-    /// What a channel moves in a second.
+    /// Bytes a second over a channel.
     pub bus_per_second: Text<Bytes>,
-    /// Time to suspend a program or erase for a read; absent: never suspended.
+    /// Time to suspend a program or erase operation for a read; absent: never suspended.
     #[serde(default)]
     pub suspend: Option<Text<Nanos>>,
-    /// Share of blocks that are bad from the factory.
+    /// Share of factory bad blocks.
     #[serde(default)]
     pub bad_blocks: f64,
-    /// Suspensions of one program or erase at most, so that endless reads do not starve writes; any
-    /// number by default. Patents have such limits, no figure of a part is published: 1 to 16, 4 is
-    /// a fair assumption.
+    /// Most suspensions of one program or erase operation, so that continuous reads do not starve
+    /// writes; unlimited by default. Patents have such limits, no figure of a part is published: 1
+    /// to 16, 4 is a fair assumption.
     #[serde(default)]
     pub suspend_most: Option<u32>,
-    /// Work of a program or erase between two suspensions: 100 us in MQSim (TSU_OutofOrder.cpp).
+    /// Time that a program or erase operation runs between two suspensions: 100 us in MQSim
+    /// (TSU_OutofOrder.cpp).
     #[serde(default)]
     pub suspend_progress: Option<Text<Nanos>>,
-    /// Remaining time of a program or erase below which it is not suspended: 100 us in MQSim.
+    /// A program or erase operation with less time left is not suspended: 100 us in MQSim.
     #[serde(default)]
     pub suspend_least: Option<Text<Nanos>>,
-    /// What suspending an erase costs, up to 700 us (MQSim); as `suspend` by default.
+    /// Time to suspend an erase, up to 700 us (MQSim); as `suspend` by default.
     #[serde(default)]
     pub suspend_erase: Option<Text<Nanos>>,
-    /// Times of the pages of a word line, in turn, as factors of `read`: 0.71, 0.97 and 1.32 for
-    /// TLC, 0.86 and 1.14 for MLC (FEMU, hw/femu/nand/nand.h). All alike by default.
+    /// Read times of the pages of a word line, in turn, as factors of `read`: 0.71, 0.97 and 1.32
+    /// for TLC, 0.86 and 1.14 for MLC (FEMU, hw/femu/nand/nand.h). Equal by default.
     #[serde(default)]
     pub read_types: Vec<f64>,
     /// Spread of reads by page: the standard deviation of a log-normal factor of mean 1, so that p90
@@ -133,9 +136,9 @@ pub struct NandModel {
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum MapKind {
-    /// Every unit anywhere; the whole map in RAM.
+    /// Any unit at any place; the whole map in RAM.
     Page,
-    /// Every unit anywhere; the map on flash, its parts loaded into `cache` on demand.
+    /// Any unit at any place; the map on flash, with parts loaded into `cache` on demand.
     CachedPage,
     /// One entry per block, with log blocks that all blocks share (FAST).
     Fast,
@@ -150,52 +153,53 @@ pub struct MapModel {
     pub kind: MapKind,
     /// What the host sees.
     pub capacity: Text<Bytes>,
-    /// Flash beyond that which garbage collection can use, map and bad blocks not counted.
+    /// Flash in addition to the user's capacity, for garbage collection; map and bad blocks not
+    /// counted.
     pub spare: Text<Bytes>,
     /// Size of a mapping unit; smaller writes read the rest of the unit and write it again.
     pub unit: Text<Bytes>,
     /// The least that is programmed at once; less is padded.
     pub program_unit: Text<Bytes>,
-    /// Map entries that are held (`cached_page`), in bytes.
+    /// Size of the cache of map entries (`cached_page`), in bytes.
     #[serde(default)]
     pub cache: Option<Text<Bytes>>,
     /// Bytes of an entry.
     #[serde(default = "four")]
     pub entry: u32,
-    /// Whether pages of the map on flash are in SLC mode, with the times of `[slc]` (`cached_page`).
-    /// No source says so of a part; but a program of TLC or QLC takes all pages of a word line, and a
-    /// page of the map is one. In ordinary cells by default.
+    /// Whether pages of the map on flash are in SLC mode, with the times of `[slc]`
+    /// (`cached_page`). No source says so for a part; but a program operation of TLC or QLC takes
+    /// all pages of a word line, and a page of the map is one. In ordinary cells by default.
     #[serde(default)]
     pub slc: bool,
-    /// Addresses whose map entries the host holds and sends with its reads (HPB, `cached_page`): these
-    /// need none of the device's. It takes 8 bytes of the host's memory for each 4 KiB, and left
-    /// Linux with 6.6 (ufshpb.h, ufshpb.c). None by default.
+    /// Addresses whose map entries the host holds and sends with its reads (HPB, `cached_page`):
+    /// such reads need no entry in the device's cache. It takes 8 bytes of the host's memory for
+    /// each 4 KiB, and was removed from Linux in 6.6 (ufshpb.h, ufshpb.c). None by default.
     #[serde(default)]
     pub hpb: Option<Text<Bytes>>,
     /// The longest read with an entry: 32 KiB in one command of HPB 2.0 (ufshpb.h,
     /// HPB_MULTI_CHUNK_LOW), 4 KiB in HPB 1.0; pages of all planes at most.
     #[serde(default = "longest_hpb")]
     pub hpb_most: Text<Bytes>,
-    /// Reads of a page of the map after which the host loads its entries, those that writes have
-    /// changed too (ufshpb.c, ACTIVATION_THRESHOLD).
+    /// After this many reads of a page of the map, the host loads its entries, including those that
+    /// writes have changed (ufshpb.c, ACTIVATION_THRESHOLD).
     #[serde(default = "eight")]
     pub hpb_reads: u32,
     /// Log blocks (`fast`).
     #[serde(default)]
     pub log_blocks: Option<u32>,
-    /// Log blocks among them that each take one allocation unit's writes in order: as many such
-    /// writers cost no more than one. Cards have 1 to 10 (flashbench, README).
+    /// Log blocks among them that each take the sequential writes of one allocation unit: as many
+    /// such writers cost no more than one. Cards have 1 to 10 (flashbench, README).
     #[serde(default = "one")]
     pub sequential_logs: u32,
-    /// Allocation units that can be written to at once (SD cards); the oldest is closed, at the
-    /// price of copying what is left of it, before another is opened.
+    /// Allocation units that can be written at once (SD cards); before another is opened, the
+    /// oldest is closed, and the rest of its data is copied.
     #[serde(default)]
     pub open_units: Option<u32>,
     /// The size of such a unit.
     #[serde(default)]
     pub allocation_unit: Option<Text<Bytes>>,
-    /// Write commands after which the changed pages of the map are programmed, for which the device
-    /// stops: about 2000 on a Pixel 4 (fio's stops of 6 to 17 ms); never by default.
+    /// After this many write commands, the device stops to program the changed pages of the map:
+    /// about 2000 on a Pixel 4 (fio's stops of 6 to 17 ms); never by default.
     #[serde(default)]
     pub journal: Option<u32>,
 }
@@ -221,15 +225,15 @@ const fn four() -> u32 {
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum GcPolicy {
-    /// The one with the fewest valid units.
+    /// The block with the fewest valid units.
     Greedy,
     /// The oldest.
     Fifo,
     /// Any.
     Random,
-    /// The one with the fewest valid units among `choices` drawn at random.
+    /// The block with the fewest valid units among `choices` drawn at random.
     DChoices,
-    /// The one with the best ratio of what is won, and for how long, to what it costs.
+    /// The block with the best ratio of gain (free space and its age) to cost.
     CostBenefit,
 }
 
@@ -241,8 +245,8 @@ pub enum EraseTime {
     /// As soon as they hold nothing.
     #[default]
     Early,
-    /// When they are opened, so that writes in a row stop for an erase at each: 10 ms for 48 MiB on
-    /// a Pixel 4.
+    /// When blocks are opened, so that continuous writes stop for an erase at each: 10 ms for 48
+    /// MiB on a Pixel 4.
     Late,
 }
 
@@ -259,21 +263,21 @@ pub struct GcModel {
     /// Collects while fewer blocks than this are free, and the host waits.
     #[serde(default = "two")]
     pub low_water: u32,
-    /// The longest that it keeps a program of the host's waiting, while there are blocks left to go
-    /// on with: it goes on before the next one. Until enough blocks are free where absent.
+    /// The longest time that collection delays a program operation of the host while free blocks
+    /// are left; then it continues before the next one. If absent, until enough blocks are free.
     #[serde(default)]
     pub slice: Option<Text<Nanos>>,
-    /// Idle for this long, it collects in the background; never where absent.
+    /// After this idle time, it collects in the background; never if absent.
     #[serde(default)]
     pub idle_after: Option<Text<Nanos>>,
     /// Free blocks at which collection in the background ends.
     #[serde(default)]
     pub idle_until: Option<u32>,
-    /// Whether `random` and `d_choices` draw again where all that were drawn are valid throughout:
-    /// any firmware does; the formulas of queueing theory do not.
+    /// Whether `random` and `d_choices` draw again if all drawn blocks are completely valid: any
+    /// firmware does; the formulas of queueing theory do not.
     #[serde(default = "yes")]
     pub skip_full: bool,
-    /// Whether host writes and copies go to blocks of their own.
+    /// Whether host writes and copies go to separate blocks.
     #[serde(default = "yes")]
     pub hot_cold: bool,
     /// When blocks are erased, of the main area and of the write cache.
@@ -294,18 +298,17 @@ const fn yes() -> bool {
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct WearModel {
-    /// Program/erase cycles that a block is rated for; unlimited where absent.
+    /// Program/erase cycles that a block is rated for; unlimited if absent.
     #[serde(default)]
     pub endurance: Option<u32>,
-    /// Read retries at the end of that life; they grow with the square of the cycles.
+    /// Read retries at the end of the rated cycles; they grow with the square of the cycles.
     #[serde(default)]
     pub retries: f64,
     /// Static wear levelling: the spread of erase counts at which cold data is moved.
     #[serde(default)]
     pub leveling: Option<u32>,
-    /// Whether a read is retried a whole number of times, drawn anew each time around the mean
-    /// (Poisson), instead of taking the mean of all: retries are whole reads (Ye et al., ASPLOS
-    /// 2024).
+    /// Whether a read is retried a whole number of times, drawn each time around the mean
+    /// (Poisson), instead of the mean itself: retries are whole reads (Ye et al., ASPLOS 2024).
     #[serde(default)]
     pub whole_retries: bool,
 }

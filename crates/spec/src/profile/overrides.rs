@@ -9,8 +9,8 @@ use super::{Parameter, Profile};
 const SOURCE: &str = "a check's `model`";
 
 impl Profile {
-    /// The same device with the parameters of a check's `model` in place of its own. A parameter that
-    /// the profile lacks is added.
+    /// The same device with the parameters of a check's `model` instead of its own. A parameter
+    /// that the profile does not have is added.
     pub fn overridden(&self, by: &BTreeMap<String, toml::Value>) -> Result<Profile, ProfileError> {
         let mut changed = self.clone();
         for (key, value) in by {
@@ -24,7 +24,7 @@ impl Profile {
     }
 }
 
-/// Checks that each check's `model` makes a device, and that its bars are percentages.
+/// Checks that each check's `model` is a valid device, and that its bounds are percentages.
 pub(super) fn check_overrides(profile: &Profile) -> Result<(), ProfileError> {
     for check in &profile.checks {
         let wrong =

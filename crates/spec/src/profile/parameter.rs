@@ -8,21 +8,21 @@ use super::error::ProfileError;
 use super::{FittedFrom, Profile, ProfileCheck};
 use crate::words::Verdict;
 
-/// A parameter's value and what it rests on.
+/// A parameter's value and its source.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Parameter {
-    /// The value: a quantity in quotes, a number, a word or a truth.
+    /// The value: a quantity in quotes, a number, a word or a boolean.
     #[cfg_attr(feature = "json-schema", schemars(with = "serde_json::Value"))]
     pub value: toml::Value,
     /// The source of the value.
     pub source: String,
-    /// The plausible values, lowest and highest, as the source has them.
+    /// The plausible values, lowest and highest, from the source.
     #[serde(default)]
     #[cfg_attr(feature = "json-schema", schemars(with = "Option<[serde_json::Value; 2]>"))]
     pub range: Option<[toml::Value; 2]>,
-    /// The published rows that it was fitted to (`new/rand_write_4k`); none where it was not fitted.
+    /// The published rows that it was fitted to (`new/rand_write_4k`); none if it was not fitted.
     #[serde(default)]
     pub fitted: Vec<String>,
 }
@@ -56,13 +56,13 @@ impl Parameter {
         number(&self.value)
     }
 
-    /// The bounds as plain numbers, where it has both.
+    /// The bounds as plain numbers, if there are two.
     pub fn bounds(&self) -> Option<(f64, f64)> {
         let [low, high] = self.range.as_ref()?;
         Some((number(low)?, number(high)?))
     }
 
-    /// A number written as this parameter writes its values: a time, a size, a count or a share.
+    /// A number in this parameter's notation: a time, a size, a count or a share.
     pub fn spell(&self, number: f64) -> String {
         let whole = number.max(0.0).round() as u64;
         match measure(&self.value) {
@@ -73,7 +73,7 @@ impl Parameter {
         }
     }
 
-    /// Takes another value, written as on the command line.
+    /// Sets another value, in the notation of the command line.
     pub(super) fn set(&mut self, key: &str, text: &str) -> Result<(), ProfileError> {
         let wrong =
             |expected| ProfileError::Value { key: key.to_owned(), text: text.to_owned(), expected };
@@ -131,7 +131,7 @@ pub(super) fn read_all(sections: toml::Table) -> Result<BTreeMap<String, Paramet
     Ok(parameters)
 }
 
-/// Whether it holds parameters and is none.
+/// Whether it holds parameters and is not one itself.
 fn is_section(table: &toml::Table) -> bool {
     !table.is_empty() && table.values().all(toml::Value::is_table)
 }
@@ -152,7 +152,7 @@ fn quote(text: &str) -> String {
     if text.chars().all(flashlag_units::is_printable) {
         return toml::Value::String(text.to_owned()).to_string();
     }
-    // One line, and nothing in it that acts on a terminal: a profile is shown as it is stored.
+    // One line, without control characters: a profile is shown as it is stored.
     let mut quoted = String::from("\"");
     for character in text.chars() {
         match character {
@@ -195,7 +195,7 @@ pub(super) fn write_all(profile: &Profile) -> String {
             (table, name, parameter)
         })
         .collect();
-    // A section's parameters stand together, those of its parts after them.
+    // The parameters of a section come first, those of its parts after them.
     parameters.sort_by_key(|(table, name, _)| (*table, *name));
     let mut section = "";
     for (table, name, parameter) in parameters {

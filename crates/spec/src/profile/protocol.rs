@@ -1,5 +1,5 @@
-//! The protocols that come with flashlag: scenarios by which the profiles' devices were measured;
-//! the format is that of a user's own files.
+//! The built-in protocols: the scenarios by which the profiles' devices were measured; the format
+//! is that of a user's own files.
 
 use super::ProfileCheck;
 use crate::packed::{PackedText, packed};
@@ -46,13 +46,13 @@ pub fn builtin_protocol(name: &str) -> Option<&'static str> {
 }
 
 impl ProfileCheck {
-    /// The scenario of this check, from its text, with the check's own settings.
+    /// The scenario of this check, parsed from its text, with the check's settings.
     pub fn scenario_of(&self, text: &str) -> Result<Scenario, ScenarioError> {
         let settings = self.settings.iter().map(|(key, value)| (key.clone(), value.clone()));
         Scenario::parse(text, &settings.collect::<Vec<_>>())
     }
 
-    /// The state, and the run in it, that stand for a published condition.
+    /// The state, and the run in it, that correspond to a published condition.
     pub fn place_of(&self, condition: &str) -> Option<(State, u32)> {
         match self.conditions.get(condition) {
             Some(text) => {

@@ -1,9 +1,9 @@
-//! What the software above the device costs on this phone.
+//! The cost of the software above the device on this phone.
 
 use flashlag_units::{Nanos, Text};
 use serde::{Deserialize, Serialize};
 
-/// Time on the phone's CPU for what the tests do, and how much the kernel reads ahead.
+/// CPU time on the phone for the operations of tests, and how much the kernel reads ahead.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -21,10 +21,11 @@ pub struct StackModel {
     /// An fsync call, beside its I/O.
     #[serde(default)]
     pub sync_call: Text<Nanos>,
-    /// SQLite's own CPU time of a statement of a save in one database, beside its system calls.
+    /// SQLite's own CPU time for a statement of a save in one database, in addition to its system
+    /// calls.
     #[serde(default)]
     pub save_cpu: Text<Nanos>,
-    /// What a request through FUSE costs more: two context switches and a copy.
+    /// Extra time of a request through FUSE: two context switches and a copy.
     #[serde(default)]
     pub fuse_call: Text<Nanos>,
     /// CPU time for each KiB in addition.
@@ -34,11 +35,11 @@ pub struct StackModel {
     #[serde(default)]
     pub encryption: EncryptionModel,
     /// Cores that the threads of a test run on. With one core, the default, the calls of all
-    /// threads follow one another; with more, each thread's own calls do, and as many threads run
-    /// at once as there are cores.
+    /// threads run one after another; with more, as many threads run in parallel as there are
+    /// cores.
     #[serde(default)]
     pub cores: Option<u32>,
-    /// Commands that the host's driver has under way at once: the tags of its queue. As many as the
+    /// Commands that the host's driver has in flight at once: the tags of its queue. As many as the
     /// device takes by default; 1 on eMMC without a command queue.
     #[serde(default)]
     pub tags: Option<u32>,
@@ -50,11 +51,11 @@ pub struct StackModel {
     #[serde(default)]
     pub complete: Text<Nanos>,
     /// Whether the last block of a commit is sent as a durable write (FUA: UFS; eMMC as a reliable
-    /// write) in place of a write and a flush. No by default, as over virtio.
+    /// write) instead of a write and a flush. No by default, as over virtio.
     #[serde(default)]
     pub fua: bool,
-    /// The CPU's governor, which decides at what speed everything above is done. The times of this
-    /// section are those at full speed.
+    /// The CPU's governor, which sets the speed of all CPU times above. The times of this section
+    /// are those at full speed.
     #[serde(default)]
     pub governor: GovernorKind,
     /// The lowest speed, as a share of full speed; 1 by default.
@@ -64,10 +65,10 @@ pub struct StackModel {
     /// full speed.
     #[serde(default)]
     pub boost: f64,
-    /// A wait for the device that is longer than this finds the core in a deeper idle state.
+    /// After a longer wait for the device, the core is in a deeper idle state.
     #[serde(default)]
     pub idle_after: Option<Text<Nanos>>,
-    /// The time that leaving that state adds to the wait.
+    /// The time that leaving this state adds to the wait.
     #[serde(default)]
     pub idle_exit: Text<Nanos>,
     /// The spread of every CPU time: sigma of a log-normal distribution with a mean of one.
@@ -78,7 +79,7 @@ pub struct StackModel {
     pub preempted: PreemptionModel,
 }
 
-/// Calls that wait for a task that has preempted their own.
+/// Calls that wait for a task that has preempted their thread.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -86,7 +87,7 @@ pub struct PreemptionModel {
     /// Share of the calls.
     #[serde(default)]
     pub share: f64,
-    /// Mean of the time that one of them waits, which is exponential.
+    /// Mean of the time that such a call waits, which is exponential.
     #[serde(default)]
     pub mean: Text<Nanos>,
 }
@@ -116,7 +117,7 @@ pub struct EncryptionModel {
     /// Encrypting a KiB to be written.
     #[serde(default)]
     pub write_per_kib: Text<Nanos>,
-    /// What each request costs more, whatever its size.
+    /// Extra time of each request, whatever its size.
     #[serde(default)]
     pub per_request: Text<Nanos>,
 }

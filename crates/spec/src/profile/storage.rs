@@ -19,7 +19,7 @@ pub enum StorageKind {
     Sata,
     /// A drive behind USB.
     Usb,
-    /// No storage that there is: a device that takes as good as no time.
+    /// No real storage: a device that takes practically no time.
     Ideal,
 }
 
@@ -37,7 +37,7 @@ impl StorageKind {
         }
     }
 
-    /// The kind in the text of a profile, as a run file keeps it; `None` where it does not say.
+    /// The kind in the text of a profile, as a run file stores it; `None` if it does not say.
     pub fn in_text(text: &str) -> Option<StorageKind> {
         // The head ends where the first section begins; a hundred parameters need not be read.
         let head = text.split_once("\n[").map_or(text, |(head, _)| head);

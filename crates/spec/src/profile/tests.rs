@@ -78,7 +78,7 @@ fn strings_are_written_in_one_line_and_read_back_as_they_were() {
     let text = profile.to_toml();
     assert!(text.chars().all(|c| c == '\n' || flashlag_units::is_printable(c)), "{text}");
     assert_eq!(Profile::parse(&text).unwrap().assumptions, std::slice::from_ref(&hostile));
-    // Names and what the device is stand in the middle of lines.
+    // Names and descriptions stand in the middle of lines.
     for key in ["name", "about", "filesystem"] {
         let lines = text.lines().map(|line| {
             if line.starts_with(&format!("{key} = ")) {

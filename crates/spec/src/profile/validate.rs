@@ -1,4 +1,4 @@
-//! Refuses, by name, parameters that together make no device.
+//! Refuses, by name, parameters that contradict each other.
 
 use flashlag_units::{Bytes, Nanos};
 
@@ -67,7 +67,7 @@ pub(super) fn validate(model: &Model) -> Result<(), ProfileError> {
     shares(model)
 }
 
-/// What the software above the device can't be.
+/// Refuses impossible costs of the software above the device.
 fn stack(stack: &StackModel) -> Result<(), ProfileError> {
     for (key, count, most) in [("stack.cores", stack.cores, 64), ("stack.tags", stack.tags, 1024)] {
         if let Some(count) = count.filter(|count| *count == 0 || *count > most) {
@@ -127,7 +127,8 @@ fn delays(model: &Model) -> Result<(), ProfileError> {
     Ok(())
 }
 
-/// Sizes that must go together, and what each kind of map and of collection needs.
+/// Sizes that must be consistent, and the parameters that each kind of map and of garbage
+/// collection needs.
 fn geometry(model: &Model) -> Result<(), ProfileError> {
     let wrong = |key, fault| Err(ProfileError::Fault { key, fault });
     let (nand, map, gc) = (&model.nand, &model.map, &model.gc);
@@ -191,7 +192,7 @@ fn geometry(model: &Model) -> Result<(), ProfileError> {
     Ok(())
 }
 
-/// When a write cache is emptied, and where its room is.
+/// The times when a write cache is emptied, and where its room is.
 fn write_booster(slc: &SlcModel) -> Result<(), ProfileError> {
     let wrong = |key, fault| Err(ProfileError::Fault { key, fault });
     if slc.space == SlcSpace::Shared && slc.dynamic > 0.0 {

@@ -11,10 +11,11 @@ use crate::words::{TraceFileKind, TraceSourceKind};
 pub use crate::words::{ReplayKind, ReplayLevel, ReplayPace};
 pub use op::{ReplayCall, ReplayOp};
 
-/// Larger no block request of a replay is: larger ones of a trace are several, as a kernel splits them.
+/// No block request of a replay is larger: larger ones of a trace are split, as a kernel splits
+/// them.
 pub const LARGEST_REQUEST: Bytes = Bytes::from_mib(1);
 
-/// The operations of a trace, ready to be done again: no path of the traced machine is in it.
+/// The operations of a trace, ready to be repeated, without any path of the traced machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReplayStream {
@@ -23,7 +24,7 @@ pub struct ReplayStream {
     pub source: TraceSourceKind,
     /// The layer of the operations.
     pub level: ReplayLevel,
-    /// Threads of the operations; of block requests one.
+    /// Threads of the operations; one for block requests.
     pub threads: u32,
     /// The files of system calls.
     pub files: Vec<ReplayFile>,
@@ -31,11 +32,11 @@ pub struct ReplayStream {
     pub room: Bytes,
     /// The space of addresses of block requests.
     pub span: Bytes,
-    /// The operations by time; those of one thread in its order.
+    /// The operations by time; those of one thread in their order.
     pub ops: Vec<ReplayOp>,
     /// Recognised transactions, by their first operation.
     pub saves: Vec<ReplaySave>,
-    /// What was left out of the trace or changed, for a reader.
+    /// What was left out of the trace or changed, for the reader.
     pub notes: Vec<String>,
 }
 
@@ -43,16 +44,16 @@ pub struct ReplayStream {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReplayFile {
-    /// The size that the file must have had before the trace; absent where it did not exist.
+    /// The size that the file must have had before the trace; absent if it did not exist.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<Bytes>,
-    /// The kind, which decides the ending of the name that flashlag gives the file.
+    /// The kind, which determines the ending of the file's name in flashlag's directory.
     #[serde(default)]
     pub kind: TraceFileKind,
 }
 
 impl ReplayFile {
-    /// The name of the file with an index, which is flashlag's own whatever the trace has.
+    /// The name of the file with this index: flashlag's own name, whatever the trace says.
     pub fn name(&self, index: usize) -> String {
         let ending = match self.kind {
             TraceFileKind::Database => "db",
@@ -71,7 +72,7 @@ impl ReplayFile {
 pub struct ReplaySave {
     /// Index of the first operation.
     pub first: u32,
-    /// Index of the operation with whose end the transaction is durable.
+    /// Index of the operation that makes the transaction durable.
     pub last: u32,
     /// Whether a write-ahead log holds the transaction; else a rollback journal does.
     #[serde(default)]
@@ -103,15 +104,15 @@ impl ReplayStream {
         writes.fold(Bytes::ZERO, |sum, op| Bytes(sum.0.saturating_add(op.bytes)))
     }
 
-    /// Bytes that are written before the first operation, so that its files are as they must have been.
+    /// Bytes written before the first operation, to give the files their contents before the trace.
     pub fn laid_out(&self) -> Bytes {
         let before = self.files.iter().filter_map(|file| file.before);
         let files = before.fold(Bytes::ZERO, |sum, size| Bytes(sum.0.saturating_add(size.0)));
         files.max(self.span)
     }
 
-    /// Whether every number of an operation is that of a thread, a file or an operation that there is. What
-    /// another process sent is looked at before anything is done.
+    /// Whether every number in the operations is that of an existing thread, file or operation.
+    /// Checked before a replay, since another process may have sent them.
     pub fn is_whole(&self) -> bool {
         let file = |index: u64| index < self.files.len() as u64;
         let known = |op: &ReplayOp| {
@@ -127,7 +128,7 @@ impl ReplayStream {
         saves && self.ops.iter().all(known)
     }
 
-    /// What is known of the trace for the test that replays it.
+    /// The trace's data for the test that replays it.
     pub fn facts(&self) -> ReplayFacts {
         ReplayFacts {
             level: self.level,
@@ -139,7 +140,7 @@ impl ReplayStream {
         }
     }
 
-    /// When the last operation is due, from the first one on.
+    /// When the last operation is due, counted from the first.
     pub fn lasts(&self) -> Nanos {
         self.ops.last().map(|op| op.at).unwrap_or_default()
     }

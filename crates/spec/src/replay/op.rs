@@ -71,7 +71,7 @@ const CALLS: [ReplayCall; 18] = [
 ];
 
 impl ReplayCall {
-    /// The phase in which the operation is recorded. A close is recorded in none: see
+    /// The phase in which the operation is recorded. A close is not recorded: see
     /// [`ReplayCall::is_recorded`].
     pub fn kind(self) -> ReplayKind {
         match self {
@@ -120,25 +120,25 @@ impl ReplayCall {
     }
 }
 
-/// One operation. Stored as eight numbers, in the order of the fields, since a trace has hundreds of
-/// thousands; of `took` 0 is none, else the time and one.
+/// One operation. Stored as eight numbers, in the order of the fields, since a trace has hundreds
+/// of thousands; `took` is stored as 0 if absent, else as the time plus one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "[u64; 8]", into = "[u64; 8]")]
 pub struct ReplayOp {
-    /// When the operation is due, from the first one of the replay.
+    /// When the operation is due, counted from the start of the replay.
     pub at: Nanos,
     /// The thread, below [`super::ReplayStream::threads`].
     pub thread: u32,
     /// What is done.
     pub call: ReplayCall,
-    /// The file, by index into [`super::ReplayStream::files`]; 0 where the call has none.
+    /// The file, by index into [`super::ReplayStream::files`]; 0 if the call has none.
     pub file: u32,
-    /// Where, in bytes from the beginning of the file or the device.
+    /// The position, in bytes from the start of the file or the device.
     pub offset: u64,
     pub bytes: u64,
-    /// What the operation took where it was traced.
+    /// What the operation took when it was traced.
     pub took: Option<Nanos>,
-    /// Of a block request: how many requests were in flight once it was issued, itself among them.
+    /// For a block request: the number of requests in flight at its issue, itself included.
     pub depth: u32,
 }
 

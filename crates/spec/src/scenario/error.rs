@@ -2,7 +2,7 @@ use thiserror::Error;
 
 use super::fault::ScenarioFault;
 
-/// Why a scenario can't be used. Lines count from 1.
+/// Why a scenario can't be used. Lines are counted from 1.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ScenarioError {
     #[error("line {line}: {fault}")]
@@ -14,16 +14,16 @@ pub enum ScenarioError {
     /// `--set` names a setting that the scenario does not have.
     #[error("`--set {key}=…`: no such setting; {name} has {allowed}")]
     UnknownSetting { key: String, name: String, allowed: String },
-    /// `--set` of a setting that only tests use which other settings leave out.
+    /// `--set` of a setting that is used only by tests which other settings leave out.
     #[error("{set}: no test that is left uses `{key}`: each that does is left out by {left_out}")]
     IdleSetting {
         /// As given: `--set journal=wal`.
         set: String,
         key: String,
-        /// The keys that leave tests out, as the file has them: `unless = "$android"`.
+        /// The keys that leave the tests out, as in the file: `unless = "$android"`.
         left_out: String,
     },
-    /// A value of `--set` that the scenario can't take: the file itself has no fault.
+    /// A value of `--set` that the scenario can't accept: the file itself is valid.
     #[error("{set}: {fault}")]
     Setting {
         /// As given: `--set span=100`.

@@ -4,7 +4,7 @@ use thiserror::Error;
 /// A fault of a scenario, without its place in the file.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ScenarioFault {
-    /// The text is no TOML, or a field is unknown, missing or of the wrong type.
+    /// The text is no valid TOML, or a field is unknown, missing or of the wrong type.
     #[error("{0}")]
     Text(String),
     /// A reference to a setting that the scenario does not have.
@@ -18,7 +18,7 @@ pub enum ScenarioFault {
         name: String,
         known: Vec<String>,
     },
-    /// A value of `--set` that has not the type of the default.
+    /// A value of `--set` whose type differs from that of the default.
     #[error("`{text}` is not {wanted}")]
     Type { text: String, wanted: &'static str },
     #[error("{test}: {fault}")]
@@ -58,7 +58,7 @@ pub enum ScenarioFault {
     Combination(Combination),
 }
 
-/// Keys of one test or step that exclude or need one another.
+/// Keys of one test or step that exclude or require one another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Combination {
     #[error("an offset needs a span: a fill takes what there is")]
@@ -82,7 +82,7 @@ pub enum Combination {
     SteadyMixed,
     #[error("a mixed test has no background: its halves run beside each other")]
     MixedBackground,
-    /// Atomic writes of a journal that SQLite does not replace by them.
+    /// Atomic writes with a journal that they can't replace.
     #[error(
         "atomic = true replaces a rollback journal: journal must be delete, truncate or persist"
     )]
@@ -96,7 +96,7 @@ pub enum Combination {
         "think belongs to a closed loop: with arrivals the schedule says when operations begin"
     )]
     ThinkOnSchedule,
-    /// More deletes in a transaction than may be gone of the rows.
+    /// More deletes in a transaction than rows that may be deleted.
     #[error(
         "statements of a delete must be at most half of rows, which are 1000 where none are given"
     )]

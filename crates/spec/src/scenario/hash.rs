@@ -4,7 +4,7 @@ use super::types::Scenario;
 
 impl Scenario {
     /// SHA-256, in hexadecimal, of the canonical form: settings applied, matrices expanded, sizes
-    /// as numbers. Comments and spelling do not count; runs with equal hashes did the same.
+    /// as numbers. Comments and spelling do not matter; runs with equal hashes did the same.
     pub fn hash(&self) -> String {
         let canonical = serde_json::to_vec(self).unwrap_or_default();
         hex(&Sha256::digest(&canonical))

@@ -29,7 +29,7 @@ pub(crate) struct ScenarioFile {
     /// Assumptions without a source.
     #[serde(default)]
     assumptions: Vec<String>,
-    /// Values that `--set KEY=VALUE` changes. Where a text is `"$KEY"`, the value stands for it.
+    /// Values that `--set KEY=VALUE` changes. The value replaces each text `"$KEY"`.
     #[serde(default)]
     #[allow(dead_code, reason = "read before, by `Head`; listed here so that it is allowed")]
     #[cfg_attr(feature = "json-schema", schemars(with = "BTreeMap<String, serde_json::Value>"))]
@@ -56,7 +56,7 @@ pub(crate) struct ScenarioFile {
     require: Vec<Spanned<Requirement>>,
 }
 
-/// What is read first, since the rest refers to it.
+/// What is parsed first, since the rest refers to it.
 #[derive(Deserialize)]
 struct Head {
     #[serde(default)]
@@ -65,7 +65,7 @@ struct Head {
     settings: BTreeMap<String, toml::Value>,
 }
 
-/// One or several: several make a matrix of tests.
+/// One value or several: several make a matrix of tests.
 #[derive(Clone, Deserialize, Serialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(
@@ -86,7 +86,7 @@ impl<T: Copy> OneOrMany<T> {
     }
 }
 
-/// SQLite transactions on databases of their own. A list of words makes a test of each.
+/// SQLite transactions on separate databases. A list of values makes a test of each.
 #[derive(Clone, Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -94,10 +94,10 @@ struct SaveMatrix {
     /// Its name in the run file. `{statement}`, `{journal}`, `{synchronous}` and `{sync_call}` in it
     /// are replaced.
     name: String,
-    /// Whether the tests are there at all: `when = "$android"`, with a setting that is true or false.
+    /// Whether the tests exist: `when = "$android"`, with a setting that is true or false.
     #[serde(default = "yes")]
     when: bool,
-    /// The reverse of `when`: the tests are left out where this is true.
+    /// The reverse of `when`: the tests are left out if this is true.
     #[serde(default)]
     unless: bool,
     /// What each save does.
@@ -109,24 +109,24 @@ struct SaveMatrix {
     #[serde(default = "full")]
     synchronous: OneOrMany<Synchronous>,
     /// The system call by which SQLite makes a file durable. Phones and distributions build SQLite
-    /// with fdatasync; fsync commits the file's times as well.
+    /// with fdatasync; fsync also commits the file's times.
     #[serde(default = "fdatasync")]
     sync_call: OneOrMany<SyncCall>,
-    /// Whether SQLite commits by F2FS's batch atomic writes, without a rollback journal. `true`: where the
-    /// target has none, the test is skipped with the reason. `false`: never. Not given: as the target's
-    /// option `atomic` says. Not with `journal = "wal"`, "memory" or "off".
+    /// Whether SQLite commits by F2FS's batch atomic writes, without a rollback journal. `true`: if
+    /// the target has none, the test is skipped with the reason. `false`: never. If absent: by the
+    /// target's option `atomic`. Not with `journal = "wal"`, "memory" or "off".
     #[serde(default)]
     atomic: Option<bool>,
-    /// With `journal = "wal"`: pages in the log at which a save does a checkpoint, 1 to 1000. SQLite's
-    /// own default is 1000, Android's 100.
+    /// With `journal = "wal"`: number of pages in the log at which a save does a checkpoint, 1 to
+    /// 1000. SQLite's own default is 1000, Android's 100.
     #[serde(default)]
     #[cfg_attr(feature = "json-schema", schemars(range(min = 1, max = 1000)))]
     wal_autocheckpoint: Option<u32>,
-    /// The size that a journal or a log which remains is cut to, where it grew larger
-    /// (`PRAGMA journal_size_limit`). Not given: none, as SQLite has it; Android's is 512 KiB.
+    /// The size to which a remaining journal or log is truncated if it has grown larger (`PRAGMA
+    /// journal_size_limit`). If absent: no limit, as in SQLite; Android's is 512 KiB.
     #[serde(default)]
     journal_size_limit: Option<Text<Bytes>>,
-    /// Statements in one transaction, each of a row of its own: a save is that transaction.
+    /// Statements in one transaction, each on another row: a save is that transaction.
     #[serde(default = "one")]
     #[cfg_attr(feature = "json-schema", schemars(range(min = 1, max = 10_000)))]
     statements: u32,
@@ -146,17 +146,17 @@ struct SaveMatrix {
     /// Ends after this long (but see `min_saves`).
     #[serde(default)]
     time: Option<Text<Nanos>>,
-    /// Where `time` is up but fewer saves were done, goes on, up to four times as long.
+    /// If fewer saves were done within `time`, the test continues, up to four times as long.
     #[serde(default)]
     min_saves: Option<u64>,
     /// When saves begin.
     #[serde(default)]
     arrivals: Arrivals,
-    /// How long the app does something else after each save, before the next begins. In no latency,
-    /// but in the elapsed time and in the rate. Not with `arrivals`.
+    /// Time that the app spends on something else after each save, before the next begins. In no
+    /// latency, but in the elapsed time and in the rate. Not with `arrivals`.
     #[serde(default)]
     think: Option<Text<Nanos>>,
-    /// The name of an `[[io]]` that runs beside it.
+    /// The name of an `[[io]]` that runs in parallel.
     #[serde(default)]
     background: Option<String>,
 }
@@ -180,24 +180,24 @@ fn fdatasync() -> OneOrMany<SyncCall> {
 struct StepText {
     /// Runs these tests, in order; `["*"]` for all of them.
     measure: Option<Vec<String>>,
-    /// With `measure`: the state the device is in by now; `new` where it is not given.
+    /// With `measure`: the state of the device at this step; `new` if absent.
     state: Option<State>,
-    /// With `measure`: how often, at most 1000, counted by `run` from 1; once where it is not given.
+    /// With `measure`: number of repeats, at most 1000, counted by `run` from 1; once if absent.
     repeat: Option<u32>,
-    /// Writes until only `--leave` is free: the name of the `[[io]]` that does it.
+    /// Writes until only `--leave` is free: the name of the `[[io]]` that fills.
     fill: Option<String>,
-    /// With `fill`: another directory to fill, where it is not the one under test.
+    /// With `fill`: another directory to fill; if absent, the one under test.
     directory: Option<String>,
     /// `true`: deletes what fills wrote.
     delete: Option<bool>,
     /// `true`: the filesystem reports its free blocks to the device (`fstrim`).
     trim: Option<bool>,
-    /// Waits this long; 0 s is no step.
+    /// Waits this long; a step of 0 s is dropped.
     idle: Option<Text<Nanos>>,
-    /// Whether the step is there at all: `when = "$filled"`, with a setting that is true or false.
+    /// Whether the step exists: `when = "$filled"`, with a setting that is true or false.
     #[serde(default = "yes")]
     when: bool,
-    /// The reverse of `when`: the step is left out where this is true.
+    /// The reverse of `when`: the step is left out if this is true.
     #[serde(default)]
     unless: bool,
 }
@@ -213,7 +213,7 @@ impl Scenario {
             }
             parsed => return parsed,
         };
-        // The file has no fault without the settings: one of them has it, or all together.
+        // The file is valid without the settings: one of them is at fault, or their combination.
         let alone = |pair: &(String, String)| match Scenario::parse_with(
             text,
             std::slice::from_ref(pair),
@@ -243,7 +243,7 @@ impl Scenario {
                 set: format!("--set {key}={value}"),
                 fault,
             })?;
-            // A guest and a phone are given all settings, those of the file among them.
+            // A guest and a phone get all settings, including those of the file.
             if typed != *default {
                 changed.push((key.as_str(), value.as_str()));
             }
@@ -381,7 +381,7 @@ impl SaveMatrix {
     }
 }
 
-/// The word by which a unit variant is written in files.
+/// The word of a unit variant in files.
 fn word<T: serde::Serialize>(value: &T) -> String {
     match serde_json::to_value(value) {
         Ok(serde_json::Value::String(word)) => word,
@@ -427,7 +427,7 @@ fn text_error(text: &str, error: &toml::de::Error) -> ScenarioError {
     ScenarioError::File { line, fault: ScenarioFault::Text(with_hint(error.message())) }
 }
 
-/// The offsets at which the lines of a text after the first begin.
+/// The offsets of the starts of lines, from the second on.
 struct LineStarts(Vec<usize>);
 
 impl LineStarts {
@@ -435,7 +435,7 @@ impl LineStarts {
         LineStarts(text.match_indices('\n').map(|(offset, _)| offset + 1).collect())
     }
 
-    /// The number of the line with a byte, from 1 on.
+    /// The number of the line that contains a byte, counted from 1.
     fn line_at(&self, offset: usize) -> usize {
         self.0.partition_point(|start| *start <= offset) + 1
     }

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use super::fault::ScenarioFault;
 use crate::words::{ReplayKind, ReplayLevel, ReplayPace};
 
-/// A trace that is replayed: its system calls on files of flashlag's own, or its block requests. Each kind
-/// of operation is a phase of its own in the run file: `NAME_read`, `NAME_write`, `NAME_sync`,
-/// `NAME_names`, `NAME_discard`, and `NAME_save` for SQLite transactions that were recognised.
+/// A replayed trace: its system calls on files of flashlag's own, or its block requests. Each kind
+/// of operation is a separate phase in the run file: `NAME_read`, `NAME_write`, `NAME_sync`,
+/// `NAME_names`, `NAME_discard`, and `NAME_save` for recognised SQLite transactions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -16,31 +16,31 @@ pub struct Replay {
     /// The beginning of the names of its phases in the run file.
     pub name: String,
     /// The file with the trace, in any form that `flashlag trace --from` reads.
-    // The content decides what is done, and not the path.
+    // The content of the file decides what is done, not its path.
     #[serde(skip_serializing)]
     pub trace: String,
-    /// Whether a trace is replayed that was understood in part only: a part of it can't be read, was lost, or
-    /// moves data in a way of which no event is made.
+    /// Whether to replay a trace that was only partly understood: a part of it can't be read, was
+    /// lost, or moves data in a way that no event describes.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub partial: bool,
     /// SHA-256 of that file, once it has been read.
     #[serde(default, skip_deserializing)]
     #[cfg_attr(feature = "json-schema", schemars(skip))]
     pub sha256: Option<String>,
-    /// What is known of the trace, once it has been read.
+    /// What was learned about the trace when it was read.
     #[serde(skip)]
     pub facts: Option<ReplayFacts>,
-    /// What is replayed: system calls where the trace has any, else block requests.
+    /// What to replay: system calls if the trace has any, else block requests.
     #[serde(default, rename = "as")]
     pub level: ReplayAs,
     /// When operations begin: at the trace's own times, or each as soon as its thread is free.
     #[serde(default)]
     pub pace: ReplayPace,
-    /// With `pace = "own"`: how many times as fast, 0.001 to 1000.
+    /// With `pace = "own"`: the speed as a factor, 0.001 to 1000.
     #[serde(default = "once")]
     pub speed: f64,
-    /// Larger no file of a replay grows, and no space of block addresses: what lies beyond is folded into
-    /// it. 1 MiB to 1 TiB.
+    /// The largest size of a file and of the block addresses of a replay: larger offsets wrap
+    /// around within it. 1 MiB to 1 TiB.
     #[serde(default = "gigabyte")]
     pub span: Text<Bytes>,
     /// Ends after this many operations.
@@ -49,16 +49,16 @@ pub struct Replay {
     /// Replays only this much of the trace's time.
     #[serde(default)]
     pub time: Option<Text<Nanos>>,
-    /// Of block requests: the most in flight, 1 to 256.
+    /// For block requests: the most in flight, 1 to 256.
     #[serde(default = "thirty_two")]
     #[cfg_attr(feature = "json-schema", schemars(range(min = 1, max = 256)))]
     pub queue_depth: u32,
-    /// Of block requests: whether the page cache is bypassed.
+    /// For block requests: whether the page cache is bypassed.
     #[serde(default = "super::types::yes")]
     pub direct: bool,
 }
 
-/// What a replay costs, by its trace.
+/// The cost of a replay, derived from its trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReplayFacts {
     /// The layer.
@@ -69,7 +69,7 @@ pub struct ReplayFacts {
     pub room: Bytes,
     /// Bytes that the operations write.
     pub written: Bytes,
-    /// When the last operation is due in the trace, from the first one on.
+    /// When the last operation of the trace is due, counted from the first.
     pub lasts: Nanos,
     /// Number of operations.
     pub ops: u64,
@@ -80,7 +80,7 @@ pub struct ReplayFacts {
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ReplayAs {
-    /// System calls where the trace has any, else block requests.
+    /// System calls if the trace has any, else block requests.
     #[default]
     Auto,
     /// System calls.
@@ -90,7 +90,7 @@ pub enum ReplayAs {
 }
 
 impl ReplayAs {
-    /// The layer, where the scenario says which.
+    /// The layer, if the scenario names it.
     pub fn level(self) -> Option<ReplayLevel> {
         match self {
             ReplayAs::Auto => None,
@@ -118,7 +118,7 @@ impl Replay {
         format!("{}_{}", self.name, kind.name())
     }
 
-    /// The names that its phases can have: a trace without an operation of a kind gives no such phase.
+    /// The names that its phases can have: without operations of a kind, there is no such phase.
     pub fn phase_names(&self) -> Vec<String> {
         ReplayKind::ALL.into_iter().map(|kind| self.phase_name(kind)).collect()
     }
@@ -128,7 +128,7 @@ impl Replay {
         (self.speed * 1000.0).round().max(1.0) as u64
     }
 
-    /// When an operation of the trace is due, from the first one on; `None` flat out.
+    /// When an operation of the trace is due, counted from the start; `None` flat out.
     pub fn due(&self, at: Nanos) -> Option<Nanos> {
         if self.pace == ReplayPace::Flat {
             return None;

@@ -3,8 +3,8 @@ use std::collections::BTreeMap;
 use super::error::ScenarioError;
 use super::fault::ScenarioFault;
 
-/// Replaces each `"$name"` by the setting's value, as TOML, without moving any line: so that a
-/// later error still names the right one.
+/// Replaces each `"$name"` by the setting's value, as TOML, and keeps every line at its number, so
+/// that a later error names the right one.
 pub(super) fn substitute(
     text: &str,
     settings: &BTreeMap<String, toml::Value>,
@@ -21,11 +21,11 @@ pub(super) fn substitute(
     Ok(replaced)
 }
 
-/// One line; `Err` holds the name that is no setting.
+/// One line; `Err` holds the unknown name.
 fn substitute_line(line: &str, settings: &BTreeMap<String, toml::Value>) -> Result<String, String> {
     let mut replaced = String::with_capacity(line.len());
     let mut rest = line;
-    // A reference in a comment is no reference.
+    // A reference in a comment does not count.
     if line.trim_start().starts_with('#') {
         return Ok(line.to_owned());
     }
@@ -42,8 +42,8 @@ fn substitute_line(line: &str, settings: &BTreeMap<String, toml::Value>) -> Resu
     Ok(replaced)
 }
 
-/// What `--set KEY=VALUE` means: of the type that the default has, so that `5` stays a number
-/// and `100MB` a string.
+/// The value of `--set KEY=VALUE`, of the same type as the default, so that `5` stays a number and
+/// `100MB` a string.
 pub(super) fn typed_as(default: &toml::Value, text: &str) -> Result<toml::Value, ScenarioFault> {
     let wanted = |wanted: &'static str| ScenarioFault::Type { text: text.to_owned(), wanted };
     Ok(match default {
@@ -62,14 +62,15 @@ pub(super) fn typed_as(default: &toml::Value, text: &str) -> Result<toml::Value,
     })
 }
 
-/// Refuses a `--set` of another value than the file's that changes nothing since `when` or `unless` leaves out every `[[save]]` that has
-/// it: `--set android=true --set journal=wal`. `there` says of each `[[save]]` whether it is left in.
+/// Refuses a `--set` that changes a value without effect, since `when` or `unless` leaves out every
+/// `[[save]]` that uses it: `--set android=true --set journal=wal`. `there` says for each
+/// `[[save]]` whether it is kept.
 pub(super) fn refuse_idle_settings(
     text: &str,
     set: &[(&str, &str)],
     there: &[bool],
 ) -> Result<(), ScenarioError> {
-    // The text was read before: it has no fault.
+    // The text was parsed before: it is valid.
     let Ok(mut file) = toml::from_str::<toml::Table>(text) else { return Ok(()) };
     let Some(toml::Value::Array(saves)) = file.remove("save") else { return Ok(()) };
     let rest = toml::Value::Table(file);
@@ -80,7 +81,7 @@ pub(super) fn refuse_idle_settings(
             .zip(there.iter().copied())
             .filter(|(save, _)| refers(save, &reference))
             .collect();
-        // Keys that decide whether a test is there are used by it either way.
+        // Keys that decide whether a test exists use the setting in either case.
         let decides = |save: &toml::Value| {
             CONDITIONS
                 .iter()

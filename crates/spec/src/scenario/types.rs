@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::replay::Replay;
 use crate::words::{Durability, EngineKind, Pattern, State};
 
-/// A scenario with its settings applied and its matrices expanded: nothing is left to decide.
+/// A scenario with its settings applied and its matrices expanded.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Scenario {
     pub name: String,
@@ -68,8 +68,8 @@ pub struct Io {
     pub name: String,
     /// Read, write or both.
     pub operation: IoOperation,
-    /// With `operation = "mixed"`: how many in a hundred operations read. Which ones do is drawn
-    /// one by one, from the seed.
+    /// With `operation = "mixed"`: the percentage of reads. Each operation is drawn by itself, from
+    /// the seed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "json-schema", schemars(range(min = 1, max = 99)))]
     pub read_percent: Option<u32>,
@@ -80,8 +80,8 @@ pub struct Io {
     /// The span of addresses, in bytes. Not for a fill, which uses all free space.
     #[serde(default)]
     pub span: Option<Text<Bytes>>,
-    /// Where in the file under test they begin; at its start where it is not given. Tests with
-    /// spans that do not meet work on data of their own. A multiple of 4 KiB.
+    /// Where in the file under test its addresses begin; at its start if absent. Tests whose spans
+    /// do not overlap use separate data. A multiple of 4 KiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offset: Option<Text<Bytes>>,
     /// Ends after this many bytes.
@@ -90,35 +90,35 @@ pub struct Io {
     /// Ends after this long (but see `min_ops`).
     #[serde(default)]
     pub time: Option<Text<Nanos>>,
-    /// Where `time` is up but fewer operations were done, goes on, up to four times as long.
+    /// If fewer operations were done within `time`, the test continues, up to four times as long.
     #[serde(default)]
     pub min_ops: Option<u64>,
     /// Not counted at the start.
     #[serde(default)]
     pub warmup: Option<Text<Nanos>>,
-    /// A condition for the end, beside the limits above.
+    /// A condition for the end, besides the limits above.
     #[serde(default)]
     pub until: Until,
-    /// With `until = "steady"`: goes on until it has moved this much, steady or not. A write cache
-    /// looks steady until it is used up.
-    // Left out of the canonical form where it is not given, as every field that came later must
-    // be: so that the hashes of older scenarios stay what they were.
+    /// With `until = "steady"`: continues until it has moved this much, steady or not. A write
+    /// cache looks steady until it is used up.
+    // Omitted from the canonical form if absent, as every later field must be, so that the hashes
+    // of older scenarios do not change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_least: Option<Text<Bytes>>,
     /// Operations in flight; with several threads, in each of them.
     #[serde(default = "one")]
     #[cfg_attr(feature = "json-schema", schemars(range(min = 1, max = 256)))]
     pub queue_depth: u32,
-    /// Threads that do it side by side, each with addresses, a schedule and a device of its own.
-    /// Limits and `arrivals` are those of all threads together.
+    /// Number of threads, each with its own addresses, schedule and device. Limits and `arrivals`
+    /// apply to all threads together.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     #[cfg_attr(feature = "json-schema", schemars(range(min = 1, max = 64), extend("default" = 1)))]
     pub threads: u32,
-    /// Which part of the span each of several threads works on.
+    /// The part of the span that each of several threads uses.
     #[serde(default, skip_serializing_if = "ThreadSpans::is_default")]
     #[cfg_attr(feature = "json-schema", schemars(extend("default" = "disjoint")))]
     pub thread_spans: ThreadSpans,
-    /// How each write is made durable; `fdatasync` and `fsync` are calls of their own, after it.
+    /// How each write is made durable; `fdatasync` and `fsync` are separate calls after it.
     #[serde(default)]
     pub durable: Durability,
     /// Whether the page cache is bypassed.
@@ -131,36 +131,36 @@ pub struct Io {
     /// When operations begin.
     #[serde(default)]
     pub arrivals: Arrivals,
-    /// How long the app does something else after each operation, before the next begins in its
-    /// place. In no latency, but in the elapsed time and in the rates. Not with `arrivals`.
+    /// Time that the app spends on something else after each operation, before the next begins in
+    /// its slot. In no latency, but in the elapsed time and in the rates. Not with `arrivals`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub think: Option<Text<Nanos>>,
-    /// The name of an `[[io]]` that runs beside it.
+    /// The name of an `[[io]]` that runs in parallel.
     #[serde(default)]
     pub background: Option<String>,
-    /// Whether its file is written anew before it begins.
+    /// Whether its file is rewritten before the test begins.
     #[serde(default)]
     pub fresh: bool,
-    /// Whether its file is one of its own that grew 4 KiB at a time, each made durable, by turns
-    /// with a second file, as databases and logs grow beside one another: it lies in as many pieces
+    /// Whether its file is a separate one that grew 4 KiB at a time, each made durable, alternating
+    /// with a second file, as databases and logs grow beside one another: it has as many fragments
     /// as the filesystem makes of it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[cfg_attr(feature = "json-schema", schemars(extend("default" = false)))]
     pub grown: bool,
-    /// Whether nothing is wanted of it but the state that it leaves, as of a fill: a virtual device
-    /// may live faster meanwhile.
+    /// Whether only the state that it leaves matters, as for a fill: the time of a virtual device
+    /// may run faster meanwhile.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     #[cfg_attr(feature = "json-schema", schemars(extend("default" = false)))]
     pub prepares: bool,
 }
 
 impl Io {
-    /// Where in the file under test its addresses begin.
+    /// The offset in the file under test at which its addresses begin.
     pub fn begin(&self) -> Bytes {
         self.offset.map(|offset| offset.0).unwrap_or_default()
     }
 
-    /// Operations in flight, of all threads together.
+    /// Operations in flight, over all threads.
     pub fn in_flight(&self) -> u32 {
         self.queue_depth.max(1).saturating_mul(self.threads.max(1))
     }
@@ -197,16 +197,17 @@ pub struct Save {
     /// The system call by which SQLite makes a file durable.
     #[serde(default, skip_serializing_if = "SyncCall::is_default")]
     pub sync_call: SyncCall,
-    /// Whether SQLite commits by F2FS's batch atomic writes; as the target says where it is not given.
+    /// Whether SQLite commits by F2FS's batch atomic writes; if absent, by the target's option.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub atomic: Option<bool>,
-    /// Pages in a write-ahead log at which a save does a checkpoint; SQLite's 1000 where it is not given.
+    /// Number of pages in a write-ahead log at which a save does a checkpoint; SQLite's 1000 if
+    /// absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wal_autocheckpoint: Option<u32>,
-    /// The size that a journal or a log which remains is cut to; none where it is not given.
+    /// The size to which a remaining journal or log is truncated; no limit if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub journal_size_limit: Option<Text<Bytes>>,
-    /// Statements in one transaction, each of a row of its own.
+    /// Statements in one transaction, each on another row.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub statements: u32,
     /// Bytes of content in a row.
@@ -224,16 +225,16 @@ pub struct Save {
     /// Ends after this long (but see `min_saves`).
     #[serde(default)]
     pub time: Option<Text<Nanos>>,
-    /// Where `time` is up but fewer saves were done, goes on, up to four times as long.
+    /// If fewer saves were done within `time`, the test continues, up to four times as long.
     #[serde(default)]
     pub min_saves: Option<u64>,
     /// When saves begin.
     #[serde(default)]
     pub arrivals: Arrivals,
-    /// How long the app does something else after each save.
+    /// Time that the app spends on something else after each save.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub think: Option<Text<Nanos>>,
-    /// The name of an `[[io]]` that runs beside it.
+    /// The name of an `[[io]]` that runs in parallel.
     #[serde(default)]
     pub background: Option<String>,
 }
@@ -245,16 +246,16 @@ pub enum Step {
     /// Runs tests, in order, and this `repeat` times.
     Measure {
         tests: Vec<String>,
-        /// The state the device is in by now.
+        /// The state of the device at this step.
         state: State,
-        /// How often, counted by `run` from 1.
+        /// Number of repeats, counted by `run` from 1.
         repeat: u32,
     },
     /// Writes until only `--leave` is free.
     Fill {
-        /// The name of the `[[io]]` that does it.
+        /// The name of the `[[io]]` that fills.
         test: String,
-        /// Another directory to fill, where it is not the one under test.
+        /// Another directory to fill; if absent, the one under test.
         directory: Option<String>,
     },
     /// Deletes what fills wrote.
@@ -277,7 +278,7 @@ pub enum IoOperation {
     Read,
     /// Writes.
     Write,
-    /// Both, `read_percent` in a hundred of them reads.
+    /// Reads and writes: `read_percent` of them are reads.
     Mixed,
 }
 
@@ -288,17 +289,17 @@ impl IoOperation {
     }
 }
 
-/// Which part of a span each of several threads works on.
+/// The part of a span that each of several threads uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ThreadSpans {
-    /// Each on an equal part of its own.
+    /// An equal part for each thread.
     #[default]
     Disjoint,
-    /// Each on the whole; ascending ones begin at equal distances.
+    /// The whole for each thread; ascending ones begin at equal distances.
     Shared,
-    /// Each on the whole from its start, as jobs of fio do that have no offset.
+    /// The whole for each thread, from its start, as jobs of fio without an offset.
     Same,
 }
 
@@ -308,7 +309,7 @@ impl ThreadSpans {
     }
 }
 
-/// When a test ends, beside its limits.
+/// When a test ends, besides its limits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -326,7 +327,7 @@ pub enum Until {
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "json-schema", schemars(extend("x-inline" = true)))]
 pub struct Arrivals {
-    /// Operations a second; absent for a closed loop, in which the next waits for the last.
+    /// Operations a second; absent for a closed loop, in which each waits for the previous one.
     pub per_second: Option<f64>,
     /// The distances between them.
     #[serde(default)]
@@ -382,11 +383,11 @@ pub enum JournalMode {
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Synchronous {
-    /// As `full`, and where the deletion of a rollback journal is what commits, that is made durable
-    /// as well.
+    /// As `full`; and if a commit is the deletion of a rollback journal, the deletion is made
+    /// durable as well.
     Extra,
-    /// Every commit is durable once the device has what was written: the deletion of a rollback
-    /// journal may not have reached it.
+    /// Every commit is durable once the device has stored the written data: the deletion of a
+    /// rollback journal may not have reached it.
     Full,
     /// In WAL mode a commit is durable only after the next checkpoint.
     Normal,
@@ -400,7 +401,7 @@ pub enum SyncCall {
     /// `fdatasync`, as Android and most distributions build SQLite (`HAVE_FDATASYNC`).
     #[default]
     Fdatasync,
-    /// `fsync`, as SQLite is built without options: commits the file's times as well.
+    /// `fsync`, as SQLite is built without options: also commits the file's times.
     Fsync,
 }
 

@@ -8,7 +8,8 @@ use super::replay::check_replay;
 use super::types::{Arrivals, Io, IoOperation, JournalMode, Save, Statement, Step, Test, Until};
 use crate::words::{Durability, EngineKind};
 
-/// Checks that the parts fit together, and drops steps that do nothing (`repeat = 0`, `idle = 0`).
+/// Checks that the parts are consistent, and drops steps that do nothing (`repeat = 0`, `idle =
+/// 0`).
 pub(super) fn validate(
     tests: &[(usize, Test)],
     steps: &mut Vec<(usize, Step)>,
@@ -130,18 +131,18 @@ fn check_threads(io: &Io) -> Result<(), ScenarioFault> {
     }
 }
 
-/// Longer than this no test runs, and no idle wait lasts.
+/// No test and no idle wait may be longer.
 const LONGEST: Nanos = Nanos::from_secs(10 * 366 * 86_400);
 /// More operations no test makes.
 const MOST_OPS: u64 = 1_000_000_000_000;
-/// Rows to change where a scenario gives none.
+/// Rows to change if a scenario gives no number.
 pub const FIRST_ROWS: u64 = 1000;
 /// Larger no journal grows.
 const MOST_JOURNAL: Bytes = Bytes(1 << 40);
 /// More rows no database begins with.
 const MOST_ROWS: u64 = 100_000_000;
 
-/// A number or a time that no storage outlives is a slip of the hand.
+/// A number or a time that no storage survives is a typing error.
 fn within_reason(name: &'static str, value: Option<u64>, most: u64) -> Result<(), ScenarioFault> {
     match value {
         Some(value) if value > most => Err(range(name, value, format!("{most} at most"))),
@@ -223,7 +224,7 @@ fn check_statements(save: &Save) -> Result<(), ScenarioFault> {
     if !(1..=10_000).contains(&save.statements) {
         return Err(range("statements", save.statements, "1 to 10000"));
     }
-    // Deleted rows are put back between transactions, once half of them are gone.
+    // Between transactions, deleted rows are inserted again once half of them are gone.
     let rows = if save.rows > 0 { save.rows } else { FIRST_ROWS };
     if save.statement == Statement::Delete && u64::from(save.statements) > rows.div_ceil(2) {
         return Err(Combination::DeletesAndRows.into());

@@ -4,7 +4,7 @@ use thiserror::Error;
 use super::table::{OPTIONS, listed, name_of, named};
 use super::{FilesystemKind, Kind, PHONE_KIND, ValueError};
 
-/// Why a target is refused, and what is there instead.
+/// Why a target is refused, and what is allowed instead.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TargetError {
     /// An unknown word before the colon.
@@ -78,7 +78,7 @@ fn no_filesystem(kind: Kind, name: &str) -> String {
     format!("{what} \"{name}\"; there are {}{hint}", named(known))
 }
 
-/// The option that was meant, as it is written: `size=SIZE`.
+/// The option that was probably meant, in its notation: `size=SIZE`.
 fn near_option(kind: Kind, word: &str) -> String {
     let known = || OPTIONS.iter().filter(|row| !row.filesystems(kind).is_empty());
     let whole = nearest(word, known().map(|row| row.word));

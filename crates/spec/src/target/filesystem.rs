@@ -21,7 +21,7 @@ impl FilesystemKind {
     /// Every filesystem.
     pub const ALL: [FilesystemKind; 6] = [Raw, Ext4, F2fs, Btrfs, Xfs, Nilfs2];
 
-    /// The name as it is written, and as the kernel has it.
+    /// The name in targets and in the kernel.
     pub fn name(self) -> &'static str {
         match self {
             Raw => "raw",

@@ -44,7 +44,7 @@ impl Kind {
     /// Every kind.
     pub const ALL: [Kind; 2] = [Kind::Sim, Kind::Lab];
 
-    /// The kind that a target's text names by the word before its colon.
+    /// The kind that the word before the colon of a target names.
     pub fn named_by(text: &str) -> Option<Kind> {
         let (word, _) = text.split_once(':')?;
         Kind::ALL.into_iter().find(|kind| kind.name() == word)
@@ -85,11 +85,8 @@ pub enum TargetSpec {
 }
 
 impl TargetSpec {
-    /// Parses a target. A path that exists is a directory whatever its name.
-    ///
-    /// # Errors
-    /// An unknown kind, filesystem or option, an option without a meaning there, or a value that an
-    /// option can't have.
+    /// Parses a target. An existing path is a directory whatever its name. Fails on an unknown
+    /// kind, filesystem or option, an option that does not apply, or an invalid value.
     pub fn parse(text: &str) -> Result<TargetSpec, TargetError> {
         if Path::new(text).exists() {
             return Ok(TargetSpec::Directory(text.into()));
@@ -114,10 +111,7 @@ pub struct DeviceSpec {
 
 impl DeviceSpec {
     /// Parses `KIND:PROFILE[+FS[,OPTION]...]`. `None` for the path of a directory: a text without a
-    /// word before a colon.
-    ///
-    /// # Errors
-    /// As for [`TargetSpec::parse`].
+    /// word before a colon. Fails as [`TargetSpec::parse`] does.
     pub fn parse(text: &str) -> Result<Option<DeviceSpec>, TargetError> {
         let Some((word, rest)) = text.split_once(':') else { return Ok(None) };
         if let Some(kind) = Kind::named_by(text) {
@@ -132,10 +126,7 @@ impl DeviceSpec {
         }
     }
 
-    /// Parses what follows the colon.
-    ///
-    /// # Errors
-    /// As for [`TargetSpec::parse`].
+    /// Parses the text after the colon. Fails as [`TargetSpec::parse`] does.
     pub fn parse_as(kind: Kind, rest: &str) -> Result<DeviceSpec, TargetError> {
         let (profile, mount) = match rest.split_once('+') {
             Some((profile, mount)) => (profile, Some(MountSpec::parse(kind, mount)?)),

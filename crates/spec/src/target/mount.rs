@@ -12,11 +12,8 @@ pub struct MountSpec {
 }
 
 impl MountSpec {
-    /// Parses `FS[,OPTION]...` of a kind of target.
-    ///
-    /// # Errors
-    /// An unknown filesystem or option, an option without a meaning there, or a value that it can't
-    /// have.
+    /// Parses `FS[,OPTION]...` for a kind of target. Fails on an unknown filesystem or option, an
+    /// option that does not apply, or an invalid value.
     pub fn parse(kind: Kind, text: &str) -> Result<MountSpec, TargetError> {
         let mut words = text.split(',').map(str::trim);
         let filesystem = FilesystemKind::parse(kind, words.next().unwrap_or_default())?;
@@ -24,13 +21,13 @@ impl MountSpec {
         Ok(MountSpec { filesystem, options: options.collect::<Result<_, _>>()? })
     }
 
-    /// Checks that the filesystem and every option have a meaning for a kind of target.
+    /// Checks that the filesystem and every option apply to a kind of target.
     pub fn check(&self, kind: Kind) -> Result<(), TargetError> {
         FilesystemKind::parse(kind, self.filesystem.name())?;
         self.options.iter().try_for_each(|option| table::check(kind, self.filesystem, option))
     }
 
-    /// Checks that no option is there twice, as a target has each once. Layers of the lab lie on one another.
+    /// Checks that no option is repeated. Layers of the lab are stacked in their order.
     pub(super) fn check_each_once(&self, kind: Kind) -> Result<(), TargetError> {
         use TargetOption::{Bind, Fuse, Overlay};
         let mut seen: Vec<String> = Vec::new();
@@ -48,7 +45,7 @@ impl MountSpec {
         Ok(())
     }
 
-    /// The filesystem and the layers about it, as a run file records them: without the options of
+    /// The filesystem and the layers above it, as a run file records them: without the options of
     /// the device.
     #[must_use]
     pub fn stack(&self) -> MountSpec {

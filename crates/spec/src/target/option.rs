@@ -19,7 +19,7 @@ pub enum Cipher {
 /// The flushes of an F2FS fsync (`fsync_mode`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FsyncMode {
-    /// A flush after the file's blocks: the kernel's default.
+    /// One flush after the file's blocks: the kernel's default.
     #[default]
     Posix,
     /// Blocks in their order, and a checkpoint for a new file in a directory that a file left.
@@ -49,9 +49,9 @@ pub enum TargetOption {
     AtomicWrites,
     /// `inmem`: pages of an atomic write wait in memory, as before Linux 5.19.
     AtomicInMemory,
-    /// `background_gc=on`, `background_gc=off`: whether F2FS cleans while it rests.
+    /// `background_gc=on`, `background_gc=off`: whether F2FS cleans while it is idle.
     BackgroundCleaning(bool),
-    /// `checkpoint_merge`: F2FS's callers that need a checkpoint at once share one.
+    /// `checkpoint_merge`: concurrent callers that need a checkpoint of F2FS share one.
     CheckpointMerge,
     /// `nodatacow`: Btrfs writes data in place, without checksums.
     NoDataCopy,
@@ -86,14 +86,14 @@ pub enum TargetOption {
 }
 
 impl TargetOption {
-    /// The option that a word is, wherever it has a meaning; `None` if it is none, or its value none of the
-    /// option's.
+    /// The option with this word, for any kind and filesystem; `None` if there is none, or its
+    /// value is invalid.
     pub fn from_word(word: &str) -> Option<TargetOption> {
         table::parse_anywhere(word)
     }
 
-    /// Whether the option is one of the device, or of the kernel that mounts it: no part of the
-    /// filesystem and the layers about it.
+    /// Whether the option concerns the device, or the kernel that mounts it, and not the filesystem
+    /// or the layers above it.
     pub fn is_of_device(&self) -> bool {
         match self {
             TargetOption::Host

@@ -2,8 +2,8 @@ use std::fmt;
 
 use super::TargetError;
 
-/// The directory that is measured on a phone by default: the one that `adb shell` may write to
-/// without root, on the same filesystem as the data of apps.
+/// The default directory to measure on a phone: `adb shell` may write to it without root, and it is
+/// on the same filesystem as the data of apps.
 pub const PHONE_DIRECTORY: &str = "/data/local/tmp";
 /// The word before the colon of a phone.
 pub const PHONE_KIND: &str = "adb";
@@ -13,7 +13,7 @@ const EVERY: &str = "all";
 /// Phones, as a target names them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PhoneChoice {
-    /// The phone that is connected, if there is one only.
+    /// The only connected phone.
     TheOne,
     /// The phone with this serial number, or with this address of the network.
     Serial(String),
@@ -22,8 +22,7 @@ pub enum PhoneChoice {
 }
 
 /// A phone on a cable: `adb:[SERIAL|all][:PATH]`.
-///
-/// The path begins with a slash, since a serial number can hold a colon itself:
+///  The path begins with a slash, since a serial number may contain a colon:
 /// `adb:192.168.1.7:5555:/sdcard`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PhoneSpec {
@@ -33,10 +32,8 @@ pub struct PhoneSpec {
 }
 
 impl PhoneSpec {
-    /// Parses what follows `adb:`.
-    ///
-    /// # Errors
-    /// A path that does not begin with a slash, or a serial number with characters that none has.
+    /// Parses the text after `adb:`. Fails if the path does not begin with a slash, or the serial
+    /// number has invalid characters.
     pub fn parse(rest: &str) -> Result<PhoneSpec, TargetError> {
         let (serial, path) = match rest.strip_prefix('/') {
             Some(_) => ("", Some(rest)),
@@ -124,7 +121,7 @@ mod tests {
             assert!(matches!(PhoneSpec::parse(text), Err(TargetError::Serial(_))), "{text}");
         }
         assert_eq!(PhoneSpec::parse(":/a\nb"), Err(TargetError::PhonePath));
-        // A path may hold anything that a line can show; no shell reads it unquoted.
+        // A path may contain any printable character; no shell reads it unquoted.
         assert_eq!(parsed(":/a $(b) 'c'").directory(), "/a $(b) 'c'");
     }
 }

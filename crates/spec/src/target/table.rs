@@ -7,10 +7,10 @@ use super::option::{Cipher, FsyncMode, TargetOption};
 use super::value::ValueError;
 use super::{Kind, TargetError};
 
-/// An option: its word, its value, where it has a meaning, and what it does.
+/// An option: its word, its value, the filesystems that it applies to, and what it does.
 #[derive(Clone, Copy, Debug)]
 pub struct OptionRow {
-    /// The word, whole or up to the `=` of a value: `nobarrier`, `data=journal`, `size`.
+    /// The word, complete or up to the `=` of a value: `nobarrier`, `data=journal`, `size`.
     pub word: &'static str,
     /// The value's place in a message: `SIZE`; `None` without a value.
     pub value: Option<&'static str>,
@@ -20,7 +20,7 @@ pub struct OptionRow {
     pub lab: &'static [FilesystemKind],
     /// What the option does, in a line.
     pub help: &'static str,
-    /// The option with this value, which is empty without one.
+    /// Parses the option with this value, which is empty if it has none.
     read: fn(&str) -> Result<TargetOption, ValueError>,
 }
 
@@ -242,7 +242,7 @@ pub const OPTIONS: [OptionRow; 30] = [
         word: "host",
         value: None,
         sim: NONE,
-        // The other filesystems are refused later, with what to leave out.
+        // The other filesystems are refused later, with advice on what to leave out.
         lab: LAB,
         help: "The host's own kernel instead of a guest's (ext4, btrfs and xfs, as root).",
         read: |_| Ok(TargetOption::Host),
@@ -284,7 +284,7 @@ pub const OPTIONS: [OptionRow; 30] = [
 ];
 
 impl OptionRow {
-    /// The option as it is written: `size=SIZE`.
+    /// The option in its notation: `size=SIZE`.
     pub fn usage(&self) -> String {
         match self.value {
             Some(value) => format!("{}={value}", self.word),
@@ -308,7 +308,7 @@ impl OptionRow {
         }
     }
 
-    /// Checks that the option has a meaning there.
+    /// Checks that the option applies there.
     fn check(&self, kind: Kind, filesystem: FilesystemKind) -> Result<(), TargetError> {
         let option = self.usage();
         match self.filesystems(kind) {
@@ -335,7 +335,7 @@ pub(super) fn parse(
     (row.read)(value).map_err(|source| TargetError::Value { word: word.to_owned(), source })
 }
 
-/// The error for a word that is no option: one that lacks its value, or an unknown one.
+/// The error for a word that is no option: one without its value, or an unknown one.
 fn unknown(kind: Kind, word: &str) -> TargetError {
     let rows = OPTIONS.iter().filter(|row| !row.filesystems(kind).is_empty());
     let usages: Vec<String> = rows.map(OptionRow::usage).filter(|one| lacks(word, one)).collect();
@@ -352,7 +352,7 @@ fn lacks(word: &str, usage: &str) -> bool {
     usage.strip_prefix(word).is_some_and(|rest| rest.starts_with('='))
 }
 
-/// Parses one option, wherever it has a meaning.
+/// Parses one option of any kind and filesystem.
 pub(super) fn parse_anywhere(word: &str) -> Option<TargetOption> {
     let (row, value) = row_of(word)?;
     (row.read)(value).ok()
@@ -363,7 +363,7 @@ pub(super) fn name_of(word: &str) -> &str {
     word.split('=').next().unwrap_or_default()
 }
 
-/// Checks that an option has a meaning there.
+/// Checks that an option applies there.
 pub(super) fn check(
     kind: Kind,
     filesystem: FilesystemKind,
@@ -373,7 +373,7 @@ pub(super) fn check(
     row_of(&word).map_or(Ok(()), |(row, _)| row.check(kind, filesystem))
 }
 
-/// The options of a kind, for messages: those of some filesystems only with their names.
+/// The options of a kind, for messages: those that only some filesystems have, with these.
 pub(super) fn listed(kind: Kind) -> String {
     let known = OPTIONS.iter().filter(|row| !row.filesystems(kind).is_empty());
     let words = known.map(|row| {

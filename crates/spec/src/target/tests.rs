@@ -19,7 +19,7 @@ fn values(row: &OptionRow) -> &'static [&'static str] {
     }
 }
 
-/// Options that have a meaning there, with values, in any order, each once.
+/// Options that apply there, with values, in any order, each once.
 fn words(kind: Kind, filesystem: FilesystemKind) -> impl Strategy<Value = Vec<String>> {
     let rows = OPTIONS.iter().filter(|row| row.filesystems(kind).contains(&filesystem));
     let all: Vec<String> = rows
@@ -59,7 +59,7 @@ proptest! {
         let mount = device.mount.clone().unwrap();
         prop_assert_eq!(mount.options.len(), words.len());
         prop_assert_eq!(mount.check(kind), Ok(()));
-        // The one word that another stands for.
+        // The word that another is an alias of.
         let written = text.replace(' ', "").replace("encrypt=aes-xts", "encrypt");
         prop_assert_eq!(device.to_string(), written);
         prop_assert_eq!(DeviceSpec::parse(&device.to_string()), Ok(Some(device)));
@@ -148,7 +148,7 @@ fn an_option_is_there_once_but_for_the_layers_of_the_lab() {
     ] {
         assert!(error_of(text).contains(said), "{text}: {}", error_of(text));
     }
-    // Options apply in their order: the later of two that exclude each other is the one that counts.
+    // Options apply in their order: of two that exclude each other, the later one counts.
     for text in ["lab:zero+ext4,overlay,bind,overlay", "sim:zero+ext4,barrier,nobarrier"] {
         assert_eq!(DeviceSpec::parse(text).unwrap().unwrap().to_string(), text);
     }

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use flashlag_units::{Bytes, Nanos, ParseUnitError};
 use thiserror::Error;
 
-/// Why a word is no value of an option.
+/// Why a word is no valid value of an option.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ValueError {
     #[error("no size: write size=4GB or size=4GiB")]

@@ -190,7 +190,8 @@ pub const RUNS: &[ColumnOf<RunRow>] = &[
     fact!("written_bytes", Integer, "bytes that the run wrote", |r| r.written_bytes.into()),
     ColumnOf { name: "shared", kind: Boolean, about: "whether it was made by flashlag share", value: |r| r.shared.into() },
     ColumnOf { name: "copy_of", kind: Text, about: "the file with the same measurement that counts", value: |r| r.copy_of.as_ref().into() },
-    ColumnOf { name: "measurement_sha256", kind: Text, about: "hash of what was measured, equal in all copies", value: |r| r.measurement_sha256.as_ref().into() },
+    ColumnOf { name: "measurement_sha256", kind: Text, about: "hash of the measurements, equal in \
+         all copies", value: |r| r.measurement_sha256.as_ref().into() },
     ColumnOf { name: "file_sha256", kind: Text, about: "hash of the file", value: |r| (&r.file_sha256).into() },
     ColumnOf { name: "file_bytes", kind: Integer, about: "size of the file", value: |r| r.file_bytes.into() },
 ];

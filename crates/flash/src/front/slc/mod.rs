@@ -81,7 +81,7 @@ pub(crate) struct IdleFolding {
     streams: u32,
 }
 
-/// Blocks apart for small writes while the cache is full.
+/// Separate blocks for small writes while the cache is full.
 #[derive(Debug, Serialize, Deserialize)]
 struct Reserve {
     area: Area,
@@ -371,7 +371,7 @@ impl SlcCache {
         }
     }
 
-    /// Reads what is missing of the units that are written in part; returns the end.
+    /// Reads the unwritten rest of partly written units; returns the end.
     fn read_rests<S: Store>(
         &self,
         store: &mut S,

@@ -29,7 +29,7 @@ fn reads_find_what_the_buffer_holds() {
 
 #[test]
 fn a_flush_ends_no_earlier_than_every_write_before_it() {
-    // Handed over while the write is under way: with it, during its transfer or its program, or
+    // Submitted during the write: at its start, during its transfer or its program operation, or
     // just before its end.
     for after in [0, 15_000, 25_000, 500_000, 1_030_239] {
         let (mut front, mut dies) = front(&[("host.queue_depth", "32")]);
@@ -77,7 +77,7 @@ fn a_read_finds_a_unit_in_the_buffer_then_in_the_write_cache_then_in_the_map() {
         at = front.submit(&mut dies, begun, command).unwrap().ended;
         at.since(begun).0
     };
-    // 20 µs for the command and 4 KiB over the link, besides what the source takes.
+    // 20 µs for the command and 4 KiB over the link, in addition to the source's time.
     let (of_map, of_cache, of_buffer) = (30_240 + 50_000, 30_240 + 20_000, 30_240);
     let (read, write) = (read(8192, 4096), write(8192, 4096));
     assert_eq!(took(read), of_map);

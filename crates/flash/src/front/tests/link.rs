@@ -189,7 +189,7 @@ fn the_last_level_of_sleep_that_a_rest_has_reached_is_what_waking_costs() {
         let called = at.plus(Nanos(rest));
         at = front.submit(&mut dies, called, read(0, 4096)).unwrap().ended;
         assert_eq!(at.since(called), Nanos(awake + wake), "after {rest} ns");
-        // One that comes while it wakes waits for the rest of that, and for no wake of its own.
+        // A command that arrives during the wake-up waits for the rest of it, not for another one.
         let soon = called.plus(Nanos(1));
         let second = front.submit(&mut dies, soon, read(4096, 4096)).unwrap().ended;
         assert_eq!(second.since(called), Nanos(awake + wake + 20_000), "after {rest} ns");
@@ -197,7 +197,7 @@ fn the_last_level_of_sleep_that_a_rest_has_reached_is_what_waking_costs() {
     }
 }
 
-/// Reads of 4 KiB, 16 always under way: what each takes, sorted, and the whole time.
+/// Reads of 4 KiB, 16 always in flight: the sorted latencies, and the total time.
 fn sixteen_under_way(passed_over: &str) -> (Vec<u64>, Nanos) {
     let changes = [
         ("host.queue_depth", "32"),
@@ -231,7 +231,7 @@ fn commands_that_are_passed_over_take_two_rounds_and_the_rate_stays() {
     let late = times.iter().filter(|time| **time as f64 > 1.5 * median).count();
     near(late as f64 / count, 0.05, 0.1);
     near(times[39_600] as f64 / median, 2.0, 0.1);
-    // Sixteen under way at the same rate take sixteen stages on average.
+    // With sixteen in flight at the same rate, each takes sixteen stages on average.
     let mean = times.iter().sum::<u64>() as f64 / count;
     near(mean, 16.0 * stage, 0.01);
 }

@@ -23,7 +23,7 @@ use crate::power::WordLine;
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 
-/// Programs go to the dies in turn; nothing has to be collected, ever.
+/// Program operations use the dies in turn; garbage collection is never needed.
 struct Dies {
     busy: Vec<Nanos>,
     next: usize,
@@ -129,7 +129,7 @@ const FRONT: [(&str, &str); 14] = [
     ("map.program_unit", r#""48KiB""#),
 ];
 
-/// The front and its dies, with parameters besides or instead (`host.packed = 8`), as TOML values.
+/// The front and its dies, with added or changed parameters (`host.packed = 8`), as TOML values.
 fn front(changes: &[(&str, &str)]) -> (Front, Dies) {
     let model = model(&[&FRONT, changes].concat());
     let dies = Dies::new(&model);
@@ -144,7 +144,7 @@ fn read(offset: u64, length: u64) -> Command {
     Command::Read { offset: Bytes(offset), length: Bytes(length) }
 }
 
-/// Commands in a row, each handed over when the one before it ended; the end of the last.
+/// Consecutive commands, each submitted at the end of the previous one; returns the last end.
 fn in_a_row(
     front: &mut Front,
     dies: &mut Dies,

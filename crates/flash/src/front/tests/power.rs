@@ -13,9 +13,9 @@ struct Keeper {
     dies: Dies,
     content: Vec<u64>,
     undo: Undo,
-    /// Of each unit everything that it may hold after a cut: what is durable, then what came after.
+    /// For each unit all contents that are allowed after a cut: the durable one, then later ones.
     allowed: Vec<Vec<u64>>,
-    /// What was in each unit when the command was handed over.
+    /// The content of each unit at the submission of the command.
     number: u64,
 }
 
@@ -66,7 +66,7 @@ impl Keeper {
         timing.ended
     }
 
-    /// What is there is durable.
+    /// The present content is durable.
     fn secure(&mut self, units: std::ops::Range<u64>) {
         for unit in units {
             self.allowed[unit as usize] = vec![self.content[unit as usize]];
@@ -131,7 +131,7 @@ fn survive(
     let mut keeper = Keeper::new(changes);
     let mut at = Nanos::ZERO;
     for (steps, wait) in lives {
-        // The cut comes some time after the last command that was handed over.
+        // The cut comes some time after the last submission.
         let mut cut = Nanos::MAX;
         for (index, step) in steps.iter().enumerate() {
             if index + 1 == steps.len() {

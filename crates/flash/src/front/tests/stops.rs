@@ -3,7 +3,7 @@
 use super::write_cache::SLC;
 use super::*;
 
-/// Writes one after the other, each handed over when the one before it ended: the times of each.
+/// Consecutive writes, each submitted at the end of the previous one: their latencies.
 fn times(
     front: &mut Front,
     dies: &mut Dies,

@@ -35,8 +35,9 @@ fn as_many_writers_in_order_as_there_are_open_units_cost_no_more_than_one() {
     for (open, streams) in [("1", 1), ("2", 1), ("2", 2), ("4", 2), ("4", 4)] {
         near(rate(open, streams), one, 0.01);
     }
-    // One more: each of 48 visits of 256 KiB but the first two closes a unit. The three whose writes
-    // began at the start are completed by copying what is left of them, all others as a whole.
+    // One more: each of 48 visits of 256 KiB, except the first two, closes a unit. The three whose
+    // writes began at the start are completed by copying the rest, all others are copied
+    // completely.
     let copies = 3.0 * (UNITS - 16.0) + 43.0 * UNITS;
     let visits = 48.0 * 16.0 * PROGRAM + copies * (READ + PROGRAM) + 46.0 * ERASE;
     near(rate("2", 3), 3.0 * UNITS * 16384.0 / visits, 0.01);
@@ -57,7 +58,7 @@ fn random(model: &Model, within: u64, writes: u64) -> f64 {
             from = at.max(dies.busy[0]);
         }
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        // Not the first of an allocation unit, which would begin a log of its own.
+        // Not the first unit of an allocation unit, which would begin a separate log.
         let unit = (state >> 33) % (units - within);
         let unit = Unit((unit / 255 * 256 + 1 + unit % 255) as u32);
         at = map.write(&mut dies, at, &[UnitWrite { unit, whole: true }]);

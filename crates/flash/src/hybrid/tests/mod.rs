@@ -13,7 +13,7 @@ use crate::address::{Block, Slot, Unit};
 /// What a unit held and how often it had been written then.
 type Content = Option<(u32, u64)>;
 
-/// Flash that keeps what is in it, and refuses what flash can't do.
+/// Flash that keeps its content, and refuses operations that real flash can't do.
 struct Flash {
     units: u32,
     slots: Vec<Content>,

@@ -42,7 +42,7 @@ pub(super) fn model(changes: &[(&str, &str)]) -> Model {
     flashlag_testing::model(&[&CARD, changes].concat())
 }
 
-/// One die, or several, that remember what is programmed where.
+/// One die, or several, that remember where everything is programmed.
 pub(super) struct Timed {
     pub(super) busy: Vec<Nanos>,
     model: Model,

@@ -1,4 +1,4 @@
-//! Checks what is kept of tasks: skips with their state, seeds, temperatures, durability.
+//! Checks what is stored about tasks: skips with their state, seeds, temperatures, durability.
 
 use flashlag_spec::scenario::Durability;
 

@@ -8,14 +8,14 @@ use std::marker::PhantomData;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Bytes of a piece: pieces are given back one by one while what is made of them grows.
+/// Bytes of a piece: a list that is consumed frees its pieces one by one.
 const PIECE: usize = 1 << 18;
 /// More bytes than any item takes.
 const MOST_BYTES: usize = 128;
 
 /// What a [`PackedList`] can hold.
 pub trait Pack: Sized {
-    /// What is stored of an item beside its time: integers in it take as many bytes as they need.
+    /// An item without its time, as stored: integers take as many bytes as they need.
     type Packed: Serialize + DeserializeOwned;
 
     /// The time by which items are sorted. Near times of neighbours are stored in few bytes.
@@ -28,9 +28,9 @@ pub trait Pack: Sized {
     fn unpack(time: u64, packed: Self::Packed) -> Self;
 }
 
-/// A list of items with times. It is stored as pieces of 256 KiB; in each the items stand one after
-/// another in postcard's form, with the time since the item before. Memory for the next item is never
-/// had by copying the list, and a list that is taken apart gives its memory back.
+/// A list of items with times. It is stored as pieces of 256 KiB; in each, the items follow one
+/// another in postcard's format, with the time since the previous item. The list grows without
+/// copying, and frees its pieces while it is consumed.
 pub struct PackedList<T> {
     pieces: VecDeque<Piece>,
     length: usize,
@@ -42,7 +42,7 @@ pub struct PackedList<T> {
 
 #[derive(Clone, Debug, Default)]
 struct Piece {
-    /// The time to which the first item's is counted from.
+    /// The time from which the first item's time is counted.
     base: u64,
     items: usize,
     bytes: Vec<u8>,
@@ -120,7 +120,7 @@ impl<T: Pack> PackedList<T> {
         match self.pieces.back_mut().filter(|piece| piece.bytes.len() + MOST_BYTES <= PIECE) {
             Some(piece) => piece.push(item, self.last),
             None => {
-                // A short list takes no more than it needs.
+                // A short list takes only the memory that it needs.
                 let mut piece = if self.pieces.is_empty() {
                     Piece { base: time, ..Piece::default() }
                 } else {
@@ -155,7 +155,7 @@ impl<T: Pack> PackedList<T> {
         self.iter().next()
     }
 
-    /// Takes away all items behind the first `most`.
+    /// Removes all items after the first `most`.
     pub fn truncate(&mut self, most: usize) {
         while self.length > most {
             let Some(piece) = self.pieces.back_mut() else { return };
@@ -172,7 +172,7 @@ impl<T: Pack> PackedList<T> {
         }
     }
 
-    /// Makes every time earlier by `by`, which is no later than any of them.
+    /// Subtracts `by`, which is at most the earliest time, from every time.
     pub fn make_earlier(&mut self, by: u64) {
         self.last = self.last.wrapping_sub(by);
         for piece in &mut self.pieces {
@@ -185,8 +185,8 @@ impl<T: Pack> PackedList<T> {
         self.is_sorted
     }
 
-    /// Puts the items in the order of time; those of one time stay as they are. Where items are near
-    /// their places, this takes the memory of a few pieces.
+    /// Sorts the items by time; equal times keep their order. If items are near their places, this
+    /// needs the memory of a few pieces only.
     pub fn sort(&mut self) {
         if self.is_sorted {
             return;
@@ -194,7 +194,8 @@ impl<T: Pack> PackedList<T> {
         let pieces = std::mem::take(&mut self.pieces).into_iter();
         let mut open: Vec<_> =
             pieces.map(|piece| IntoItems::of([piece.sorted::<T>()].into()).peekable()).collect();
-        // The time of each piece's next item, and which piece: of one time the first piece's is first.
+        // The time of each piece's next item, and the piece: at equal times the first piece comes
+        // first.
         let next_of = |items: &mut std::iter::Peekable<IntoItems<T>>, index: usize| {
             items.peek().map(|item| Reverse((item.time(), index)))
         };
@@ -220,13 +221,13 @@ pub struct Items<'a, T> {
     pieces: &'a VecDeque<Piece>,
     piece: usize,
     place: Place,
-    /// Items of this piece that are behind.
+    /// Items of this piece that were already returned.
     passed: usize,
     of: PhantomData<T>,
 }
 
 impl<T> Items<'_, T> {
-    /// Goes on to the piece with the next item, if this one has ended or is skipped.
+    /// Goes on to the piece with the next item if this one has ended or is skipped.
     fn enter_next(&mut self) {
         self.piece += 1;
         self.passed = 0;
@@ -262,7 +263,7 @@ impl<T: Pack> Iterator for Items<'_, T> {
     }
 }
 
-/// The items of a list that is taken apart.
+/// The items of a list that is consumed.
 pub struct IntoItems<T> {
     pieces: VecDeque<Piece>,
     place: Place,

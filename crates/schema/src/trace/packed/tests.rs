@@ -67,14 +67,14 @@ fn event() -> impl Strategy<Value = TraceEvent> {
     })
 }
 
-/// A write at a time; `file` tells it from others.
+/// A single write; `file` identifies it.
 fn write(t: u64, file: u32) -> TraceEvent {
     let action =
         TraceAction::Write { file, offset: Some(u64::from(file) * 4096), bytes: Bytes(4096) };
     TraceEvent { t_ns: Nanos(t), took_ns: Some(Nanos(30_000)), task: Some(3), action }
 }
 
-/// More than four pieces of writes, near their places in the order of time, and four of each time.
+/// More than four pieces of writes, nearly in the order of time, four of each time.
 fn many() -> Vec<TraceEvent> {
     let time = |at: u64| (at + (at * 7919) % 1000) / 4;
     (0..60_000_u32).map(|at| write(time(at.into()), at)).collect()

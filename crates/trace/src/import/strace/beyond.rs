@@ -77,8 +77,7 @@ impl Beyond {
     pub(super) fn finish(&self, making: &mut Making) {
         for (name, calls) in &self.calls {
             let known = CALLS.iter().find(|(known, _)| known == name);
-            let why =
-                known.map_or("it changes what is on storage, and not by a write", |(_, why)| why);
+            let why = known.map_or("it changes data on storage without a write", |(_, why)| why);
             let requests = if name == "io_uring_enter" {
                 format!(" (requests handed over: {})", count(self.submitted))
             } else {
