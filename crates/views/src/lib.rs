@@ -28,7 +28,6 @@ mod published;
 mod rates;
 mod repeats;
 mod replayed;
-mod sentences;
 mod set_up;
 mod standing;
 mod story;
