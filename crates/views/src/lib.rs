@@ -29,7 +29,6 @@ mod rates;
 mod repeats;
 mod replayed;
 mod require;
-mod sentences;
 mod set_up;
 mod standing;
 mod story;

@@ -43,11 +43,7 @@ fn planted(id: FindingId) -> Option<(Run, Run)> {
         BelowClass => (reads(1499.0, card(1)), reads(1500.0, card(1))),
         // Only a forecast shows it: crates/predict/tests/it/effect.rs has its cases.
         OtherFilesystem => return None,
-        FragmentedDatabase | Swapping | Throttled | FuseOnPath | SoftwareEncryption | Overlay
-        | LoopDevice | ReadOnly | VirtualDisk | NotOnFlash | NoBarrier | NoJournal
-        | FilesystemErrors | FastCommit | DataJournal | SyncMount | AccessTimes
-        | FewFreeSegments | DiscardOnDelete | NeverTrimmed | NearlyFull | StorageQuota
-        | Scheduler | DeviceCacheOff | WriteBoosterOff | WornFlash | NoAppClass => of_set_up(id),
+        _ => of_set_up(id),
     })
 }
 

@@ -69,7 +69,7 @@ impl<W: World> Work<W> {
         let test = TestJob { io, job: &job, live, controls: &self.controls };
         let driven = self.world.drive(device, &file, &test);
         let after = self.world.counters(Edge::End);
-        let beside = self.end_background();
+        let beside = self.end_background(beside);
         let mut driven = driven?;
         let stopped = self.take_stops(&mut driven);
         let parts = halves(&head, io, &driven);

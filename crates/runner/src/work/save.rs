@@ -29,7 +29,7 @@ impl<W: World> Work<W> {
         run: u32,
         observer: &mut dyn Observer,
     ) -> Result<Outcome, Hindrance> {
-        self.world.check_saves(save).map_err(Hindrance::Failure)?;
+        self.world.check_saves(save)?;
         let label = state.label(run, &save.name);
         let directory = self.world.saves_directory()?;
         let job = SaveJob {
@@ -40,7 +40,7 @@ impl<W: World> Work<W> {
             stall_over: STALL_OVER,
         };
         observer.event(Event::Preparing("making the databases"));
-        let prepared = self.make_databases(&job)?;
+        let (prepared, databases) = self.make_databases(&job)?;
         let beside = self.start_background(save.background.as_deref())?;
         let head = save_head(save, state, run, self.world.now());
         let live = self.announce(beside.as_ref(), observer);
@@ -68,29 +68,32 @@ impl<W: World> Work<W> {
             on_end: Some(&mut || after = world.counters(Edge::End)),
             meter: world.meter(),
         });
-        let beside = self.end_background();
-        let present = self.world.check_databases();
+        let beside = self.end_background(beside);
+        let present = self.world.check_databases(&databases);
         let outcome = match saved {
             Ok(saved) => self.save_outcome(head, saved, beside, (before, after)),
             Err(error) => Outcome::Failed(None, error.to_string()),
         };
         let outcome = outcome.unless_gone(present);
         if !matches!(outcome, Outcome::Failed(..)) {
-            self.world.remove_saves(&job)?;
+            self.world.remove_saves(databases, &job)?;
         }
         Ok(outcome)
     }
 
     /// Makes the databases of `job` with their first rows, where the budget allows for it.
-    fn make_databases<'a>(&mut self, job: &SaveJob<'a>) -> Result<PreparedSaves<'a>, Hindrance> {
+    fn make_databases<'a>(
+        &mut self,
+        job: &SaveJob<'a>,
+    ) -> Result<(PreparedSaves<'a>, W::Databases), Hindrance> {
         let most = most_to_prepare(job.save);
         self.allow(most, "making the databases")?;
-        let prepared = self.world.prepare_saves(job, &self.controls.stop)?;
+        let (prepared, databases) = self.world.prepare_saves(job, &self.controls.stop)?;
         self.settle(most, prepared.written().value().copied().unwrap_or(most));
-        let Some(reason) = prepared.lacks() else { return Ok(prepared) };
+        let Some(reason) = prepared.lacks() else { return Ok((prepared, databases)) };
         drop(prepared);
-        self.world.check_databases()?;
-        self.world.remove_saves(job)?;
+        self.world.check_databases(&databases)?;
+        self.world.remove_saves(databases, job)?;
         Err(Hindrance::Skip(format!("{}: {reason}", job.save.name)))
     }
 

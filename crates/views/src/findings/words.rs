@@ -140,7 +140,7 @@ pub fn fix(finding: &Cause) -> String {
         FindingAction::GroupFlushes => {
             "Put several changes into one transaction, or several writes before one fdatasync."
         }
-        other => crate::sentences::action(other),
+        other => other.sentence(),
     };
     fix.to_owned()
 }
