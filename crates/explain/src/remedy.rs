@@ -54,6 +54,8 @@ fn remedy(id: FindingId) -> (FindingAction, Option<FindingRisk>) {
         FindingId::SmallTransactions | FindingId::FlushPerWrite => {
             (Do::GroupFlushes, Some(At::MoreLostAtOnce))
         }
+        FindingId::CommitPerChange => (Do::SaveTogether, Some(At::MoreLostAtOnce)),
+        FindingId::WholeFileAgain => (Do::KeepApart, Some(At::DataMoved)),
         FindingId::GrowingFiles => (Do::GrowInSteps, Some(At::SpaceAllocated)),
         FindingId::OtherWriter => (Do::DeferBulkWrites, Some(At::OtherWorkWaits)),
         FindingId::FragmentedDatabase => (Do::RewriteDatabase, Some(At::CopiedOnce)),

@@ -8,6 +8,8 @@ pub(crate) fn finding(id: FindingId) -> &'static str {
         FindingId::RollbackJournal => ROLLBACK_JOURNAL,
         FindingId::SeveralDatabases => SEVERAL_DATABASES,
         FindingId::SmallTransactions => SMALL_TRANSACTIONS,
+        FindingId::CommitPerChange => COMMIT_PER_CHANGE,
+        FindingId::WholeFileAgain => WHOLE_FILE_AGAIN,
         FindingId::GrowingFiles => GROWING_FILES,
         FindingId::FlushPerWrite => FLUSH_PER_WRITE,
         FindingId::OtherWriter => OTHER_WRITER,
@@ -61,6 +63,10 @@ const SEVERAL_DATABASES: &str =
     "One save changes several databases, and waits for the flushes of each.";
 const SMALL_TRANSACTIONS: &str =
     "Each change is a transaction of its own, and waits for its own flushes.";
+const COMMIT_PER_CHANGE: &str =
+    "Each of several changes has a `commit` of its own, and waits for its own fsync.";
+const WHOLE_FILE_AGAIN: &str =
+    "A large file is written anew for a change of a hundredth of it or less.";
 const GROWING_FILES: &str = "Saves that make a file grow also wait for a commit of the filesystem.";
 const FLUSH_PER_WRITE: &str = "Every write waits for a flush of its own.";
 const OTHER_WRITER: &str =
@@ -141,6 +147,8 @@ pub(crate) fn action(of: FindingAction) -> &'static str {
         FindingAction::RaiseMemoryLimit => RAISE_MEMORY_LIMIT,
         FindingAction::GroupFlushes => GROUP_FLUSHES,
         FindingAction::OneDatabase => ONE_DATABASE,
+        FindingAction::SaveTogether => SAVE_TOGETHER,
+        FindingAction::KeepApart => KEEP_APART,
         FindingAction::RewriteDatabase => REWRITE_DATABASE,
         FindingAction::RelieveMemory => RELIEVE_MEMORY,
         FindingAction::LetItCool => LET_IT_COOL,
@@ -189,6 +197,9 @@ const RAISE_CPU_QUOTA: &str = "Raise or remove the quota (systemd: `CPUQuota=`; 
 const RAISE_MEMORY_LIMIT: &str = "Raise the limit (systemd: `MemoryHigh=`, `MemoryMax=`; Docker: `docker run --memory`), or use less.";
 const GROUP_FLUSHES: &str =
     "Put several changes into one transaction, or several writes before one fdatasync.";
+const SAVE_TOGETHER: &str =
+    "Make all changes of a moment with one editor, and one `commit` or `apply` of it.";
+const KEEP_APART: &str = "Keep what changes often in a small file of its own, or in SQLite.";
 const ONE_DATABASE: &str =
     "Keep what changes together in one database, and change it in one transaction.";
 const REWRITE_DATABASE: &str =

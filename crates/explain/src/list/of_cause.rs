@@ -97,6 +97,8 @@ fn id_of(id: CauseId) -> FindingId {
         CauseId::FlushPerWrite => FindingId::FlushPerWrite,
         CauseId::SeveralDatabases => FindingId::SeveralDatabases,
         CauseId::SmallTransactions => FindingId::SmallTransactions,
+        CauseId::CommitPerChange => FindingId::CommitPerChange,
+        CauseId::WholeFileAgain => FindingId::WholeFileAgain,
     }
 }
 

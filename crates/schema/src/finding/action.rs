@@ -31,6 +31,10 @@ pub enum FindingAction {
     RaiseMemoryLimit,
     /// Put several changes into one transaction or several writes before one flush.
     GroupFlushes,
+    /// Save the changes of one moment together.
+    SaveTogether,
+    /// Keep what changes often apart from what does not.
+    KeepApart,
     /// Keep data that changes together in one database.
     OneDatabase,
     /// Copy the database into one piece (`VACUUM INTO`).

@@ -67,6 +67,10 @@ pub enum CauseId {
     SeveralDatabases,
     /// Each change is its own transaction.
     SmallTransactions,
+    /// Each of several changes of `SharedPreferences` has a `commit` of its own.
+    CommitPerChange,
+    /// A large file is written anew for a small change.
+    WholeFileAgain,
 }
 
 /// The two sides of a comparison.

@@ -12,6 +12,10 @@ pub enum FindingId {
     SeveralDatabases,
     /// Each change is its own transaction.
     SmallTransactions,
+    /// Each of several changes of `SharedPreferences` has a `commit` of its own.
+    CommitPerChange,
+    /// A large file is written anew for a small change.
+    WholeFileAgain,
     /// Saves that make a file grow wait longer than saves within allocated space.
     GrowingFiles,
     /// Every durable write waits for its own flush.
@@ -109,10 +113,12 @@ pub enum FindingId {
 
 impl FindingId {
     /// Every kind.
-    pub const ALL: [FindingId; 47] = [
+    pub const ALL: [FindingId; 49] = [
         FindingId::RollbackJournal,
         FindingId::SeveralDatabases,
         FindingId::SmallTransactions,
+        FindingId::CommitPerChange,
+        FindingId::WholeFileAgain,
         FindingId::GrowingFiles,
         FindingId::FlushPerWrite,
         FindingId::OtherWriter,

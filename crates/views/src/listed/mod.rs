@@ -81,6 +81,8 @@ fn cause_of(id: FindingId) -> Option<CauseId> {
         FindingId::FlushPerWrite => CauseId::FlushPerWrite,
         FindingId::SeveralDatabases => CauseId::SeveralDatabases,
         FindingId::SmallTransactions => CauseId::SmallTransactions,
+        FindingId::CommitPerChange => CauseId::CommitPerChange,
+        FindingId::WholeFileAgain => CauseId::WholeFileAgain,
         _ => return None,
     })
 }
