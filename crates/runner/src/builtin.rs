@@ -15,6 +15,7 @@ pub const BUILTINS: &[Builtin] = &[
     Builtin { name: "fill", text: include_str!("../../../scenarios/fill.toml") },
     Builtin { name: "lifecycle", text: include_str!("../../../scenarios/lifecycle.toml") },
     Builtin { name: "sqlite", text: include_str!("../../../scenarios/sqlite.toml") },
+    Builtin { name: "prefs", text: include_str!("../../../scenarios/prefs.toml") },
     Builtin { name: "soak", text: include_str!("../../../scenarios/soak.toml") },
     Builtin { name: "wake", text: include_str!("../../../scenarios/wake.toml") },
     Builtin { name: "disk", text: include_str!("../../../scenarios/disk.toml") },

@@ -57,8 +57,8 @@ pub use lifecycle::{Lifecycle, LifecycleCell, LifecycleColumn, LifecycleRow, lif
 pub use listed::{FindingList, ListedFinding, in_words, listed, listed_of};
 pub use marks::{MARKS_NOTE, Mark, MarkPoint, marks, marks_beside};
 pub use naming::{
-    device_name, kind_name, row_title, save_label, stage_label, stage_of, state_name, subject_name,
-    test_title,
+    device_name, file_save_label, kind_name, row_title, save_label, stage_label, stage_of,
+    state_name, subject_name, test_title,
 };
 pub use outline::{
     LAG_IS_A_BUDGET, PhaseChange, PhaseStalls, Stalls, StallsOfCause, causes_known, change_name,

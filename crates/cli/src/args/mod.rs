@@ -19,7 +19,7 @@ use flashlag_units::Bytes;
 use crate::form::Form;
 use help::{AFTER_HELP, CHANGES, EXPLAIN_HELP, PREDICT_HELP};
 
-pub use cuts::{CutsArgs, JournalArg, SynchronousArg};
+pub use cuts::{CutsArgs, JournalArg, KindArg, SynchronousArg};
 pub use device::{
     CutArgs, DeviceAction, DeviceArgs, FaultArgs, FaultWhat, RecordArgs, ServeArgs, StatFormat,
 };

@@ -36,6 +36,7 @@ mod phone;
 mod phone_cut;
 mod phone_full;
 mod phone_hosts;
+mod prefs_calls;
 mod profiles_hold;
 mod protocol;
 mod purposes;

@@ -32,8 +32,8 @@ use flashlag_schema::counters::Counters;
 use flashlag_schema::{Conditions, Ledger, Looks, OtherIo, Run};
 use flashlag_spec::Reading;
 use flashlag_spec::replay::ReplayFile;
-use flashlag_spec::scenario::Io;
-use flashlag_sqlite::{PreparedSaves, SaveJob};
+use flashlag_spec::scenario::{FileSave, Io};
+use flashlag_sqlite::{PreparedFile, PreparedSaves, SaveJob};
 use flashlag_stats::Stop;
 use flashlag_stats::live::Live;
 use flashlag_units::{Bytes, Nanos};
@@ -241,6 +241,18 @@ impl World for Directory<'_> {
     }
 
     fn remove_saves(&mut self, _: Presence, _: &SaveJob<'_>) -> Result<(), Hindrance> {
+        Ok(self.files.clear_saves()?)
+    }
+
+    fn prepare_file<'a>(
+        &mut self,
+        job: &SaveJob<'a, FileSave>,
+    ) -> Result<PreparedFile<'a>, Hindrance> {
+        let opened = self.files.opened_saves()?;
+        Ok(PreparedFile::prepare_opened(job, &opened.directory)?)
+    }
+
+    fn remove_file(&mut self, _: &FileSave) -> Result<(), Hindrance> {
         Ok(self.files.clear_saves()?)
     }
 

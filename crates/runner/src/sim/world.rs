@@ -11,8 +11,8 @@ use flashlag_flash::FlashDevice;
 use flashlag_iostack::{BackgroundJob, FileId, FileRow, StackCalls, StackFile};
 use flashlag_schema::{Ledger, Looks, Run};
 use flashlag_spec::replay::ReplayFile;
-use flashlag_spec::scenario::{Durability, Io, Pattern, Save};
-use flashlag_sqlite::{PreparedSaves, SaveJob, remove_databases_on};
+use flashlag_spec::scenario::{Durability, FileSave, Io, Pattern, Save};
+use flashlag_sqlite::{PreparedFile, PreparedSaves, SaveJob, remove_databases_on, remove_file_on};
 use flashlag_stats::live::Live;
 use flashlag_trace::MOST_THREADS;
 use flashlag_units::{Bytes, Nanos};
@@ -237,6 +237,17 @@ impl World for Simulation {
 
     fn remove_saves(&mut self, (): (), job: &SaveJob<'_>) -> Result<(), Hindrance> {
         Ok(remove_databases_on(Box::new(StackFiles(self.stack.clone())), job)?)
+    }
+
+    fn prepare_file<'a>(
+        &mut self,
+        job: &SaveJob<'a, FileSave>,
+    ) -> Result<PreparedFile<'a>, Hindrance> {
+        Ok(PreparedFile::prepare_on(Box::new(StackFiles(self.stack.clone())), job)?)
+    }
+
+    fn remove_file(&mut self, save: &FileSave) -> Result<(), Hindrance> {
+        Ok(remove_file_on(Box::new(StackFiles(self.stack.clone())), save)?)
     }
 
     fn lay_out_replay(

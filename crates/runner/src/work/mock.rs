@@ -15,8 +15,8 @@ use flashlag_engine::{EndReason, Job, JobOutcome, Verification, Watch, drive};
 use flashlag_schema::{Environment, Ledger, Run, Target, TargetKind};
 use flashlag_spec::Reading;
 use flashlag_spec::replay::ReplayFile;
-use flashlag_spec::scenario::{Io, Scenario};
-use flashlag_sqlite::{PreparedSaves, SaveJob};
+use flashlag_spec::scenario::{FileSave, Io, Scenario};
+use flashlag_sqlite::{PreparedFile, PreparedSaves, SaveJob};
 use flashlag_stats::Stop;
 use flashlag_stats::live::Live;
 use flashlag_units::{Bytes, Nanos};
@@ -238,6 +238,19 @@ impl World for MockWorld {
     ) -> Result<(PreparedSaves<'a>, ()), Hindrance> {
         self.called("make databases");
         Ok((PreparedSaves::prepare(job, stop)?, ()))
+    }
+
+    fn prepare_file<'a>(
+        &mut self,
+        job: &SaveJob<'a, FileSave>,
+    ) -> Result<PreparedFile<'a>, Hindrance> {
+        self.called("make the file");
+        Ok(PreparedFile::prepare(job)?)
+    }
+
+    fn remove_file(&mut self, _: &FileSave) -> Result<(), Hindrance> {
+        self.called("remove the file");
+        Ok(())
     }
 
     fn remove_saves(&mut self, (): (), _: &SaveJob<'_>) -> Result<(), Hindrance> {

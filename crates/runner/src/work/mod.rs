@@ -5,6 +5,7 @@ mod background;
 mod changes;
 mod conditions;
 mod device_wait;
+mod file_save;
 mod files;
 mod fill;
 mod halves;

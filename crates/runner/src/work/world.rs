@@ -10,9 +10,9 @@ use flashlag_engine::replay::{ReplayJob, ReplayOutcome};
 use flashlag_engine::{Job, JobOutcome};
 use flashlag_schema::{Conditions, Ledger, Looks, OtherIo, Run};
 use flashlag_spec::replay::ReplayFile;
-use flashlag_spec::scenario::{Durability, EngineKind, Io, Save};
+use flashlag_spec::scenario::{Durability, EngineKind, FileSave, Io, Save};
 use flashlag_spec::{Downgrade, Reading};
-use flashlag_sqlite::{PreparedSaves, SaveJob};
+use flashlag_sqlite::{PreparedFile, PreparedSaves, SaveJob};
 use flashlag_stats::Stop;
 use flashlag_stats::live::Live;
 use flashlag_trust::{Fill, Verification};
@@ -293,7 +293,7 @@ pub trait World {
     /// Its thread has died.
     fn end_background(&mut self, running: Self::Background) -> Result<BackgroundEnd, DeviceError>;
 
-    /// An empty directory for databases.
+    /// An empty directory for databases, or for the file of saves without one.
     fn saves_directory(&mut self) -> Result<PathBuf, Hindrance>;
 
     /// Whether the databases of a test fit here.
@@ -319,6 +319,21 @@ pub trait World {
         databases: Self::Databases,
         job: &SaveJob<'_>,
     ) -> Result<(), Hindrance>;
+
+    /// Makes the file of a test of saves without a database.
+    ///
+    /// # Errors
+    /// As the filesystem says.
+    fn prepare_file<'a>(
+        &mut self,
+        job: &SaveJob<'a, FileSave>,
+    ) -> Result<PreparedFile<'a>, Hindrance>;
+
+    /// Removes it.
+    ///
+    /// # Errors
+    /// A file that can't be removed.
+    fn remove_file(&mut self, save: &FileSave) -> Result<(), Hindrance>;
 
     /// Makes the files of a replay as they were before the trace. Returns the bytes written, too.
     fn lay_out_replay(

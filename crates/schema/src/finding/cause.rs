@@ -67,6 +67,10 @@ pub enum CauseId {
     SeveralDatabases,
     /// Each change is its own transaction.
     SmallTransactions,
+    /// Each of several changes of `SharedPreferences` has a `commit` of its own.
+    CommitPerChange,
+    /// A large file is written anew for a small change.
+    WholeFileAgain,
 }
 
 impl CauseId {
@@ -83,6 +87,8 @@ impl CauseId {
             CauseId::FlushPerWrite => FindingId::FlushPerWrite,
             CauseId::SeveralDatabases => FindingId::SeveralDatabases,
             CauseId::SmallTransactions => FindingId::SmallTransactions,
+            CauseId::CommitPerChange => FindingId::CommitPerChange,
+            CauseId::WholeFileAgain => FindingId::WholeFileAgain,
         }
     }
 }

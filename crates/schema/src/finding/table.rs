@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 /// Version of the rules and of these rows: raise it with every change of what is found. 5: what an
 /// operation took before and after a change is read from its waits; what is felt comes before what may
-/// help a little. 6: limits of control groups. 7: quotas on storage.
-pub const RULES: u32 = 7;
+/// help a little. 6: limits of control groups. 7: quotas on storage. 8: saves without SQLite.
+pub const RULES: u32 = 8;
 
 /// What is known of a kind of finding, whatever run it is found in.
 #[derive(Clone, Debug, PartialEq)]
@@ -119,6 +119,10 @@ findings! {
         => OneDatabase, price DataMoved;
     SmallTransactions: "Each change is a transaction of its own, and waits for its own flushes."
         => GroupFlushes, price MoreLostAtOnce;
+    CommitPerChange: "Each of several changes has a `commit` of its own, and waits for its own fsync."
+        => SaveTogether, price MoreLostAtOnce;
+    WholeFileAgain: "A large file is written anew for a change of a hundredth of it or less."
+        => KeepApart, price DataMoved;
     GrowingFiles: "Saves that make a file grow also wait for a commit of the filesystem."
         => GrowInSteps, price SpaceAllocated;
     FlushPerWrite: "Every write waits for a flush of its own."
@@ -227,6 +231,8 @@ sentences! {
     RaiseCpuQuota: "Raise or remove the quota (systemd: `CPUQuota=`; Docker: `docker run --cpus`; Kubernetes: `limits.cpu`).";
     RaiseMemoryLimit: "Raise the limit (systemd: `MemoryHigh=`, `MemoryMax=`; Docker: `docker run --memory`), or use less.";
     GroupFlushes: "Put several changes into one transaction, or several writes before one fdatasync.";
+    SaveTogether: "Make all changes of a moment with one editor, and one `commit` or `apply` of it.";
+    KeepApart: "Keep what changes often in a small file of its own, or in SQLite.";
     OneDatabase: "Keep what changes together in one database, and change it in one transaction.";
     RewriteDatabase: "Copy it into one piece: `VACUUM INTO` another file, then take that.";
     RelieveMemory: "Run less at a time, or swap to compressed memory (zram) first.";

@@ -6,10 +6,13 @@
 
 mod error;
 mod fault;
+mod file_save;
 mod hash;
+mod pace;
 mod parse;
 mod repeats;
 mod replay;
+mod saves;
 mod settings;
 mod types;
 mod validate;
@@ -20,11 +23,13 @@ pub(crate) use parse::ScenarioFile;
 pub use crate::words::{Durability, EngineKind, Pattern};
 pub use error::ScenarioError;
 pub use fault::{Combination, ScenarioFault};
+pub use file_save::{FileKind, FileSave, PrefsCall};
 pub use hash::hash_of_text;
+pub use pace::{Arrivals, Schedule};
 pub use repeats::{After, Stretch};
 pub use replay::{Replay, ReplayAs, ReplayFacts};
 pub use types::{
-    Arrivals, Io, IoOperation, JournalMode, Requirement, Save, Scenario, Schedule, Statement, Step,
-    SyncCall, Synchronous, Test, ThreadSpans, Until,
+    Io, IoOperation, JournalMode, Requirement, Save, Scenario, Statement, Step, SyncCall, Synchronous,
+    Test, ThreadSpans, Until,
 };
 pub use validate::FIRST_ROWS;

@@ -3,6 +3,8 @@ use std::collections::BTreeMap;
 use flashlag_units::{Bytes, Nanos, Text};
 use serde::{Deserialize, Serialize};
 
+use super::file_save::FileSave;
+use super::pace::{Arrivals, hundred_bytes, is_one, one, yes};
 use super::replay::Replay;
 use crate::words::{Durability, EngineKind, Pattern, State};
 
@@ -54,6 +56,8 @@ pub enum Test {
     Io(Io),
     /// SQLite transactions.
     Save(Save),
+    /// Saves of a file.
+    FileSave(FileSave),
     /// A trace.
     Replay(Replay),
 }
@@ -321,31 +325,6 @@ pub enum Until {
     Steady,
 }
 
-/// When operations begin.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-#[cfg_attr(feature = "json-schema", schemars(extend("x-inline" = true)))]
-pub struct Arrivals {
-    /// Operations a second; absent for a closed loop, in which each waits for the previous one.
-    pub per_second: Option<f64>,
-    /// The distances between them.
-    #[serde(default)]
-    pub schedule: Schedule,
-}
-
-/// The distances between scheduled operations.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Schedule {
-    /// All equal.
-    #[default]
-    Fixed,
-    /// Exponential: a Poisson process.
-    Poisson,
-}
-
 /// What a save does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
@@ -425,6 +404,7 @@ impl Test {
         match self {
             Test::Io(io) => &io.name,
             Test::Save(save) => &save.name,
+            Test::FileSave(save) => &save.name,
             Test::Replay(replay) => &replay.name,
         }
     }
@@ -434,6 +414,7 @@ impl Test {
         match self {
             Test::Io(io) => io.phase_names(),
             Test::Save(save) => vec![save.name.clone()],
+            Test::FileSave(save) => vec![save.name.clone()],
             Test::Replay(replay) => replay.phase_names(),
         }
     }
@@ -443,23 +424,8 @@ impl Test {
         match self {
             Test::Io(io) => io.background.as_deref(),
             Test::Save(save) => save.background.as_deref(),
+            Test::FileSave(save) => save.background.as_deref(),
             Test::Replay(_) => None,
         }
     }
-}
-
-pub(super) fn one() -> u32 {
-    1
-}
-
-fn is_one(count: &u32) -> bool {
-    *count == 1
-}
-
-pub(super) fn yes() -> bool {
-    true
-}
-
-pub(super) fn hundred_bytes() -> Text<Bytes> {
-    Text(Bytes(100))
 }
