@@ -29,7 +29,7 @@ pub use pace::{Arrivals, Schedule};
 pub use repeats::{After, Stretch};
 pub use replay::{Replay, ReplayAs, ReplayFacts};
 pub use types::{
-    Io, IoOperation, JournalMode, Requirement, Save, Scenario, Statement, Step, SyncCall, Synchronous,
-    Test, ThreadSpans, Until,
+    Io, IoOperation, JournalMode, Requirement, Save, Scenario, Statement, Step, SyncCall,
+    Synchronous, Test, ThreadSpans, Until,
 };
 pub use validate::FIRST_ROWS;
