@@ -145,7 +145,7 @@ mod tests {
         assert!(
             new(&RunState::UnderWay, true).unwrap_err().contains("measuring that phone already")
         );
-        assert!(new(&ended(None), true).unwrap_err().contains("not taken"));
+        assert!(new(&ended(None), true).unwrap_err().contains("not fetched"));
         assert!(new(&RunState::Dead, true).unwrap_err().contains("clean adb:A"));
         assert_eq!(new(&RunState::Dead, false), Ok(Next::Begin));
         assert_eq!(new(&ended(Some("no room")), true), Ok(Next::Begin));
@@ -163,7 +163,7 @@ mod tests {
         let (mut there, wanted) = (wanted(1), wanted(1));
         "flashlag 0.0.1".clone_into(&mut there.program);
         let other = next(true, &wanted, Some((&there, &RunState::Dead)), true).unwrap_err();
-        assert!(other.to_string().contains("of flashlag 0.0.1, this is"), "{other}");
+        assert!(other.to_string().contains("by flashlag 0.0.1, and this is"), "{other}");
     }
 
     #[test]

@@ -289,7 +289,7 @@ fn a_fill_that_meets_full_storage_has_done_its_work_and_says_where() {
     assert_eq!(ran.run.status, RunStatus::Complete);
     let [phase] = ran.run.phases.as_slice() else { panic!() };
     assert!(!phase.cut_short);
-    assert!(phase.notes.iter().any(|note| note.contains("where no more could be written")));
+    assert!(phase.notes.iter().any(|note| note.contains("when no more could be written")));
     assert!(ran.fills[0].no_space);
 }
 
