@@ -495,7 +495,8 @@ def cuts(flashlag, options):
                 for journal, synchronous in atomic or modes + extra:
                     count = options.cuts if profile == DEVICE else max(options.cuts // 5, 20)
                     count = 20 if options.short else count
-                    lost = cut(flashlag, f"{profile}+{filesystem}{switch}", journal, synchronous, count)
+                    words = ["--journal", journal, "--synchronous", synchronous]
+                    lost = cut(flashlag, f"{profile}+{filesystem}{switch}", words, count)
                     if lost is None:
                         continue
                     keys = ("cuts", "acknowledged", "with_loss", "lost", "most_lost", "damaged",
@@ -506,16 +507,16 @@ def cuts(flashlag, options):
     return lines
 
 
-def cut(flashlag, stack, journal, synchronous, count):
+def cut(flashlag, stack, words, count):
     """What power cuts took, kept as runs are."""
     target = f"lab:{stack},size=512MiB"
-    name = "".join(c if c.isalnum() else "-" for c in f"cuts {target} {journal} {synchronous} {count}")
+    name = "".join(c if c.isalnum() else "-" for c in f"cuts {target} {' '.join(words[1::2])} {count}")
     output = KEPT / f"{name}.json"
     if not output.exists():
-        print(f"{target}  {journal} {synchronous}", file=sys.stderr, flush=True)
+        print(f"{target}  {' '.join(words)}", file=sys.stderr, flush=True)
         done = subprocess.run(
-            ["timeout", "-s", "KILL", "3600", flashlag, "cuts", target, "--journal", journal,
-             "--synchronous", synchronous, "--cuts", str(count), "--saves", "100", "--json"],
+            ["timeout", "-s", "KILL", "3600", flashlag, "cuts", target, *words, "--cuts", str(count),
+             "--saves", "100", "--json"],
             capture_output=True, text=True, check=False,
         )
         # 1: something was lost.
@@ -526,8 +527,56 @@ def cut(flashlag, stack, journal, synchronous, count):
     return json.loads(output.read_text())
 
 
+# The kinds of saves without SQLite, in the words of `flashlag cuts --kind`.
+FILE_KINDS = ["shared-preferences", "datastore", "atomic-file", "rename", "rename-synced", "append-log"]
+
+
+def files(flashlag, options):
+    """What a save without SQLite costs: a real kernel beside the model; cells that are off by more are bold."""
+    lines = [
+        "| | test of `prefs` | writes | KiB | flushes | modelled: writes | KiB | flushes |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    settings = {"saves": "20" if options.short else "200", "time": "120s"}
+    for filesystem in MODELLED:
+        runs = [made(flashlag, "prefs", f"{kind}:{DEVICE}+{filesystem}", settings) for kind in ("lab", "sim")]
+        if None in runs:
+            continue
+        real, model = ({phase["name"]: phase for phase in run["phases"]} for run in runs)
+        for name, phase in real.items():
+            measured, modelled = costs(phase), costs(model[name])
+            cells = [f"{figure:.1f}" for figure in measured]
+            for found, wanted in zip(modelled, measured):
+                is_off = abs(found - wanted) > ALIKE * wanted
+                cells.append(f"**{found:.1f}**" if is_off else f"{found:.1f}")
+            lines.append(f"| {filesystem} | `{name}` | " + " | ".join(cells) + " |")
+    return lines
+
+
+def file_cuts(flashlag, options):
+    """What a power cut leaves of a file that is saved without SQLite."""
+    lines = [
+        "| | kind | cuts | what was saved last | something older | saves lost at most | gone or empty | damaged |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for filesystem in PHONES:
+        for switch in ["", ",nobarrier"]:
+            for kind in FILE_KINDS:
+                count = 20 if options.short else options.cuts
+                lost = cut(flashlag, f"{DEVICE}+{filesystem}{switch}", ["--kind", kind], count)
+                if lost is None:
+                    continue
+                older = lost["with_loss"] - lost["empty"] - lost["damaged"]
+                kept = lost["cuts"] - lost["with_loss"]
+                cells = [filesystem + switch, f"`{kind}`", lost["cuts"], kept, older, lost["most_lost"],
+                         lost["empty"], lost["damaged"]]
+                lines.append("| " + " | ".join(str(cell) for cell in cells) + " |")
+    return lines
+
+
 TABLES = {"commits": commits, "mounts": mounts, "speeds": speeds, "switches": switches, "host": host,
-          "lifecycle": lifecycle, "protocols": protocols, "busy": busy, "cuts": cuts}
+          "lifecycle": lifecycle, "protocols": protocols, "busy": busy, "cuts": cuts,
+          "files": files, "file-cuts": file_cuts}
 
 
 def main():

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-use flashlag_explain::set_up;
+use flashlag_explain::{findings_of, set_up};
 use flashlag_inspect::{Root, environment_with_names};
 use flashlag_predict::effect::{device_of, with_forecasts, without_forecasts};
 use flashlag_runner::android::explain_phone;
@@ -66,16 +66,41 @@ impl Subject {
     }
 }
 
-/// The findings with the effects that a run leaves to forecasts: on `profile`, or on the nearest built-in
-/// one. Forecasts take 15 s at most.
-pub fn effects(
+/// Forecasts of the effects that a run does not show.
+pub struct Forecasts<'a> {
+    /// The profile that stands for the device; the nearest built-in one without.
+    pub profile: Option<&'a str>,
+    /// Raised to end them.
+    pub stop: &'a Arc<AtomicBool>,
+    /// What counts the simulations.
+    pub counting: Box<dyn Counting>,
+}
+
+/// The findings of a run, with the effects that it leaves to forecasts, if those are asked for. `subject`
+/// is what was typed.
+pub fn explained(
+    run: &Run,
+    subject: &str,
+    forecasts: Option<Forecasts<'_>>,
+) -> Result<Explained, CommandError> {
+    let stored = findings_of(run).into_owned();
+    let found = stored.list.clone();
+    let findings = match forecasts {
+        Some(forecasts) => with_effects(run, subject, found, forecasts)?,
+        None => without_forecasts(found, run, "none was asked for"),
+    };
+    let (subject, environment) = (subject.to_owned(), run.environment.clone());
+    Ok(Explained { subject, environment, findings, run: Some(stored) })
+}
+
+/// The findings with forecasts, which take 15 s at most.
+fn with_effects(
     run: &Run,
     name: &str,
     found: Vec<Finding>,
-    profile: Option<&str>,
-    stop: &Arc<AtomicBool>,
-    counting: Box<dyn Counting>,
+    forecasts: Forecasts<'_>,
 ) -> Result<Vec<Finding>, CommandError> {
+    let Forecasts { profile, stop, counting } = forecasts;
     let named = profile.map(sim::profile).transpose()?;
     let simulations = Simulations::new(Arc::clone(stop), counting, "forecasting effects", None);
     let (done, waited) = channel::<()>();

@@ -1,4 +1,4 @@
-//! What each command does, for the program and for the Python package.
+//! What the program and the Python package both do: run, compare, explain, predict, fit, verify.
 //!
 //! Both pass on words (a scenario's name, `sim:pixel-2016+f2fs`, `full=90%`) and get runs,
 //! comparisons, forecasts and profiles back. So both understand the words alike and refuse them
@@ -20,7 +20,7 @@ mod verify;
 
 pub use compare::{Sides, compared};
 pub use error::{CommandError, one_paragraph};
-pub use explain::{Subject, effects};
+pub use explain::{Forecasts, Subject, explained};
 pub use files::{earlier, name_of, run_from, scenario_text};
 pub use fit::{FitWords, fit};
 pub use limits::{ASK_ABOVE, Limits, celsius, percent};

@@ -31,7 +31,7 @@ mod within;
 use std::borrow::Cow;
 
 use flashlag_schema::Run;
-use flashlag_schema::finding::Findings;
+use flashlag_schema::finding::{Findings, RULES};
 
 use candidate::{Candidate, Context};
 
@@ -52,11 +52,6 @@ pub use verify::verify;
 
 /// Minimum cost of a cause, in seconds per 1,000 operations: a smaller one would print as 0.
 const LEAST_COST: f64 = 0.05;
-
-/// Version of the rules in this crate; raise it with every change of the findings. 5: what an
-/// operation took before and after a change is read from its waits; what is felt comes before what may help a
-/// little. 6: limits of control groups. 7: quotas on storage.
-pub const RULES: u32 = 7;
 
 /// The findings of a run, derived from its phases and checks.
 pub fn findings(run: &Run) -> Findings {

@@ -4,8 +4,9 @@ use flashlag_schema::finding::{
     CauseId, Counted, FindingAction, FindingEvidence, FindingRisk, FindingSides,
 };
 use flashlag_schema::{Phase, Run};
-use flashlag_spec::scenario::JournalMode;
+use flashlag_spec::scenario::{FileKind, FileSave, JournalMode, PrefsCall};
 use flashlag_spec::{Operation, State};
+use flashlag_units::Bytes;
 
 use crate::candidate::{Candidate, Context, Suspicion, side};
 use crate::doubt::is_trusted;
@@ -24,6 +25,8 @@ pub fn all(context: &Context<'_>) -> Vec<Candidate> {
     found.extend(busy(context));
     found.extend(databases(context, main));
     found.extend(statements(context));
+    found.extend(commits(context, main));
+    found.extend(whole_file(context, main));
     found
 }
 
@@ -125,17 +128,80 @@ fn statements(context: &Context<'_>) -> Option<Candidate> {
     weigh_shares(context.run, one, many, kind.statements, suspicion)
 }
 
+/// A `commit` of `SharedPreferences` for each of several changes against one write of all that `apply` left.
+fn commits(context: &Context<'_>, main: &Phase) -> Option<Candidate> {
+    let is_several = |save: &FileSave| {
+        let prefs = save.kind == FileKind::SharedPreferences;
+        prefs && save.call == PrefsCall::Commit && save.changes > 1
+    };
+    let several = file_in_stage(context, main, is_several)?;
+    let of_several = context.plan.file_save(several)?;
+    let together = file_in_stage(context, main, |save| {
+        let alike = (save.kind, save.size, save.changes) == {
+            (of_several.kind, of_several.size, of_several.changes)
+        };
+        alike && save.call == PrefsCall::Apply && save.writes() == 1
+    })?;
+    let suspicion = Suspicion {
+        id: CauseId::CommitPerChange,
+        action: FindingAction::SaveTogether,
+        risk: FindingRisk::MoreLostAtOnce,
+    };
+    weigh(context.run, several, together, suspicion)
+}
+
+/// The smallest file that is large, and how many times its change it is.
+const LARGE: (Bytes, u64) = (Bytes(64_000), 100);
+
+/// A large file that is written anew for a small change against that change appended to a log.
+fn whole_file(context: &Context<'_>, main: &Phase) -> Option<Candidate> {
+    let is_large = |save: &FileSave| {
+        let (least, times) = LARGE;
+        let large = save.size.0 >= least && save.size.0.0 / save.change.0.0.max(1) >= times;
+        large && save.kind != FileKind::AppendLog && save.writes() == 1
+    };
+    let whole = file_in_stage(context, main, is_large)?;
+    let change = context.plan.file_save(whole)?.change;
+    let alone = file_in_stage(context, main, |save| {
+        save.kind == FileKind::AppendLog && save.change == change && save.writes() == 1
+    })?;
+    let suspicion = Suspicion {
+        id: CauseId::WholeFileAgain,
+        action: FindingAction::KeepApart,
+        risk: FindingRisk::DataMoved,
+    };
+    weigh(context.run, whole, alone, suspicion)
+}
+
+/// Saves of a file in the stage that is explained, one after the other and alone.
+fn file_in_stage<'a>(
+    context: &Context<'a>,
+    main: &Phase,
+    wanted: impl Fn(&FileSave) -> bool,
+) -> Option<&'a Phase> {
+    let mut phases = alone_in_stage(context, main);
+    phases.find(|phase| context.plan.file_save(phase).is_some_and(&wanted))
+}
+
 /// Saves of a kind in the stage that is explained, in a closed loop and alone.
 fn in_stage<'a>(
     context: &Context<'a>,
     main: &Phase,
     wanted: impl Fn(&SaveKind) -> bool,
 ) -> Option<&'a Phase> {
+    let mut phases = alone_in_stage(context, main);
+    phases.find(|phase| context.plan.save(phase).is_some_and(|kind| wanted(&kind)))
+}
+
+/// What was measured in the stage that is explained, one operation after the other and alone.
+fn alone_in_stage<'a>(
+    context: &Context<'a>,
+    main: &Phase,
+) -> impl Iterator<Item = &'a Phase> + use<'a> {
     let stage = (main.state, main.run);
     let alone = |phase: &&Phase| phase.background.is_none() && phase.closed_loop && phase.ops > 0;
     let phases = context.run.phases.iter().filter(alone);
-    let mut phases = phases.filter(|phase| (phase.state, phase.run) == stage);
-    phases.find(|phase| context.plan.save(phase).is_some_and(|kind| wanted(&kind)))
+    phases.filter(move |phase| (phase.state, phase.run) == stage)
 }
 
 /// Whether about the same share of both phases' saves grew a file. A few hundred saves on a new log

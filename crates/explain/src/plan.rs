@@ -3,7 +3,7 @@
 use flashlag_schema::{Phase, Run};
 use flashlag_spec::Operation;
 use flashlag_spec::scenario::{
-    JournalMode, Save, Scenario, Statement, Step, SyncCall, Synchronous, Test,
+    FileSave, JournalMode, Save, Scenario, Statement, Step, SyncCall, Synchronous, Test,
 };
 
 /// The scenario of a run, if it can be parsed again.
@@ -36,7 +36,16 @@ impl Plan {
         }
         match self.test(&phase.name) {
             Some(Test::Save(save)) => Some(SaveKind::of_test(save)),
+            Some(Test::FileSave(_)) => None,
             _ => SaveKind::from_name(&phase.name),
+        }
+    }
+
+    /// The file that a phase of saves wrote, where it was none of SQLite.
+    pub fn file_save(&self, phase: &Phase) -> Option<&FileSave> {
+        match self.test(&phase.name) {
+            Some(Test::FileSave(save)) if phase.operation == Operation::Save => Some(save),
+            _ => None,
         }
     }
 }

@@ -1,15 +1,16 @@
 //! Compares stored findings with those that follow from the run.
 
 use flashlag_schema::Run;
+use flashlag_schema::finding::RULES;
 use flashlag_schema::verify::Discrepancy;
 use serde_json::Value;
 
 /// Inferred causes that do not follow from the counters in the run, and stored findings that do not
 /// follow from its phases and checks, field by field. Returns none for a file without findings, and
-/// for findings of other rules than [`crate::RULES`], which no view shows.
+/// for findings of other rules than [`RULES`], which no view shows.
 pub fn verify(run: &Run) -> Vec<Discrepancy> {
     let mut found = crate::infer::verify(run);
-    let stored = run.findings.as_ref().filter(|stored| stored.rules == crate::RULES);
+    let stored = run.findings.as_ref().filter(|stored| stored.rules == RULES);
     let Some(stored) = stored else { return found };
     let derived = crate::findings(run);
     if *stored != derived {

@@ -29,3 +29,8 @@ pub fn device_metrics(stats: &flashlag_schema::DeviceStats) -> String {
 pub fn device_prometheus(stats: &flashlag_schema::DeviceStats) -> String {
     openmetrics::device(stats, openmetrics::Dialect::Prometheus)
 }
+
+/// What a storage says of its wear, in Prometheus's text format: nothing where it is silent.
+pub fn wear_prometheus(environment: &flashlag_schema::Environment) -> String {
+    openmetrics::wear(environment, openmetrics::Dialect::Prometheus)
+}

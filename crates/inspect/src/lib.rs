@@ -4,7 +4,7 @@
 //! reader needs root privileges, fails, or panics on odd contents: a value that could not be read
 //! is absent, with the reason. This crate does not use the `procfs` crate because one odd line must
 //! cost one value, not a whole file.
-// Two system calls have no safe wrapper: by_inode.rs, internals/extents.rs.
+// Three system calls have no safe wrapper: by_inode.rs, internals/extents.rs, nvme.rs.
 #![deny(unsafe_code)]
 
 pub mod android;
@@ -22,6 +22,7 @@ mod layers;
 mod life;
 mod limits;
 mod mount;
+mod nvme;
 mod pressure;
 mod probe;
 mod processes;

@@ -15,9 +15,7 @@ pub(crate) fn life(root: &Root, disk: &Path, kind: &str) -> Result<DeviceLife, S
     match kind {
         "emmc" => emmc(root, disk),
         "ufs" => ufs(root, disk),
-        "nvme" => Err("NVMe reports its wear by an admin command, which needs root: see \
-                       `nvme smart-log`"
-            .to_owned()),
+        "nvme" => crate::nvme::life(root, disk),
         "sd" => Err("SD cards do not report their wear".to_owned()),
         "sata" | "usb" => Err("its wear is in SMART, which needs root: see `smartctl`".to_owned()),
         _ => Err(format!("a {kind} disk does not report its wear")),
@@ -35,6 +33,7 @@ fn emmc(root: &Root, disk: &Path) -> Result<DeviceLife, String> {
         used_percent_at_most: used,
         pre_eol: pre_eol.and_then(|code| pre_eol_name(&code)),
         source: source.to_owned(),
+        written_bytes: None,
     })
 }
 
@@ -54,6 +53,7 @@ fn ufs(root: &Root, disk: &Path) -> Result<DeviceLife, String> {
         used_percent_at_most: used,
         pre_eol: pre_eol.and_then(|code| pre_eol_name(&code)),
         source: source.to_owned(),
+        written_bytes: None,
     })
 }
 

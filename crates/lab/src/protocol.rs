@@ -5,7 +5,7 @@
 
 use flashlag_schema::remote::{Progress, RunOrder};
 use flashlag_schema::{DeviceCount, Run};
-use flashlag_spec::scenario::{JournalMode, Synchronous};
+use flashlag_spec::scenario::{FileKind, JournalMode, Synchronous};
 use flashlag_spec::target::Cipher;
 use serde::{Deserialize, Serialize};
 
@@ -54,8 +54,24 @@ pub struct SaveOrder {
     pub saves: u64,
     /// The seed of their contents.
     pub seed: u64,
-    /// The directory of the database.
+    /// The directory of the database, or of the file.
     pub directory: String,
+    /// The file that is saved in the place of a database.
+    #[serde(default)]
+    pub file: Option<FileOrder>,
+}
+
+/// A file that is saved without a database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileOrder {
+    /// What writes it.
+    pub kind: FileKind,
+    /// The version of Android whose calls are made.
+    pub android: Option<u32>,
+    /// Whether the directory is synced after a rename.
+    pub sync_directory: bool,
+    /// The seed of its contents.
+    pub seed: u64,
 }
 
 /// The state of the database after a power cut.
@@ -65,8 +81,11 @@ pub struct CrashCheck {
     pub unmountable: Option<String>,
     /// The damage of the database, or that the database is missing; `None` if it is whole.
     pub damage: Option<String>,
-    /// Rows in the database.
+    /// Rows in the database; of a file the saves that are in it.
     pub rows: Option<u64>,
+    /// Whether a file is gone or empty.
+    #[serde(default)]
+    pub empty: bool,
 }
 
 /// Messages from the host.
@@ -83,8 +102,10 @@ pub enum Order {
     Check {
         /// The image's filesystem.
         mount: Mount,
-        /// Directory of the database.
+        /// Directory of the database, or of the file.
         directory: String,
+        /// The file that was saved in the place of a database.
+        file: Option<FileOrder>,
     },
     /// End the run under way.
     Stop,

@@ -4,10 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use flashlag_commands::{Sides, Silent, Subject, effects};
-use flashlag_explain::findings_of;
+use flashlag_commands::{Forecasts, Sides, Silent, Subject, explained};
 use flashlag_export::Format;
-use flashlag_predict::effect::without_forecasts;
 use flashlag_schema::finding::Explained as Seen;
 use flashlag_term::{Style, explain as draw};
 use pyo3::prelude::*;
@@ -107,15 +105,12 @@ pub fn explain(
             Subject::Run(run) => *run,
         };
         let name = subject.display().to_string();
-        let stored = findings_of(&run).into_owned();
-        let list = stored.list.clone();
-        let findings = if forecast {
-            effects(&run, &name, list, profile.as_deref(), &flag, Box::new(Silent))?
-        } else {
-            without_forecasts(list, &run, "none was asked for")
-        };
-        let environment = run.environment.clone();
-        let seen = Seen { subject: name, environment, findings, run: Some(stored) };
+        let forecasts = forecast.then(|| Forecasts {
+            profile: profile.as_deref(),
+            stop: &flag,
+            counting: Box::new(Silent),
+        });
+        let seen = explained(&run, &name, forecasts)?;
         Ok(Explained { seen, run: Some(run) })
     })?;
     match signal {

@@ -15,6 +15,7 @@ pub const BUILTINS: &[Builtin] = &[
     Builtin { name: "fill", text: include_str!("../../../scenarios/fill.toml") },
     Builtin { name: "lifecycle", text: include_str!("../../../scenarios/lifecycle.toml") },
     Builtin { name: "sqlite", text: include_str!("../../../scenarios/sqlite.toml") },
+    Builtin { name: "prefs", text: include_str!("../../../scenarios/prefs.toml") },
     Builtin { name: "soak", text: include_str!("../../../scenarios/soak.toml") },
     Builtin { name: "wake", text: include_str!("../../../scenarios/wake.toml") },
     Builtin { name: "disk", text: include_str!("../../../scenarios/disk.toml") },
@@ -22,7 +23,21 @@ pub const BUILTINS: &[Builtin] = &[
     Builtin { name: "app", text: include_str!("../../../scenarios/app.toml") },
 ];
 
+macro_rules! purposes {
+    ($($name:literal)*) => {
+        &[$(Builtin {
+            name: $name,
+            text: include_str!(concat!("../../../requirements/", $name, ".toml")),
+        }),*]
+    };
+}
+
+/// The scenarios of `flashlag run --for`: each asks whether a storage is good enough for one purpose.
+pub const PURPOSES: &[Builtin] = purposes! {
+    "etcd" "k3s" "postgres" "sqlite-app" "home-assistant" "android" "media-class" "sd-a1" "sd-a2" "video-30mbit"
+};
+
 /// The built-in scenario of that name.
 pub fn builtin(name: &str) -> Option<&'static Builtin> {
-    BUILTINS.iter().find(|builtin| builtin.name == name)
+    BUILTINS.iter().chain(PURPOSES).find(|builtin| builtin.name == name)
 }

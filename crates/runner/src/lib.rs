@@ -27,7 +27,7 @@ mod task;
 mod wear;
 mod work;
 
-pub use builtin::{BUILTINS, Builtin, builtin};
+pub use builtin::{BUILTINS, Builtin, PURPOSES, builtin};
 pub use error::{DirectoryFault, Fits, OutputFault, ResumeFault, RunError, VirtualError};
 pub use estimate::Estimate;
 pub use events::{Event, Observer};

@@ -21,6 +21,8 @@ pub struct Cuts {
     pub most_lost: u64,
     /// Cuts after which the database was damaged, or gone.
     pub damaged: u64,
+    /// Cuts after which a file that was saved without a database was gone or empty.
+    pub empty: u64,
     /// Cuts after which the filesystem could not be mounted.
     pub unmountable: u64,
     /// Descriptions of the first failures.

@@ -228,6 +228,9 @@ pub struct DeviceLife {
     pub pre_eol: Option<String>,
     /// Where this was read.
     pub source: String,
+    /// Bytes that hosts have written since it was made, where it counts them (NVMe).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written_bytes: Option<Bytes>,
 }
 
 /// Encryption of the stored data.

@@ -4,26 +4,26 @@ use std::rc::Rc;
 use flashlag_device::Clock;
 use flashlag_units::Nanos;
 
-use crate::storage::Storage;
+use crate::storage::Place;
 
 /// The clock of a measured test: the place's clock without pauses. A pause counts in no elapsed
 /// time, moves no schedule and makes nothing late.
 #[derive(Debug)]
 pub(crate) struct PhaseClock {
-    storage: Rc<dyn Storage>,
+    place: Rc<dyn Place>,
     paused: Cell<Nanos>,
 }
 
 impl PhaseClock {
-    pub(crate) fn new(storage: Rc<dyn Storage>) -> PhaseClock {
-        PhaseClock { storage, paused: Cell::default() }
+    pub(crate) fn new(place: Rc<dyn Place>) -> PhaseClock {
+        PhaseClock { place, paused: Cell::default() }
     }
 
     /// Does `work` in a pause; returns its result and its time.
     pub(crate) fn pause<T>(&self, work: impl FnOnce() -> T) -> (T, Nanos) {
-        let from = self.storage.clock().now();
+        let from = self.place.clock().now();
         let result = work();
-        let took = self.storage.clock().now().since(from);
+        let took = self.place.clock().now().since(from);
         self.paused.set(self.paused.get().plus(took));
         (result, took)
     }
@@ -43,10 +43,10 @@ impl PhaseClock {
 impl Clock for PhaseClock {
     #[inline]
     fn now(&self) -> Nanos {
-        self.storage.clock().now().since(self.paused.get())
+        self.place.clock().now().since(self.paused.get())
     }
 
     fn pass_until(&self, time: Nanos) {
-        self.storage.clock().pass_until(time.plus(self.paused.get()));
+        self.place.clock().pass_until(time.plus(self.paused.get()));
     }
 }

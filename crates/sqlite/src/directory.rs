@@ -11,12 +11,12 @@ use rustix::io::Errno;
 
 use crate::error::SqliteError;
 use crate::redirect::{Redirection, commit_atomically, refused_atomic_writes};
-use crate::storage::Storage;
+use crate::storage::{Place, Storage};
 use crate::sync_vfs;
 use crate::thread_io::ThreadIo;
 use crate::writes::Writes;
 
-/// A real directory, in real time: the [`Storage`] of saves on real storage.
+/// A real directory, in real time: the [`Storage`] of databases on real storage.
 ///
 /// Sizes are read by name (`fstatat`, about 1 µs per file) and never through a descriptor of our
 /// own: under POSIX, closing one would drop SQLite's locks on the file.
@@ -75,6 +75,16 @@ impl Directory {
     }
 }
 
+impl Place for Directory {
+    fn clock(&self) -> &dyn Clock {
+        &MonotonicClock
+    }
+
+    fn written(&self) -> Reading<Writes> {
+        self.counter.read()
+    }
+}
+
 impl Storage for Directory {
     fn path(&self, name: &str) -> PathBuf {
         self.path.join(name)
@@ -99,14 +109,6 @@ impl Storage for Directory {
     fn size(&self, name: &str) -> Result<u64, Errno> {
         let found = statat(&*self.opened, name, AtFlags::SYMLINK_NOFOLLOW)?;
         Ok(u64::try_from(found.st_size).unwrap_or_default())
-    }
-
-    fn clock(&self) -> &dyn Clock {
-        &MonotonicClock
-    }
-
-    fn written(&self) -> Reading<Writes> {
-        self.counter.read()
     }
 
     fn compute(&self) {}

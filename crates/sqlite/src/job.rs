@@ -13,13 +13,14 @@ use flashlag_units::{Bytes, Nanos};
 
 use crate::error::SqliteError;
 
-/// A job: what to save, and where.
-#[derive(Clone, Copy, Debug)]
-pub struct SaveJob<'a> {
+/// A job: what to save, and where. `T` is a test of transactions or one of a file
+/// ([`flashlag_spec::scenario::FileSave`]).
+#[derive(Debug)]
+pub struct SaveJob<'a, T = Save> {
     /// The save test of the scenario.
-    pub save: &'a Save,
-    /// An existing directory for the databases (`save-0.db`, `save-1.db`, ...). They replace files
-    /// of the same name and remain afterwards.
+    pub save: &'a T,
+    /// An existing directory for the databases (`save-0.db`, `save-1.db`, ...) or the file. They replace
+    /// files of the same name and remain afterwards.
     pub directory: &'a Path,
     /// Seed of contents, choices of rows and arrivals.
     pub seed: u64,
@@ -28,6 +29,14 @@ pub struct SaveJob<'a> {
     /// A save longer than this is a stall.
     pub stall_over: Nanos,
 }
+
+impl<T> Clone for SaveJob<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for SaveJob<'_, T> {}
 
 /// Callback at the end of each interval, between two saves and outside of every latency: it may set
 /// temperature and fill level, or end the phase ([`ControlFlow::Break`] with the reason, which

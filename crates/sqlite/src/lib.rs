@@ -1,4 +1,4 @@
-//! Saves through real SQLite, each transaction timed.
+//! Saves as apps make them, each one timed: transactions of real SQLite, and files written anew ([`PreparedFile`]).
 //!
 //! A *save* is one row inserted, updated or deleted by one transaction on each database of the job:
 //! an autocommit statement, prepared and bound beforehand. Its latency is the time from the first
@@ -48,6 +48,7 @@ mod database;
 mod directory;
 mod error;
 mod examine;
+mod files;
 mod growth;
 mod job;
 mod phase;
@@ -55,10 +56,12 @@ mod prepare;
 mod redirect;
 mod rows;
 mod run;
+mod saver;
 mod simulated;
 mod storage;
 mod sync_vfs;
 mod thread_io;
+mod transactions;
 mod vfs;
 mod writes;
 
@@ -67,6 +70,7 @@ use flashlag_device::WaitMeter;
 pub use bound::{most_of_a_save, most_to_prepare};
 pub use error::SqliteError;
 pub use examine::{Examination, examine};
+pub use files::{FileCall, Found, Named, PreparedFile, calls_of, examine_file, remove_file_on};
 pub use job::{OnInterval, SaveJob, SaveWatch, SavesOutcome, TopUps};
 pub use prepare::{PreparedSaves, remove_databases, remove_databases_on};
 pub use redirect::be_an_app;

@@ -1,6 +1,5 @@
 //! The measuring loop of saves.
 
-mod changes;
 mod pacing;
 
 use std::ops::ControlFlow;
@@ -10,23 +9,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use flashlag_device::{
     Budget, Clock, SchedulerTimes, WaitMeter, WaitReading, WaitSampler, WaitWindow,
 };
-use flashlag_spec::scenario::Save;
-use flashlag_spec::{Downgrade, Reading};
+use flashlag_spec::Reading;
 use flashlag_stats::{Histogram, OpTimes, Recorder, RecorderConfig, WaitSplit, Waited};
 use flashlag_units::{Bytes, Nanos};
 use flashlag_workload::Arrivals;
-use rusqlite::Statement as Prepared;
 
-use crate::bound::{most_of_a_save, most_to_close, most_to_prepare};
 use crate::clock::PhaseClock;
-use crate::content::Content;
-use crate::database::{Database, sql_of};
 use crate::error::SqliteError;
-use crate::growth::Sizes;
-use crate::job::{OnInterval, SaveWatch, SavesOutcome, TopUps};
-use crate::prepare::PreparedSaves;
-use crate::rows::Rows;
-use crate::storage::{Storage, written_since};
+use crate::job::{OnInterval, SaveJob, SaveWatch, SavesOutcome, TopUps};
+use crate::saver::{Pace, Saver};
+use crate::storage::{Place, written_since};
 use crate::writes::{Writes, bytes_of, calls_of};
 
 /// Factor by which a phase may exceed its time to reach `min_saves`.
@@ -47,15 +39,11 @@ enum EndReason {
     OutOfBudget,
 }
 
-struct Phase<'a, M> {
-    save: &'a Save,
+struct Phase<'a, S, M> {
+    pace: Pace,
     stop: &'a AtomicBool,
-    databases: &'a [Database],
-    statements: Vec<Prepared<'a>>,
-    rows: Rows,
-    content: Content,
-    sizes: Sizes,
-    storage: Rc<dyn Storage>,
+    saver: S,
+    place: Rc<dyn Place>,
     clock: PhaseClock,
     start: Nanos,
     arrivals: Option<Arrivals>,
@@ -63,8 +51,6 @@ struct Phase<'a, M> {
     recorder: Recorder,
     grew: Histogram,
     in_place: Histogram,
-    /// Bytes of content per save.
-    save_bytes: Bytes,
     saves: u64,
     intervals: usize,
     /// Sum of waits for the schedule and of think times.
@@ -81,38 +67,40 @@ struct Phase<'a, M> {
     budget: Option<Budget>,
 }
 
-/// What SQLite did instead of atomic writes that the filesystem refused.
-fn refused(save: &Save, count: u64) -> Option<Downgrade> {
-    (count > 0).then(|| Downgrade {
-        requested: format!("atomic writes in {}", save.name),
-        effective: format!("{count} refused: those commits used the rollback journal"),
-        reason: "the filesystem refused them, as F2FS does when memory or space is short"
-            .to_owned(),
-    })
+/// What a loop is to do, beside its saves.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Terms {
+    pub(crate) pace: Pace,
+    pub(crate) seed: u64,
+    pub(crate) interval: Nanos,
+    pub(crate) stall_over: Nanos,
+    /// Whether a save may begin: the budget has what closing will write.
+    pub(crate) may_begin: bool,
 }
 
-pub(crate) fn run<M: WaitMeter>(
-    prepared: PreparedSaves<'_>,
+impl Terms {
+    pub(crate) fn of<T>(job: &SaveJob<'_, T>, pace: Pace) -> Terms {
+        let SaveJob { seed, interval, stall_over, .. } = *job;
+        Terms { pace, seed, interval, stall_over, may_begin: true }
+    }
+}
+
+/// Saves until something ends the loop. The saver is gone afterwards.
+pub(crate) fn run<S: Saver, M: WaitMeter>(
+    saver: S,
+    place: Rc<dyn Place>,
+    terms: Terms,
     watch: SaveWatch<'_, M>,
 ) -> Result<SavesOutcome, SqliteError> {
-    let PreparedSaves { job, storage, databases, rows, content, sizes, written, .. } = prepared;
-    let (downgrades, notes) = (prepared.downgrades, prepared.notes);
     let SaveWatch { stop, live, meter, mut on_interval, budget, on_end } = watch;
-    let save = job.save;
-    let clock = PhaseClock::new(Rc::clone(&storage));
+    let Terms { pace, interval, stall_over, .. } = terms;
+    let clock = PhaseClock::new(Rc::clone(&place));
     let sampler = WaitSampler::new(meter, &clock);
-    let statements = prepared_statements(save, &databases)?;
-    let (interval, stall_over) = (job.interval, job.stall_over);
     let start = Nanos::ZERO;
     let mut phase = Phase {
-        save,
+        pace,
         stop,
-        databases: &databases,
-        statements,
-        rows,
-        save_bytes: bytes_of_a_save(save, &content),
-        content,
-        sizes,
+        saver,
         start,
         arrivals: None,
         sampler,
@@ -129,52 +117,20 @@ pub(crate) fn run<M: WaitMeter>(
         topped_up: Writes::default(),
         written_before: Reading::default(),
         budget,
-        storage,
+        place,
         clock,
     };
-    let (storage, budget) = (Rc::clone(&phase.storage), phase.budget.clone());
-    // The bytes that closing will write are reserved from the start.
-    let to_close = most_to_close(save);
-    let keeps_back = budget.as_ref().is_none_or(|budget| budget.take(to_close));
     phase.look_at_sizes()?;
-    phase.written_before = phase.storage.written();
-    let first_reading = phase.begin(job.seed);
-    let ended = if keeps_back { phase.save_all(&mut on_interval) } else { EndReason::OutOfBudget };
+    phase.written_before = phase.place.written();
+    let first_reading = phase.begin(terms.seed);
+    let ended =
+        if terms.may_begin { phase.save_all(&mut on_interval) } else { EndReason::OutOfBudget };
     let end = phase.end(first_reading);
     // All readings of the phase are done: time that the callback takes is not counted.
     if let Some(call) = on_end {
         call();
     }
-    let mut saved = phase.finish(ended, end);
-    let (before, refused_writes) = (storage.written(), storage.refused_atomic_writes());
-    drop(databases);
-    saved.closed_bytes = bytes_of(&written_since(storage.as_ref(), &before));
-    if let Some(budget) = budget.filter(|_| keeps_back) {
-        budget.settle(to_close, saved.closed_bytes.value().copied().unwrap_or(to_close));
-    }
-    saved.prepared_bytes = written;
-    saved.downgrades = downgrades;
-    saved.downgrades.extend(refused(save, refused_writes));
-    saved.notes.extend(notes);
-    Ok(saved)
-}
-
-/// The statement of a save, prepared for each database.
-fn prepared_statements<'a>(
-    save: &Save,
-    databases: &'a [Database],
-) -> Result<Vec<Prepared<'a>>, SqliteError> {
-    let prepared = databases.iter().map(|database| {
-        let prepared = database.connection.prepare(sql_of(save.statement));
-        prepared.map_err(|error| database.failure("prepare", &error))
-    });
-    prepared.collect()
-}
-
-/// Bytes of content that one save inserts, updates or deletes.
-fn bytes_of_a_save(save: &Save, content: &Content) -> Bytes {
-    let rows = u64::from(save.databases.max(1)) * u64::from(save.statements);
-    Bytes(content.row_bytes().0.saturating_mul(rows))
+    Ok(phase.finish(ended, end))
 }
 
 /// The reservation of a save: bytes from the budget, and what was written before.
@@ -190,12 +146,12 @@ struct End {
     writes: Reading<Writes>,
 }
 
-impl<M: WaitMeter> Phase<'_, M> {
+impl<S: Saver, M: WaitMeter> Phase<'_, S, M> {
     /// Starts the phase, after everything it needs was prepared.
     fn begin(&mut self, seed: u64) -> Option<WaitReading> {
         let reading = self.sampler.read(&self.clock);
         self.start = self.clock.now();
-        self.arrivals = Arrivals::new(&self.save.arrivals, self.start, seed ^ ARRIVALS_STREAM);
+        self.arrivals = Arrivals::new(&self.pace.arrivals, self.start, seed ^ ARRIVALS_STREAM);
         self.recorder.begin_at(self.start);
         reading
     }
@@ -213,7 +169,7 @@ impl<M: WaitMeter> Phase<'_, M> {
             let elapsed = last.at.since(first.at).since(self.idle);
             WaitSplit::of(elapsed, on_cpu, runnable.saturating_since(self.outside.runnable))
         });
-        let writes = match written_since(self.storage.as_ref(), &self.written_before) {
+        let writes = match written_since(self.place.as_ref(), &self.written_before) {
             Reading::Value(all) => Reading::Value(all.since(self.topped_up)),
             unavailable => unavailable,
         };
@@ -253,17 +209,13 @@ impl<M: WaitMeter> Phase<'_, M> {
             let reason = format!("{} saves took no time at all: they would never end", self.saves);
             return Ok(Some(EndReason::Requested(reason)));
         }
-        if self.rows.run_out() && !self.top_up()? {
+        if self.saver.has_run_out() && !self.top_up()? {
             return Ok(Some(EndReason::OutOfBudget));
         }
-        let Some(allowed) = self.reserve(most_of_a_save(self.save)) else {
+        let Some(allowed) = self.reserve(self.saver.most_of_a_save()) else {
             return Ok(Some(EndReason::OutOfBudget));
         };
-        // The rows of a transaction of several statements are bound within it.
-        if self.save.statements == 1 {
-            let row = self.next_row()?;
-            (0..self.databases.len()).try_for_each(|index| self.bind(index, row))?;
-        }
+        self.saver.make_ready(self.saves)?;
         if !self.wait_to_begin(intended, rested) {
             self.settle(allowed);
             return Ok(Some(EndReason::Stopped));
@@ -271,20 +223,17 @@ impl<M: WaitMeter> Phase<'_, M> {
         let now = self.clock.now();
         self.sampler.read_if_due(now, &self.clock);
         let from = self.sampler.last();
-        let waited = self.storage.waited();
+        let waited = self.place.waited();
         let started = self.clock.now();
-        match self.save.statements {
-            1 => (0..self.databases.len()).try_for_each(|index| self.execute(index))?,
-            statements => self.transaction(statements)?,
-        }
+        self.saver.save(self.saves)?;
         let ended = self.clock.now();
         let waited = self
-            .storage
+            .place
             .waited()
             .zip(waited)
             .map(|(now, before)| now.since(&before).scaled_to(ended.since(started)));
         self.last_ended = Some(ended);
-        let bytes = self.save_bytes;
+        let bytes = self.saver.content_of_a_save();
         self.settle(allowed);
         let times = OpTimes { intended, started, flush_from: None, ended, bytes };
         self.record(times, from, waited)?;
@@ -295,8 +244,8 @@ impl<M: WaitMeter> Phase<'_, M> {
     fn reserve(&self, most: Bytes) -> Option<Option<Reservation>> {
         let Some(budget) = &self.budget else { return Some(None) };
         budget.take(most).then(|| {
-            let storage = &self.storage;
-            let (written, _) = self.clock.pause_if(self.arrivals.is_none(), || storage.written());
+            let place = &self.place;
+            let (written, _) = self.clock.pause_if(self.arrivals.is_none(), || place.written());
             Some(Reservation { most, written })
         })
     }
@@ -306,9 +255,9 @@ impl<M: WaitMeter> Phase<'_, M> {
         let (Some(budget), Some(Reservation { most, written })) = (&self.budget, allowed) else {
             return;
         };
-        let storage = self.storage.as_ref();
+        let place = self.place.as_ref();
         let (since, _) =
-            self.clock.pause_if(self.arrivals.is_none(), || written_since(storage, &written));
+            self.clock.pause_if(self.arrivals.is_none(), || written_since(place, &written));
         // If writes are not counted, all of it counts as written.
         budget.settle(most, bytes_of(&since).value().copied().unwrap_or(most));
     }
@@ -359,19 +308,14 @@ impl<M: WaitMeter> Phase<'_, M> {
 
     /// Puts deleted rows back in a pause; `false` if the budget does not allow it.
     fn top_up(&mut self) -> Result<bool, SqliteError> {
-        let Some(allowed) = self.reserve(most_to_prepare(self.save)) else { return Ok(false) };
-        let (writes, reading) = (self.storage.written(), self.sampler.read(&self.clock));
-        let added = self.rows.add(u64::MAX);
-        let (rows, content, databases) =
-            (added.end() - added.start() + 1, &mut self.content, self.databases);
-        let (done, took) = self.clock.pause(|| {
-            databases.iter().try_for_each(|database| database.insert_rows(added.clone(), content))
-        });
-        done?;
+        let Some(allowed) = self.reserve(self.saver.most_to_put_back()) else { return Ok(false) };
+        let (writes, reading) = (self.place.written(), self.sampler.read(&self.clock));
+        let saver = &mut self.saver;
+        let (rows, took) = self.clock.pause(|| saver.put_back());
         self.top_ups.count += 1;
-        self.top_ups.rows += rows as u64;
+        self.top_ups.rows += rows?;
         self.top_ups.took = self.top_ups.took.plus(took);
-        if let Some(writes) = written_since(self.storage.as_ref(), &writes).value() {
+        if let Some(writes) = written_since(self.place.as_ref(), &writes).value() {
             self.topped_up.bytes += writes.bytes;
             self.topped_up.calls += writes.calls;
         }
@@ -387,13 +331,10 @@ impl<M: WaitMeter> Phase<'_, M> {
     }
 
     fn look_at_sizes(&mut self) -> Result<bool, SqliteError> {
-        let sizes = &mut self.sizes;
-        let (grew, took) = self.clock.pause_if(self.arrivals.is_none(), || sizes.grew());
+        let saver = &mut self.saver;
+        let (grew, took) = self.clock.pause_if(self.arrivals.is_none(), || saver.grew());
         self.outside.on_cpu = self.outside.on_cpu.plus(took);
-        grew.map_err(|errno| {
-            let path = self.databases.first().map(|database| database.path.clone());
-            SqliteError::os("find", &path.unwrap_or_default(), errno)
-        })
+        grew
     }
 
     /// Calls the callback at the end of an interval.
@@ -409,9 +350,9 @@ impl<M: WaitMeter> Phase<'_, M> {
         let ended = intervals != self.intervals;
         self.intervals = intervals;
         if ended && let Some(live) = self.recorder.live() {
-            let (storage, before) = (self.storage.as_ref(), &self.written_before);
+            let (place, before) = (self.place.as_ref(), &self.written_before);
             let pauses = self.arrivals.is_none();
-            let (written, _) = self.clock.pause_if(pauses, || written_since(storage, before));
+            let (written, _) = self.clock.pause_if(pauses, || written_since(place, before));
             live.set_written(written.value().map_or(Bytes::ZERO, |writes| Bytes(writes.bytes)));
         }
         ended
@@ -443,7 +384,7 @@ impl<M: WaitMeter> Phase<'_, M> {
             in_place: self.in_place,
             page_bytes: bytes_of(&writes),
             write_calls: calls_of(&writes),
-            database_bytes: self.sizes.total(),
+            database_bytes: self.saver.size(),
             top_ups,
             prepared_bytes: Default::default(),
             closed_bytes: Default::default(),

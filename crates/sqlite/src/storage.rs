@@ -10,11 +10,23 @@ use rustix::io::Errno;
 use crate::error::SqliteError;
 use crate::writes::Writes;
 
-/// The place of a job's databases: a real directory or a simulated phone. All differences between
-/// the two are here; what is measured, and how, is the same.
-///
-/// Files have plain names in their place: `save-0.db`.
-pub(crate) trait Storage: fmt::Debug {
+/// The place of what a job saves: a real directory or a simulated phone. All differences between the two are
+/// here and in the traits that have more of a place; what is measured, and how, is the same.
+pub(crate) trait Place: fmt::Debug {
+    /// The clock that saves are timed by.
+    fn clock(&self) -> &dyn Clock;
+
+    /// Writes up to now.
+    fn written(&self) -> Reading<Writes>;
+
+    /// What was waited for in all up to now, where the place knows.
+    fn waited(&self) -> Option<Waited> {
+        None
+    }
+}
+
+/// The place of a job's databases. Files have plain names in their place: `save-0.db`.
+pub(crate) trait Storage: Place {
     /// Path for SQLite to open, and for error messages.
     fn path(&self, name: &str) -> PathBuf;
 
@@ -30,20 +42,9 @@ pub(crate) trait Storage: fmt::Debug {
     /// Size of a file in bytes.
     fn size(&self, name: &str) -> Result<u64, Errno>;
 
-    /// The clock that saves are timed by.
-    fn clock(&self) -> &dyn Clock;
-
-    /// Writes up to now.
-    fn written(&self) -> Reading<Writes>;
-
     /// Lets the time pass that SQLite computes for a statement, if computing takes no time by
     /// itself.
     fn compute(&self);
-
-    /// The sum of what was waited for so far, if the place knows.
-    fn waited(&self) -> Option<Waited> {
-        None
-    }
 
     /// Atomic writes that the filesystem refused, so that SQLite used its journal for them.
     fn refused_atomic_writes(&self) -> u64 {
@@ -56,8 +57,8 @@ pub(crate) trait Storage: fmt::Debug {
 }
 
 /// Writes to a place since `earlier`.
-pub(crate) fn written_since(storage: &dyn Storage, earlier: &Reading<Writes>) -> Reading<Writes> {
-    match (storage.written(), earlier) {
+pub(crate) fn written_since(place: &dyn Place, earlier: &Reading<Writes>) -> Reading<Writes> {
+    match (place.written(), earlier) {
         (Reading::Value(now), Reading::Value(earlier)) => Reading::Value(now.since(*earlier)),
         (Reading::Unavailable { unavailable }, _) => Reading::Unavailable { unavailable },
         (_, earlier) => earlier.clone(),

@@ -10,7 +10,7 @@ const TABLES: u32 = 2;
 /// files.
 pub fn made_by() -> String {
     let version = env!("CARGO_PKG_VERSION");
-    format!("tables {TABLES}, flashlag {version}, rules {}", flashlag_explain::RULES)
+    format!("tables {TABLES}, flashlag {version}, rules {}", flashlag_schema::finding::RULES)
 }
 
 /// The two tables: name and columns.

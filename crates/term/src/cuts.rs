@@ -22,6 +22,7 @@ pub fn power_cuts(cuts: &Cuts, style: Style) -> String {
             "{} left a damaged database, {} a filesystem that does not mount",
             cuts.damaged, cuts.unmountable
         ),
+        format!("{} left a file that is gone or empty", cuts.empty),
     ];
     for text in lines.into_iter().chain(cuts.failures.iter().map(|text| printable_line(text))) {
         let mut head = Line::new(style);

@@ -1,7 +1,9 @@
 use flashlag_spec::replay::ReplayPace;
-use flashlag_spec::scenario::{Io, IoOperation, Pattern, Replay, Save, Scenario, Step, Test};
+use flashlag_spec::scenario::{
+    FileSave, Io, IoOperation, Pattern, Replay, Save, Scenario, Step, Test,
+};
 use flashlag_units::{Bytes, sanitize};
-use flashlag_views::format;
+use flashlag_views::{file_save_label, format};
 
 use crate::line::{Line, Page};
 use crate::style::{Role, Style};
@@ -68,6 +70,7 @@ fn tests(page: &mut Page, scenario: &Scenario) {
         let cells = match test {
             Test::Io(io) => io_cells(io),
             Test::Save(save) => save_cells(save),
+            Test::FileSave(save) => file_cells(save),
             Test::Replay(replay) => replay_cells(replay),
         };
         let cells = cells.into_iter().map(|cell| (Role::Ink, cell)).collect();
@@ -132,6 +135,19 @@ fn save_cells(save: &Save) -> Vec<String> {
         none(),
         none(),
         format!("{journal} {synchronous}"),
+        none(),
+        limits(&[time, saves]),
+    ]
+}
+
+fn file_cells(save: &FileSave) -> Vec<String> {
+    let time = save.time.map(|time| time.0.to_string());
+    let saves = save.saves.map(|saves| format!("{} saves", format::count(saves)));
+    vec![
+        file_save_label(save),
+        none(),
+        none(),
+        save.kind.durability().name().to_owned(),
         none(),
         limits(&[time, saves]),
     ]

@@ -1,7 +1,6 @@
 //! Did the measuring thread have a CPU whenever it needed one?
 //!
-//! The scheduler reports how long the thread was runnable but not running. There are three
-//! thresholds:
+//! The scheduler reports how long the thread was runnable but not running. Three thresholds:
 //! - Above 5 % of a phase's time, while less than half a CPU was idle: **fail**. Another program
 //!   held the CPUs, and its time slices (0.7 to 4 ms) are in the latencies as if the storage had
 //!   taken them. Two runs on one device differ by less than 5 % in total.
@@ -9,12 +8,10 @@
 //!   time: **fail** whatever the mean is, since the tail is what is quoted.
 //! - Above 5 % although CPUs were idle: waking an idle CPU counts as runnable, too. Up to 50 µs per
 //!   operation is the cost of leaving an idle state, which an application on this machine pays as
-//!   well: pass. More than 1 ms per operation can only come from a quota or an affinity: fail. In
-//!   between: unknown.
+//!   well: pass. More than 1 ms can only come from a quota or an affinity: fail. Else: unknown.
 //!
 //! The hypervisor's share (`steal`) is not in the scheduler's figures: above 5 % of all CPU time
-//! fail, above 1 % unknown. Block I/O with a schedule sleeps on purpose: there the sampled
-//! operations are judged, and not the whole time.
+//! fail, above 1 % unknown. Block I/O with a schedule sleeps on purpose: its samples are judged.
 
 use flashlag_schema::counters::{CounterDelta, CpuTimes};
 use flashlag_schema::{Check, CheckCause, CheckId, CheckStatus, Phase, Time};

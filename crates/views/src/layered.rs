@@ -3,6 +3,7 @@
 
 use flashlag_explain::Subjects;
 use flashlag_schema::{Phase, Run, StallCause};
+use flashlag_spec::scenario::EngineKind;
 use flashlag_spec::target::FilesystemKind;
 use flashlag_spec::{Operation, Reading};
 use flashlag_units::{Bytes, Nanos};
@@ -114,7 +115,9 @@ fn rows(run: &Run, phase: &Phase) -> Vec<LayerShare> {
             if time.as_ref().is_some_and(small) { (None, plain()) } else { (time, what) };
         LayerShare { name, bytes, requests, time, what }
     };
-    let calls = if phase.operation == Operation::Save { "SQLite" } else { "system calls" };
+    // Saves of a file are made by system calls of their own.
+    let by_sqlite = phase.operation == Operation::Save && phase.engine != EngineKind::Psync;
+    let calls = if by_sqlite { "SQLite" } else { "system calls" };
     let mut rows = vec![
         layer("application", each(&ledger.app_bytes, phase), plain(), Place::Application),
         layer(calls, each(&ledger.syscall_bytes, phase), plain(), Place::None),

@@ -28,7 +28,7 @@ mod published;
 mod rates;
 mod repeats;
 mod replayed;
-mod sentences;
+mod require;
 mod set_up;
 mod standing;
 mod story;
@@ -57,8 +57,8 @@ pub use lifecycle::{Lifecycle, LifecycleCell, LifecycleColumn, LifecycleRow, lif
 pub use listed::{FindingList, ListedFinding, in_words, listed, listed_of};
 pub use marks::{MARKS_NOTE, Mark, MarkPoint, marks, marks_beside};
 pub use naming::{
-    device_name, kind_name, row_title, save_label, stage_label, stage_of, state_name, subject_name,
-    test_title,
+    device_name, file_save_label, kind_name, row_title, save_label, stage_label, stage_of,
+    state_name, subject_name, test_title,
 };
 pub use outline::{
     LAG_IS_A_BUDGET, PhaseChange, PhaseStalls, Stalls, StallsOfCause, causes_known, change_name,
@@ -70,6 +70,7 @@ pub use place::{Place, places};
 pub use rates::{RateRow, rates};
 pub use repeats::{RepeatRow, Repeats, Spread, repeats};
 pub use replayed::{REPLAY_RULE, ReplayedTrace, replayed_traces};
+pub use require::{GoodEnough, Required, Requires, good_enough};
 pub use set_up::{LayerRow, layers, machine, state};
 pub use standing::{Standing, standings};
 pub use story::{Story, story};

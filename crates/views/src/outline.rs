@@ -11,7 +11,7 @@ use crate::causes;
 use crate::doubt::{CheckCounts, Failure, failures_of};
 use crate::fill::full_at;
 use crate::format;
-use crate::naming::{kind_name, save_label, stage_of, test_title};
+use crate::naming::{file_save, file_save_label, kind_name, save_label, stage_of, test_title};
 use crate::overload::overload;
 
 /// Phases with waits longer than their limit.
@@ -88,6 +88,10 @@ pub fn test_name(run: &Run, phase: &Phase) -> String {
                 lower_first(&save_label(&kind))
             )
         }
+        None if let Some(save) = file_save(run, phase) => {
+            let beside = if phase.background.is_some() { ", beside another writer" } else { "" };
+            format!("{}{beside}", file_save_label(&save))
+        }
         None => {
             let threads =
                 if phase.threads > 1 { format!(" T{}", phase.threads) } else { String::new() };
@@ -154,6 +158,10 @@ pub fn for_people(run: &Run, text: &str) -> String {
 
 /// `rollback journal`, but `WAL`.
 fn lower_first(label: &str) -> String {
+    // A name: `SharedPreferences`.
+    if label.split(' ').next().is_some_and(|word| word.chars().skip(1).any(char::is_uppercase)) {
+        return label.to_owned();
+    }
     let mut letters = label.chars();
     match (letters.next(), letters.clone().next()) {
         (Some(first), Some(second)) if second.is_lowercase() => {

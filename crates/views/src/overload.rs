@@ -35,6 +35,7 @@ pub fn overload(run: &Run, phase: &Phase) -> Option<Overload> {
     }
     let planned = match Plan::of(run).test(&phase.name) {
         Some(Test::Save(save)) => save.arrivals.per_second,
+        Some(Test::FileSave(save)) => save.arrivals.per_second,
         Some(Test::Io(io)) => io.arrivals.per_second,
         Some(Test::Replay(_)) | None => None,
     };

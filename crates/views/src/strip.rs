@@ -1,13 +1,13 @@
 //! The rows of the picture: one latency axis, one row per stage, then saves, then published
 //! devices.
 
-use flashlag_explain::{Figures, Plan, SaveKind};
+use flashlag_explain::{Figures, Plan};
 use flashlag_schema::{Phase, Run};
 
 use crate::doubt::Failure;
 use crate::format;
 use crate::marks::{Mark, marks_beside};
-use crate::naming::{save_label, stage_of, test_title};
+use crate::naming::{file_save_label, save_label, stage_of, test_title};
 use crate::verdict::Judgement;
 use crate::worst::{GroupKind, decides};
 
@@ -87,24 +87,27 @@ fn place_of(run: &Run, plan: &Plan, phase: &Phase) -> Option<(GroupKind, String,
         };
         return Some((GroupKind::DurableWrite, title, stage_of(run, phase)));
     }
-    let kind = SaveKind::of(run, phase);
-    let label = match (kind, &phase.replay) {
-        (Some(kind), _) => save_label(&kind),
-        (None, Some(_)) => "Transactions of a trace".to_owned(),
-        (None, None) => phase.name.clone(),
+    let (kind, file) = (plan.save(phase), plan.file_save(phase));
+    let label = match (kind, file, &phase.replay) {
+        (Some(kind), ..) => save_label(&kind),
+        (None, Some(save), _) => file_save_label(save),
+        (None, None, Some(_)) => "Transactions of a trace".to_owned(),
+        (None, None, None) => phase.name.clone(),
     };
+    let sqlite = if file.is_some() { "File" } else { "SQLite" };
     if group == GroupKind::BusySave {
         let busy = match phase.background {
-            Some(_) => "SQLite save beside another writer, from its intended start",
-            None => "SQLite save on a schedule, from its intended start",
+            Some(_) => "save beside another writer, from its intended start",
+            None => "save on a schedule, from its intended start",
         };
-        return Some((GroupKind::BusySave, busy.to_owned() + &stage_suffix(run, phase), label));
+        let title = format!("{sqlite} {busy}{}", stage_suffix(run, phase));
+        return Some((GroupKind::BusySave, title, label));
     }
     let statement = match kind {
         Some(kind) if phase.name.starts_with(kind.statement_name()) => kind.statement_name(),
         _ => "save",
     };
-    let title = format!("SQLite {statement}{}", stage_suffix(run, phase));
+    let title = format!("{sqlite} {statement}{}", stage_suffix(run, phase));
     Some((GroupKind::Save, title, label))
 }
 

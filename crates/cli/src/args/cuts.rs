@@ -11,6 +11,12 @@ pub struct CutsArgs {
     /// SQLite's synchronous: extra, full or normal
     #[arg(hide_possible_values = true, long, value_name = "MODE", value_enum, default_value_t = SynchronousArg::Full)]
     pub synchronous: SynchronousArg,
+    /// What saves: sqlite, shared-preferences, datastore, atomic-file, rename, rename-synced or append-log
+    #[arg(hide_possible_values = true, long, value_name = "KIND", value_enum, default_value_t = KindArg::Sqlite, conflicts_with_all = ["journal", "synchronous"])]
+    pub kind: KindArg,
+    /// Android whose calls a kind makes, where they changed [default: the newest]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=16), requires = "kind")]
+    pub android: Option<u32>,
     /// Number of power cuts
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub cuts: u32,
@@ -23,6 +29,25 @@ pub struct CutsArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// What saves, as `[[save]] kind` has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum KindArg {
+    /// Transactions of SQLite
+    Sqlite,
+    /// Android's SharedPreferences
+    SharedPreferences,
+    /// androidx.datastore
+    Datastore,
+    /// android.util.AtomicFile
+    AtomicFile,
+    /// A new file, synced and renamed
+    Rename,
+    /// The same, and a sync of the directory
+    RenameSynced,
+    /// A record appended to a log
+    AppendLog,
 }
 
 /// Journal modes in which a save is durable.

@@ -19,7 +19,7 @@ use flashlag_units::Bytes;
 use crate::form::Form;
 use help::{AFTER_HELP, CHANGES, EXPLAIN_HELP, PREDICT_HELP};
 
-pub use cuts::{CutsArgs, JournalArg, SynchronousArg};
+pub use cuts::{CutsArgs, JournalArg, KindArg, SynchronousArg};
 pub use device::{
     CutArgs, DeviceAction, DeviceArgs, FaultArgs, FaultWhat, RecordArgs, ServeArgs, StatFormat,
 };
@@ -119,12 +119,30 @@ fn scenario_help() -> String {
     format!("A built-in scenario ({}) or a TOML file", names.join(", "))
 }
 
+fn purpose_names() -> impl Iterator<Item = &'static str> {
+    flashlag_runner::PURPOSES.iter().map(|purpose| purpose.name)
+}
+
+/// The help of `--for`, with every purpose.
+fn purpose_help() -> String {
+    let names: Vec<&str> = purpose_names().collect();
+    format!("Is it good enough for … ({})", names.join(", "))
+}
+
+fn purposes() -> clap::builder::PossibleValuesParser {
+    clap::builder::PossibleValuesParser::new(purpose_names())
+}
+
 /// `flashlag run`
 #[derive(Clone, Debug, Args)]
 pub struct RunArgs {
     // The doc comment would be a list by hand; the help names the built-in scenarios itself.
     #[arg(default_value = "quick", help = scenario_help())]
     pub scenario: String,
+    // The list is the program's own, and not written by hand.
+    #[arg(long = "for", value_name = "PURPOSE", conflicts_with = "scenario", help = purpose_help())]
+    #[arg(value_parser = purposes())]
+    pub purpose: Option<String>,
     /// A directory, sim:PROFILE, lab:PROFILE+FS or adb:
     ///
     /// The directory whose storage is measured, sim:PROFILE[+FS[,OPTION]...] for a simulated
@@ -188,6 +206,12 @@ pub struct RunArgs {
 }
 
 impl RunArgs {
+    /// The same with the scenario of its purpose, if it names one.
+    pub fn for_its_purpose(&self) -> RunArgs {
+        let scenario = self.purpose.clone().unwrap_or_else(|| self.scenario.clone());
+        RunArgs { scenario, purpose: None, ..self.clone() }
+    }
+
     /// The request for a run, without the places of its results.
     pub fn words(&self) -> RunWords {
         RunWords {
@@ -292,6 +316,18 @@ pub struct ShareArgs {
     pub force: bool,
 }
 
+/// The forms of `flashlag explain`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ExplainFormat {
+    /// For a terminal.
+    #[default]
+    Text,
+    /// What was seen and found.
+    Json,
+    /// Life used, the state before its end, bytes written: as far as the storage says.
+    Prometheus,
+}
+
 /// `flashlag explain`
 #[derive(Debug, Args)]
 #[command(after_long_help = EXPLAIN_HELP)]
@@ -299,15 +335,25 @@ pub struct ExplainArgs {
     /// A run file, a directory on the storage in question, a phone, or a simulated device
     #[arg(value_name = "RUN.json|DIR|adb:[SERIAL][:DIR]|sim:PROFILE", default_value = ".")]
     pub subject: PathBuf,
-    /// Print what was seen and found as JSON
-    #[arg(long)]
+    /// Print what was seen and found as JSON; the same as --format json
+    #[arg(long, conflicts_with = "format")]
     pub json: bool,
+    /// Print it as JSON, or the storage's wear for Prometheus
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: ExplainFormat,
     /// Forecast effects on this profile, instead of the one nearest to the run
     #[arg(long, value_name = "PROFILE")]
     pub profile: Option<String>,
     /// Leave effects out that the run did not measure
     #[arg(long)]
     pub no_forecast: bool,
+}
+
+impl ExplainArgs {
+    /// The form that was asked for.
+    pub fn format(&self) -> ExplainFormat {
+        if self.json { ExplainFormat::Json } else { self.format }
+    }
 }
 
 /// `flashlag predict`

@@ -1,9 +1,9 @@
 use anyhow::Result;
-use flashlag_runner::lab::{CutsRequest, LabTarget, cut_in_lab};
-use flashlag_spec::scenario::{JournalMode, Synchronous};
+use flashlag_runner::lab::{CutsRequest, FileOrder, LabTarget, cut_in_lab};
+use flashlag_spec::scenario::{FileKind, JournalMode, Synchronous};
 use flashlag_term::Progress;
 
-use crate::args::{CutsArgs, JournalArg, SynchronousArg};
+use crate::args::{CutsArgs, JournalArg, KindArg, SynchronousArg};
 use crate::exit::Exit;
 use crate::observer::ProgressObserver;
 use crate::say;
@@ -26,6 +26,7 @@ pub fn cuts(args: &CutsArgs, terminal: &Terminal) -> Result<Exit> {
             SynchronousArg::Full => Synchronous::Full,
             SynchronousArg::Normal => Synchronous::Normal,
         },
+        file: file_of(args),
         saves: args.saves,
         cuts: args.cuts as usize,
         seed: args.seed,
@@ -40,6 +41,20 @@ pub fn cuts(args: &CutsArgs, terminal: &Terminal) -> Result<Exit> {
     } else {
         say::view(&flashlag_term::power_cuts(&cuts, terminal.stdout))?;
     }
-    let harmless = cuts.lost == 0 && cuts.damaged == 0 && cuts.unmountable == 0;
+    let harmless = cuts.lost == 0 && cuts.empty == 0 && cuts.damaged == 0 && cuts.unmountable == 0;
     Ok(if harmless { Exit::Done } else { Exit::Crossed })
+}
+
+/// What is saved in the place of a database.
+fn file_of(args: &CutsArgs) -> Option<FileOrder> {
+    let kind = match args.kind {
+        KindArg::Sqlite => return None,
+        KindArg::SharedPreferences => FileKind::SharedPreferences,
+        KindArg::Datastore => FileKind::Datastore,
+        KindArg::AtomicFile => FileKind::AtomicFile,
+        KindArg::Rename | KindArg::RenameSynced => FileKind::Rename,
+        KindArg::AppendLog => FileKind::AppendLog,
+    };
+    let sync_directory = args.kind == KindArg::RenameSynced;
+    Some(FileOrder { kind, android: args.android, sync_directory, seed: args.seed })
 }

@@ -2,14 +2,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
-use flashlag_commands::Subject;
-use flashlag_explain::findings_of;
-use flashlag_predict::effect::without_forecasts;
+use flashlag_commands::{Forecasts, Subject, explained};
+use flashlag_export::wear_prometheus;
 use flashlag_schema::Run;
-use flashlag_schema::finding::{Explained, Finding};
+use flashlag_schema::finding::Explained;
 use flashlag_term::explain as draw;
 
-use crate::args::ExplainArgs;
+use crate::args::{ExplainArgs, ExplainFormat};
 use crate::exit::Exit;
 use crate::say;
 use crate::simulator::line;
@@ -24,49 +23,38 @@ pub fn explain(args: &ExplainArgs, terminal: &Terminal) -> Result<Exit> {
 }
 
 fn of_set_up(args: &ExplainArgs, seen: &Explained, terminal: &Terminal) -> Result<Exit> {
-    if args.json {
-        json(seen)?
-    } else {
-        let Explained { subject, environment, findings, .. } = seen;
-        let style = terminal.stdout;
-        say::view(&draw::set_up(subject, environment, findings, style, terminal.verbose))?;
+    match args.format() {
+        ExplainFormat::Json => json(seen)?,
+        ExplainFormat::Prometheus => say::text(&wear_prometheus(&seen.environment))?,
+        ExplainFormat::Text => {
+            let Explained { subject, environment, findings, .. } = seen;
+            let style = terminal.stdout;
+            say::view(&draw::set_up(subject, environment, findings, style, terminal.verbose))?;
+        }
     }
     Ok(Exit::Done)
 }
 
 fn of_run(args: &ExplainArgs, run: &Run, terminal: &Terminal) -> Result<Exit> {
-    let stored = findings_of(run).into_owned();
-    let findings = effects(args, run, stored.list.clone(), terminal)?;
-    if args.json {
-        json(&Explained {
-            subject: args.subject.display().to_string(),
-            environment: run.environment.clone(),
-            findings,
-            run: Some(stored),
-        })?
+    if args.format() == ExplainFormat::Prometheus {
+        say::text(&wear_prometheus(&run.environment))?;
+        return Ok(Exit::Done);
+    }
+    let stop = Arc::new(AtomicBool::new(false));
+    let forecasts = (!args.no_forecast).then(|| Forecasts {
+        profile: args.profile.as_deref(),
+        stop: &stop,
+        counting: line(terminal.progress),
+    });
+    let found = explained(run, &args.subject.display().to_string(), forecasts)?;
+    if args.format() == ExplainFormat::Json {
+        json(&found)?
     } else {
-        say::view(&draw::explained(run, &findings, terminal.stdout, terminal.verbose))?
+        say::view(&draw::explained(run, &found.findings, terminal.stdout, terminal.verbose))?
     }
     Ok(Exit::Done)
 }
 
 fn json(explained: &Explained) -> Result<()> {
     say::json(&format!("{}\n", serde_json::to_string_pretty(explained)?))
-}
-
-/// The findings, with forecasts of the effects that the run did not measure.
-fn effects(
-    args: &ExplainArgs,
-    run: &Run,
-    found: Vec<Finding>,
-    terminal: &Terminal,
-) -> Result<Vec<Finding>> {
-    if args.no_forecast {
-        return Ok(without_forecasts(found, run, "none was asked for"));
-    }
-    let name = args.subject.display().to_string();
-    let stop = Arc::new(AtomicBool::new(false));
-    let counting = line(terminal.progress);
-    let profile = args.profile.as_deref();
-    Ok(flashlag_commands::effects(run, &name, found, profile, &stop, counting)?)
 }

@@ -1,6 +1,6 @@
 use anyhow::{Context, Result, bail};
 use flashlag_export::fio::job_file;
-use flashlag_runner::BUILTINS;
+use flashlag_runner::{BUILTINS, PURPOSES};
 use flashlag_spec::SCENARIO_KEYS;
 use flashlag_spec::scenario::Scenario;
 
@@ -47,6 +47,11 @@ fn list(terminal: &Terminal) -> Result<Exit> {
         let settings: Vec<_> = settings.collect();
         say::line(&format!("{}: --set {}", scenario.name, settings.join(" ")))?;
     }
+    let purposes: Vec<&str> = PURPOSES.iter().map(|purpose| purpose.name).collect();
+    say::line(&format!(
+        "\nGood enough for … (`flashlag run --for NAME`): {}",
+        purposes.join(", ")
+    ))?;
     say::text(
         "\n`flashlag scenarios NAME` prints one as a file to start your own from;\n\
          with --format fio, as an fio job file. --keys lists what such a file may say.\n",

@@ -39,7 +39,7 @@ fn planned<'a>(path: &'a Path, args: &ShareArgs) -> Result<(&'a Path, Destinatio
     // Findings repeat texts in which names were replaced, so they are computed again from the
     // shared run.
     let rules = shared.run.findings.as_ref().map(|findings| findings.rules);
-    if rules == Some(flashlag_explain::RULES) {
+    if rules == Some(flashlag_schema::finding::RULES) {
         flashlag_explain::attach(&mut shared.run);
         shared.run.seal();
     }

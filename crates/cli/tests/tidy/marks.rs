@@ -23,6 +23,7 @@ fn makers() -> String {
         "crates/store/tests/it/documented.rs",
         "crates/sweep/src/table/tests.rs",
         "crates/runner/src/sim/inferred_tests.rs",
+        "crates/runner/tests/it/prefs.rs",
     ];
     let tests = tests.iter().map(|path| root().join(path));
     let folders = ["crates/schema/tests/it", "crates/spec/tests/it"];

@@ -17,16 +17,30 @@ const ID_DIGITS: usize = 16;
 const LONGEST_STEM: usize = 64;
 /// Data files, and all that SQLite puts beside a database.
 const ENDINGS: &[&str] = &[".dat", ".db", ".db-journal", ".db-wal", ".db-shm"];
+/// The files of saves without SQLite, by their whole names: others have such endings, too.
+const SAVED: &[&str] = &[
+    "save-0.xml",
+    "save-0.xml.bak",
+    "save-0.xml.new",
+    "save-0.preferences_pb",
+    "save-0.preferences_pb.tmp",
+    "save-0.json",
+    "save-0.json.tmp",
+    "save-0.log",
+    "save-1.log",
+];
 
 /// Whether a file of this name, inside a subdirectory of ours, can be one that we made: a stem of
 /// lower-case letters, digits, `_` and `-` (1 to 64 of them), then `.dat`, `.db`, `.db-journal`,
-/// `.db-wal`, `.db-shm`, or SQLite's super-journal `.db-mj` and hexadecimal digits.
+/// `.db-wal`, `.db-shm`, or SQLite's super-journal `.db-mj` and hexadecimal digits; or the name of a file of saves
+/// without SQLite.
 ///
 /// Every file of a run must have such a name, or it is left behind by [`crate::guard::clean`].
 pub fn is_ours(name: &str) -> bool {
     let Some((stem, _)) = name.split_once('.') else { return false };
     let ending = &name[stem.len()..];
-    is_plain(stem) && (ENDINGS.contains(&ending) || is_super_journal(ending))
+    SAVED.contains(&name)
+        || is_plain(stem) && (ENDINGS.contains(&ending) || is_super_journal(ending))
 }
 
 /// `.db-mj` and hexadecimal digits, as `sqlite3PagerOpen`'s caller `vdbeCommit` makes them.
@@ -87,6 +101,7 @@ mod tests {
             assert!(is_ours(name), "{name}");
         }
         assert!(is_ours("a.db-journal") && is_ours("save-2.db-mj0A1B2C3D4"));
+        assert!(is_ours("save-0.xml.bak") && !is_ours("a.xml") && !is_ours("save-0.txt"));
         for name in ["", ".", "..", ".dat", "a", "a.dat.bak", "Photo.dat", "a.txt", "a b.dat"] {
             assert!(!is_ours(name), "{name}");
         }

@@ -1,8 +1,7 @@
 //! A cause with its comparison, as a finding.
 
 use flashlag_schema::finding::{
-    Cause, CauseId, Effect, EffectBasis, Fact, Finding, FindingEvidence, FindingId, FindingSide,
-    SavePart, Severity,
+    Cause, Effect, EffectBasis, Fact, Finding, FindingEvidence, FindingSide, SavePart, Severity,
 };
 
 use flashlag_schema::Phase;
@@ -35,7 +34,7 @@ pub(super) fn finding_of(context: &Context<'_>, cause: &Cause) -> Option<Finding
         cost_s_per_1000: cause.effect.cost_s_per_1000,
     };
     Some(Finding {
-        id: id_of(cause.id),
+        id: cause.id.finding(),
         severity: severity(context, cause),
         evidence,
         effect: Reading::Value(effect),
@@ -83,21 +82,6 @@ fn facts(context: &Context<'_>, side: &FindingSide, cause: &Cause) -> Option<Vec
         _ if phase.response_ns.is_some() => of_phase(index, "response_ns.mean", mean),
         _ => of_phase(index, "latency_ns.mean", mean),
     }])
-}
-
-fn id_of(id: CauseId) -> FindingId {
-    match id {
-        CauseId::RollbackJournal => FindingId::RollbackJournal,
-        CauseId::GrowingFiles => FindingId::GrowingFiles,
-        CauseId::FullStorage => FindingId::FullStorage,
-        CauseId::DeletedNotTrimmed => FindingId::DeletedNotTrimmed,
-        CauseId::FullNotTrimmed => FindingId::FullNotTrimmed,
-        CauseId::OtherWriter => FindingId::OtherWriter,
-        CauseId::CpuWait => FindingId::CpuWait,
-        CauseId::FlushPerWrite => FindingId::FlushPerWrite,
-        CauseId::SeveralDatabases => FindingId::SeveralDatabases,
-        CauseId::SmallTransactions => FindingId::SmallTransactions,
-    }
 }
 
 fn ground(evidence: &FindingEvidence) -> &'static str {

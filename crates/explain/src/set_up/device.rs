@@ -4,7 +4,10 @@ use flashlag_schema::finding::{Finding, FindingId, Severity};
 use flashlag_schema::internals::DeviceInternals;
 use flashlag_units::Bytes;
 
-use super::{Seen, fact, found};
+use super::{Rule, Seen, fact, found};
+
+pub(super) const RULES: &[Rule] =
+    &[worn, cache_off, write_booster, no_app_class, scheduler, swapping, held_back];
 
 /// Share of the rated life, in percent, from which a device may slow down and fail.
 const WORN_PERCENT: u8 = 80;
@@ -16,7 +19,7 @@ const HELD_PERCENT: u8 = 80;
 /// noticeable.
 const PRESSED: u64 = 100;
 
-pub(super) fn worn(seen: &Seen<'_>) -> Option<Finding> {
+fn worn(seen: &Seen<'_>) -> Option<Finding> {
     let life = seen.0.device.life.value()?;
     let warned = life.pre_eol.as_deref().filter(|state| *state != "normal");
     if life.used_percent_at_most < WORN_PERCENT && warned.is_none() {
@@ -33,7 +36,7 @@ pub(super) fn worn(seen: &Seen<'_>) -> Option<Finding> {
     ))
 }
 
-pub(super) fn cache_off(seen: &Seen<'_>) -> Option<Finding> {
+fn cache_off(seen: &Seen<'_>) -> Option<Finding> {
     let DeviceInternals::Emmc { cache_bytes, cache_on, .. } = seen.device()? else { return None };
     let size = cache_bytes.value().filter(|size| size.0 > 0)?;
     (cache_on.value() == Some(&false)).then(|| {
@@ -46,7 +49,7 @@ pub(super) fn cache_off(seen: &Seen<'_>) -> Option<Finding> {
     })
 }
 
-pub(super) fn write_booster(seen: &Seen<'_>) -> Option<Finding> {
+fn write_booster(seen: &Seen<'_>) -> Option<Finding> {
     let DeviceInternals::Ufs { write_booster, write_booster_free_percent, .. } = seen.device()?
     else {
         return None;
@@ -66,7 +69,7 @@ pub(super) fn write_booster(seen: &Seen<'_>) -> Option<Finding> {
     ))
 }
 
-pub(super) fn no_app_class(seen: &Seen<'_>) -> Option<Finding> {
+fn no_app_class(seen: &Seen<'_>) -> Option<Finding> {
     let DeviceInternals::Sd { app_class, .. } = seen.device()? else { return None };
     (app_class.value() == Some(&0)).then(|| {
         found(
@@ -79,7 +82,7 @@ pub(super) fn no_app_class(seen: &Seen<'_>) -> Option<Finding> {
 }
 
 /// A disk with many queues needs no I/O scheduler; eMMC and SD cards have one queue.
-pub(super) fn scheduler(seen: &Seen<'_>) -> Option<Finding> {
+fn scheduler(seen: &Seen<'_>) -> Option<Finding> {
     let scheduler = seen.0.device.queue.scheduler.value()?;
     (seen.disk() == Some("nvme") && matches!(scheduler.as_str(), "bfq" | "cfq")).then(|| {
         found(
@@ -91,7 +94,7 @@ pub(super) fn scheduler(seen: &Seen<'_>) -> Option<Finding> {
     })
 }
 
-pub(super) fn swapping(seen: &Seen<'_>) -> Option<Finding> {
+fn swapping(seen: &Seen<'_>) -> Option<Finding> {
     let memory = &seen.internals()?.memory;
     let swapped = memory.swapped_to_disk_bytes.value().filter(|bytes| **bytes >= SWAPPED)?;
     let pressed = memory.pressure.value().filter(|one| one.avg10_hundredths >= PRESSED)?;
@@ -108,7 +111,7 @@ pub(super) fn swapping(seen: &Seen<'_>) -> Option<Finding> {
 }
 
 /// Heat, or a weak power supply, that throttles the machine now.
-pub(super) fn held_back(seen: &Seen<'_>) -> Option<Finding> {
+fn held_back(seen: &Seen<'_>) -> Option<Finding> {
     let thermal = seen.internals()?.thermal.value()?;
     let limit = thermal.frequency_limit_percent.filter(|limit| *limit < HELD_PERCENT);
     let evidence = match (thermal.undervoltage, thermal.cooling_state, limit) {

@@ -5,7 +5,24 @@ use flashlag_schema::internals::{Ext4Journal, FilesystemInternals};
 use flashlag_schema::{Filesystem, Quota, QuotaOf};
 use flashlag_units::Bytes;
 
-use super::{Seen, fact, found};
+use super::{Rule, Seen, fact, found};
+
+pub(super) const RULES: &[Rule] = &[
+    read_only,
+    no_barrier,
+    no_journal,
+    errors,
+    data_journal,
+    fast_commit,
+    sync_mount,
+    nearly_full,
+    storage_quota,
+    few_free_segments,
+    discard_on_delete,
+    never_trimmed,
+    fragmented,
+    access_times,
+];
 
 /// Share of a filesystem in use, in percent, above which flash and filesystem run short of room.
 const FULL_PERCENT: u64 = 80;
@@ -23,7 +40,18 @@ const DAYS: u64 = 30;
 pub const FAST_COMMIT: &str =
     "docs/model.md: with fast_commit the fsync of a directory commits the whole transaction";
 
-pub(super) fn no_barrier(seen: &Seen<'_>) -> Option<Finding> {
+/// Nothing can be written: because of a mount option, or a device below that accepts no writes.
+fn read_only(seen: &Seen<'_>) -> Option<Finding> {
+    let why = seen.0.filesystem.read_only.as_ref()?;
+    Some(found(
+        FindingId::ReadOnly,
+        Severity::Danger,
+        "mount(8): ro; ext4(5): errors=remount-ro",
+        vec![fact("filesystem.read_only", why)],
+    ))
+}
+
+fn no_barrier(seen: &Seen<'_>) -> Option<Finding> {
     let by_option = seen.option(|option| Filesystem::is_without_flush(option) || option == "nolog");
     let evidence = match (by_option, seen.filesystem()) {
         (Some(option), _) => fact("filesystem.options", option),
@@ -51,7 +79,7 @@ pub(super) fn no_barrier(seen: &Seen<'_>) -> Option<Finding> {
     Some(found(FindingId::NoBarrier, Severity::Danger, source, vec![evidence]))
 }
 
-pub(super) fn no_journal(seen: &Seen<'_>) -> Option<Finding> {
+fn no_journal(seen: &Seen<'_>) -> Option<Finding> {
     let FilesystemInternals::Ext4 { journal, .. } = seen.filesystem()? else { return None };
     (journal.value() == Some(&Ext4Journal::None)).then(|| {
         found(
@@ -63,7 +91,7 @@ pub(super) fn no_journal(seen: &Seen<'_>) -> Option<Finding> {
     })
 }
 
-pub(super) fn errors(seen: &Seen<'_>) -> Option<Finding> {
+fn errors(seen: &Seen<'_>) -> Option<Finding> {
     let FilesystemInternals::Ext4 { errors, .. } = seen.filesystem()? else { return None };
     let count = errors.value().filter(|count| **count > 0)?;
     Some(found(
@@ -74,7 +102,7 @@ pub(super) fn errors(seen: &Seen<'_>) -> Option<Finding> {
     ))
 }
 
-pub(super) fn data_journal(seen: &Seen<'_>) -> Option<Finding> {
+fn data_journal(seen: &Seen<'_>) -> Option<Finding> {
     let by_option = seen.option(|option| option == "data=journal").is_some();
     let by_account = matches!(
         seen.filesystem(),
@@ -92,7 +120,7 @@ pub(super) fn data_journal(seen: &Seen<'_>) -> Option<Finding> {
 }
 
 /// Fast commits, recognised by the superblock's features or because there were some.
-pub(super) fn fast_commit(seen: &Seen<'_>) -> Option<Finding> {
+fn fast_commit(seen: &Seen<'_>) -> Option<Finding> {
     let FilesystemInternals::Ext4 { fast_commits, features, .. } = seen.filesystem()? else {
         return None;
     };
@@ -106,7 +134,7 @@ pub(super) fn fast_commit(seen: &Seen<'_>) -> Option<Finding> {
     Some(found(FindingId::FastCommit, Severity::Minor, FAST_COMMIT, vec![evidence]))
 }
 
-pub(super) fn sync_mount(seen: &Seen<'_>) -> Option<Finding> {
+fn sync_mount(seen: &Seen<'_>) -> Option<Finding> {
     let option = seen.option(|option| matches!(option, "sync" | "dirsync"))?;
     Some(found(
         FindingId::SyncMount,
@@ -116,7 +144,7 @@ pub(super) fn sync_mount(seen: &Seen<'_>) -> Option<Finding> {
     ))
 }
 
-pub(super) fn nearly_full(seen: &Seen<'_>) -> Option<Finding> {
+fn nearly_full(seen: &Seen<'_>) -> Option<Finding> {
     let filesystem = &seen.0.filesystem;
     let (total, free) = (filesystem.total_bytes.value()?.0, filesystem.free_bytes.value()?.0);
     let used = total.checked_sub(free).filter(|_| total > 0)?;
@@ -133,7 +161,7 @@ pub(super) fn nearly_full(seen: &Seen<'_>) -> Option<Finding> {
 
 /// A quota with its usage, or one of a mount option whose usage can't be read. The latter is no
 /// finding on Android, which uses such options only for counting.
-pub(super) fn storage_quota(seen: &Seen<'_>) -> Option<Finding> {
+fn storage_quota(seen: &Seen<'_>) -> Option<Finding> {
     let quotas = &seen.0.filesystem.quotas;
     let share = |quota: &Quota| {
         let (used, limit) = (quota.used_bytes.value()?.0, quota.limit_bytes.value()?.0);
@@ -166,7 +194,7 @@ fn said(quota: &Quota) -> String {
     }
 }
 
-pub(super) fn few_free_segments(seen: &Seen<'_>) -> Option<Finding> {
+fn few_free_segments(seen: &Seen<'_>) -> Option<Finding> {
     let FilesystemInternals::F2fs { free_segments, dirty_segments, spare_segments, .. } =
         seen.filesystem()?
     else {
@@ -191,7 +219,7 @@ pub(super) fn few_free_segments(seen: &Seen<'_>) -> Option<Finding> {
     ))
 }
 
-pub(super) fn discard_on_delete(seen: &Seen<'_>) -> Option<Finding> {
+fn discard_on_delete(seen: &Seen<'_>) -> Option<Finding> {
     // F2FS and, with `discard=async`, Btrfs discard in the background.
     if !matches!(seen.kind(), Some("ext4" | "btrfs" | "xfs")) {
         return None;
@@ -208,7 +236,7 @@ pub(super) fn discard_on_delete(seen: &Seen<'_>) -> Option<Finding> {
     })
 }
 
-pub(super) fn never_trimmed(seen: &Seen<'_>) -> Option<Finding> {
+fn never_trimmed(seen: &Seen<'_>) -> Option<Finding> {
     let queue = &seen.0.device.queue;
     let supported = queue.discard_max_bytes.value()?.0 > 0;
     let discards = seen.option(|option| option.starts_with("discard")).is_some();
@@ -255,7 +283,7 @@ fn written(filesystem: &FilesystemInternals) -> Option<Bytes> {
     }
 }
 
-pub(super) fn access_times(seen: &Seen<'_>) -> Option<Finding> {
+fn access_times(seen: &Seen<'_>) -> Option<Finding> {
     let option = seen.option(|option| option == "strictatime")?;
     Some(found(
         FindingId::AccessTimes,
@@ -266,7 +294,7 @@ pub(super) fn access_times(seen: &Seen<'_>) -> Option<Finding> {
 }
 
 /// A database in extents of a few pages each.
-pub(super) fn fragmented(seen: &Seen<'_>) -> Option<Finding> {
+fn fragmented(seen: &Seen<'_>) -> Option<Finding> {
     let worst = seen.internals()?.databases.value()?.worst.as_ref()?;
     let piece = worst.bytes.0.checked_div(worst.pieces)?;
     if worst.pieces < PIECES || piece > PIECE {

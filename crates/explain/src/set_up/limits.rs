@@ -3,7 +3,9 @@
 use flashlag_schema::finding::{Fact, Finding, FindingId, Severity};
 use flashlag_schema::{Limit, LimitKind};
 
-use super::{Seen, fact, found};
+use super::{Rule, Seen, fact, found};
+
+pub(super) const RULES: &[Rule] = &[io, cpu, memory];
 
 /// Bytes per second below which even the slowest card of a class is faster (SD class 10).
 const SLOW_BYTES: u64 = 10_000_000;
@@ -18,7 +20,7 @@ fn all<'a>(seen: &'a Seen<'_>) -> impl Iterator<Item = &'a Limit> {
     seen.0.limits.iter().flat_map(|limits| &limits.set)
 }
 
-pub(super) fn io(seen: &Seen<'_>) -> Option<Finding> {
+fn io(seen: &Seen<'_>) -> Option<Finding> {
     let all: Vec<&Limit> = all(seen).filter(|limit| limit.kind.is_of_io()).collect();
     let slow = all.iter().any(|limit| match limit.kind {
         LimitKind::ReadBytes | LimitKind::WriteBytes => limit.value < SLOW_BYTES,
@@ -33,7 +35,7 @@ pub(super) fn io(seen: &Seen<'_>) -> Option<Finding> {
 }
 
 /// Only several threads can reach a quota of one CPU or more: it is listed among the facts.
-pub(super) fn cpu(seen: &Seen<'_>) -> Option<Finding> {
+fn cpu(seen: &Seen<'_>) -> Option<Finding> {
     let all = all(seen).filter(|limit| limit.kind == LimitKind::Cpu && limit.value < ONE_CPU);
     let all: Vec<&Limit> = all.collect();
     (!all.is_empty()).then(|| {
@@ -42,7 +44,7 @@ pub(super) fn cpu(seen: &Seen<'_>) -> Option<Finding> {
     })
 }
 
-pub(super) fn memory(seen: &Seen<'_>) -> Option<Finding> {
+fn memory(seen: &Seen<'_>) -> Option<Finding> {
     let near = |limit: &&Limit| {
         let used = limit.used.filter(|_| limit.kind.is_of_memory());
         used.is_some_and(|used| used as f64 >= NEAR * limit.value as f64)

@@ -21,44 +21,17 @@ pub use filesystem::FAST_COMMIT;
 /// nothing.
 type Rule = fn(&Seen<'_>) -> Option<Finding>;
 
-const RULES: [Rule; 30] = [
-    path::read_only,
-    filesystem::no_barrier,
-    filesystem::no_journal,
-    filesystem::errors,
-    device::worn,
-    filesystem::data_journal,
-    filesystem::fast_commit,
-    filesystem::sync_mount,
-    filesystem::nearly_full,
-    filesystem::storage_quota,
-    filesystem::few_free_segments,
-    filesystem::discard_on_delete,
-    filesystem::never_trimmed,
-    limits::io,
-    limits::cpu,
-    limits::memory,
-    path::fuse,
-    path::software_encryption,
-    device::cache_off,
-    device::write_booster,
-    device::no_app_class,
-    device::scheduler,
-    device::swapping,
-    device::held_back,
-    filesystem::fragmented,
-    filesystem::access_times,
-    path::loop_device,
-    path::virtual_disk,
-    path::not_on_flash,
-    path::overlay,
-];
+/// Every rule.
+fn rules() -> impl Iterator<Item = &'static Rule> {
+    let all = [filesystem::RULES, limits::RULES, path::RULES, device::RULES];
+    all.into_iter().flatten()
+}
 
 /// What the set-up shows: data in danger first, then by importance. Nothing is measured here, so no
 /// finding has an effect.
 pub fn set_up(environment: &Environment) -> Vec<Finding> {
     let seen = Seen(environment);
-    let mut found: Vec<Finding> = RULES.iter().filter_map(|rule| rule(&seen)).collect();
+    let mut found: Vec<Finding> = rules().filter_map(|rule| rule(&seen)).collect();
     // Equally severe ones stay in the order of the rules.
     found.sort_by_key(|finding| finding.severity);
     found

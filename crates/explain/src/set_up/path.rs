@@ -3,9 +3,12 @@
 use flashlag_schema::LayerKind;
 use flashlag_schema::finding::{Fact, Finding, FindingId, Severity};
 
-use super::{Seen, fact, found, of_layer};
+use super::{Rule, Seen, fact, found, of_layer};
 
-pub(super) fn fuse(seen: &Seen<'_>) -> Option<Finding> {
+pub(super) const RULES: &[Rule] =
+    &[fuse, software_encryption, loop_device, virtual_disk, not_on_flash, overlay];
+
+fn fuse(seen: &Seen<'_>) -> Option<Finding> {
     let by_kind = || {
         let kind = seen.kind().filter(|kind| kind.starts_with("fuse"))?;
         Some(fact("filesystem.kind", kind))
@@ -19,19 +22,8 @@ pub(super) fn fuse(seen: &Seen<'_>) -> Option<Finding> {
     ))
 }
 
-/// Nothing can be written: because of a mount option, or a device below that accepts no writes.
-pub(super) fn read_only(seen: &Seen<'_>) -> Option<Finding> {
-    let why = seen.0.filesystem.read_only.as_ref()?;
-    Some(found(
-        FindingId::ReadOnly,
-        Severity::Danger,
-        "mount(8): ro; ext4(5): errors=remount-ro",
-        vec![fact("filesystem.read_only", why)],
-    ))
-}
-
 /// Encryption of a block device, or of files, on a CPU without instructions for AES.
-pub(super) fn software_encryption(seen: &Seen<'_>) -> Option<Finding> {
+fn software_encryption(seen: &Seen<'_>) -> Option<Finding> {
     let layer = seen.layer(LayerKind::BlockEncryption).or(seen.layer(LayerKind::FileEncryption))?;
     // Inline encryption in the storage controller takes no CPU time.
     if seen.option(|option| option == "inlinecrypt").is_some() {
@@ -48,7 +40,7 @@ pub(super) fn software_encryption(seen: &Seen<'_>) -> Option<Finding> {
     })
 }
 
-pub(super) fn loop_device(seen: &Seen<'_>) -> Option<Finding> {
+fn loop_device(seen: &Seen<'_>) -> Option<Finding> {
     let layer = seen.layer(LayerKind::Loop)?;
     Some(misleading(
         FindingId::LoopDevice,
@@ -57,7 +49,7 @@ pub(super) fn loop_device(seen: &Seen<'_>) -> Option<Finding> {
     ))
 }
 
-pub(super) fn virtual_disk(seen: &Seen<'_>) -> Option<Finding> {
+fn virtual_disk(seen: &Seen<'_>) -> Option<Finding> {
     let kind = seen.disk().filter(|kind| matches!(*kind, "virtio" | "xen" | "hyper-v" | "nbd"));
     let evidence = match (kind, seen.0.software.virtualized.value()) {
         (Some(kind), _) => fact("device.kind", kind),
@@ -70,7 +62,7 @@ pub(super) fn virtual_disk(seen: &Seen<'_>) -> Option<Finding> {
     Some(misleading(FindingId::VirtualDisk, source, evidence))
 }
 
-pub(super) fn not_on_flash(seen: &Seen<'_>) -> Option<Finding> {
+fn not_on_flash(seen: &Seen<'_>) -> Option<Finding> {
     let layer = seen.layer(LayerKind::Memory).or(seen.layer(LayerKind::Remote))?;
     Some(misleading(
         FindingId::NotOnFlash,
@@ -79,7 +71,7 @@ pub(super) fn not_on_flash(seen: &Seen<'_>) -> Option<Finding> {
     ))
 }
 
-pub(super) fn overlay(seen: &Seen<'_>) -> Option<Finding> {
+fn overlay(seen: &Seen<'_>) -> Option<Finding> {
     let mut stacked = seen.0.layers.iter().filter(|layer| layer.kind == LayerKind::Stacked);
     let layer = stacked.find(|layer| layer.detail.as_deref() == Some("overlay"))?;
     Some(found(

@@ -1,10 +1,10 @@
-use flashlag_schema::finding::Findings;
+use flashlag_schema::finding::{Findings, RULES};
 use flashlag_schema::{Run, RunStatus};
 use flashlag_spec::State;
 
 use super::is_silent;
 use crate::testing::{around, of_ms, run, saves, split, writes};
-use crate::{RULES, attach, findings, findings_of, verify};
+use crate::{attach, findings, findings_of, verify};
 
 /// A run with a cause of each kind that has a cost, and stalls.
 fn explained() -> Run {

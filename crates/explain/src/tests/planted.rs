@@ -21,6 +21,8 @@ fn planted(id: FindingId) -> Option<(Run, Run)> {
         }
         SeveralDatabases => (several("databases = 3", 30), several("databases = 3", 10)),
         SmallTransactions => (several("statements = 10", 20), several("statements = 10", 100)),
+        CommitPerChange => (commits(50), commits(10)),
+        WholeFileAgain => (whole_file(30), whole_file(10)),
         GrowingFiles => (with_growth("save_delete", 30), with_growth("save_delete", 10)),
         FlushPerWrite => (with_flush(200), with_flush(199)),
         OtherWriter => (beside_a_writer(30), beside_a_writer(10)),
@@ -43,11 +45,7 @@ fn planted(id: FindingId) -> Option<(Run, Run)> {
         BelowClass => (reads(1499.0, card(1)), reads(1500.0, card(1))),
         // Only a forecast shows it: crates/predict/tests/it/effect.rs has its cases.
         OtherFilesystem => return None,
-        FragmentedDatabase | Swapping | Throttled | FuseOnPath | SoftwareEncryption | Overlay
-        | LoopDevice | ReadOnly | VirtualDisk | NotOnFlash | NoBarrier | NoJournal
-        | FilesystemErrors | FastCommit | DataJournal | SyncMount | AccessTimes
-        | FewFreeSegments | DiscardOnDelete | NeverTrimmed | NearlyFull | StorageQuota
-        | Scheduler | DeviceCacheOff | WriteBoosterOff | WornFlash | NoAppClass => of_set_up(id),
+        _ => of_set_up(id),
     })
 }
 
@@ -55,6 +53,30 @@ fn several(key: &str, ms: u64) -> Run {
     let phases = [("one", 10), ("several", ms)]
         .map(|(name, ms)| saves(name, State::New, &all(ms * 1_000_000, 500)));
     scenario(&two(key), phases.to_vec())
+}
+
+/// Several commits that take so long, beside one write of what `apply` left in 10 ms.
+fn commits(ms: u64) -> Run {
+    let lines =
+        |call: &str| format!("kind = \"shared-preferences\"\nchanges = 5\ncall = \"{call}\"");
+    files(lines("apply"), lines("commit"), ms)
+}
+
+/// A file of 400 kB that takes so long for a change of 100 bytes, beside a log in 10 ms.
+fn whole_file(ms: u64) -> Run {
+    let whole = "kind = \"datastore\"\nsize = \"400kB\"".to_owned();
+    files("kind = \"append-log\"".to_owned(), whole, ms)
+}
+
+/// Two saves of files: `one` takes 10 ms, `several` so long.
+fn files(one: String, several: String, ms: u64) -> Run {
+    let save =
+        |name: &str, lines: &str| format!("\n[[save]]\nname = \"{name}\"\nsaves = 500\n{lines}\n");
+    let step = "\n[[step]]\nmeasure = [\"one\", \"several\"]\nstate = \"new\"\n";
+    let text = save("one", &one) + &save("several", &several) + step;
+    let phases = [("one", 10), ("several", ms)]
+        .map(|(name, ms)| saves(name, State::New, &all(ms * 1_000_000, 500)));
+    scenario(&text, phases.to_vec())
 }
 
 fn beside_a_writer(ms: u64) -> Run {

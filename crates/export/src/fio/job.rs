@@ -30,6 +30,12 @@ pub fn job_file(scenario: &Scenario) -> String {
                     &format!("{}: saves through SQLite, which fio does not have", save.name),
                 );
             }
+            Test::FileSave(save) => {
+                comment(
+                    &mut text,
+                    &format!("{}: saves of a file that is replaced, which fio has not", save.name),
+                );
+            }
             Test::Replay(replay) => {
                 comment(
                     &mut text,

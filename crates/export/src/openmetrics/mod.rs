@@ -3,8 +3,10 @@
 
 mod device;
 mod run;
+mod wear;
 mod writer;
 
 pub(crate) use device::device;
 pub(crate) use run::run;
+pub(crate) use wear::wear;
 pub(crate) use writer::Dialect;

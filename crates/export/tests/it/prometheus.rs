@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use flashlag_export::{Format, device_prometheus};
-use flashlag_schema::{DeviceStats, HostRequests, Lateness, Run};
-use flashlag_spec::FlashState;
+use flashlag_export::{Format, device_prometheus, wear_prometheus};
+use flashlag_schema::{DeviceLife, DeviceStats, Environment, HostRequests, Lateness, Run};
+use flashlag_spec::{FlashState, Reading};
 use flashlag_testing::{sample, small_run};
 use flashlag_units::{Bytes, Nanos};
 
@@ -85,7 +85,44 @@ fn stats() -> DeviceStats {
 
 fn texts() -> Vec<String> {
     let runs = runs().into_iter().map(|run| Format::Prometheus.write_run(&run).unwrap());
-    runs.chain([device_prometheus(&stats())]).collect()
+    let wear = wear_prometheus(&worn());
+    runs.chain([device_prometheus(&stats()), wear]).collect()
+}
+
+/// An NVMe drive with ext4 that says all it can of its wear.
+fn worn() -> Environment {
+    let mut environment = sample::quick().environment;
+    environment.device.model = Reading::Value("Drive \"A\"".to_owned());
+    environment.device.life = Reading::Value(DeviceLife {
+        used_percent_at_most: 7,
+        pre_eol: Some("warning".to_owned()),
+        source: "NVMe SMART log".to_owned(),
+        written_bytes: Some(Bytes(38_177_280_000)),
+    });
+    environment
+}
+
+#[test]
+fn wear_is_what_the_environment_says_and_nothing_where_it_is_silent() {
+    let of = |text: &str| -> BTreeMap<String, f64> {
+        samples(text)
+            .into_iter()
+            .map(|((name, labels), value)| {
+                let state = labels.get("flashlag_storage_pre_eol").cloned().unwrap_or_default();
+                (name + &state, value)
+            })
+            .collect()
+    };
+    let told = of(&wear_prometheus(&worn()));
+    assert_eq!(told["flashlag_storage_life_used_ratio"], 0.07);
+    assert_eq!(told["flashlag_storage_written_bytes_total"], 38_177_280_000.0);
+    let states = ["normal", "warning", "urgent"]
+        .map(|state| told[&format!("flashlag_storage_pre_eol{state}")]);
+    assert_eq!(states, [0.0, 1.0, 0.0]);
+    let mut silent = worn();
+    silent.device.life = Reading::unavailable("it does not say");
+    silent.internals = None;
+    assert_eq!(wear_prometheus(&silent), "");
 }
 
 /// A program of Prometheus's with this input; its output where it fails.

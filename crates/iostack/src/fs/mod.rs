@@ -122,6 +122,10 @@ pub(crate) trait Filesystem: Debug {
     }
     /// Updates a file's modification time after a call that changed its data.
     fn touch(&mut self, now: Nanos, file: FileId);
+    /// Changes a file's inode and the directory after the file got another name.
+    fn rename(&mut self, now: Nanos, file: FileId) {
+        self.touch(now, file);
+    }
     /// Makes a file (with `None` the directory) durable, after its data was written. `data_only`
     /// means fdatasync.
     fn sync(&mut self, now: Nanos, file: Option<FileId>, data_only: bool) -> Plan;

@@ -73,8 +73,14 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         self.named.insert(file, to.to_owned());
         let now = self.now();
         self.fs.name(file, to);
-        self.fs.touch(now, file);
+        self.fs.rename(now, file);
         Ok(())
+    }
+
+    pub(crate) fn change_mode(&mut self, file: FileId) {
+        self.compute(self.call_time(0, false));
+        let now = self.now();
+        self.fs.touch(now, file);
     }
 
     /// Size of a file.

@@ -79,7 +79,7 @@ pub(crate) struct Inner<D> {
 
 impl<D> Stack<D> {
     /// Reports that the last writer of a file has closed it.
-    pub(crate) fn close(&self, file: FileId) {
+    pub fn close(&self, file: FileId) {
         if let Ok(mut inner) = self.0.try_borrow_mut() {
             inner.fs.close(file);
         }
@@ -166,6 +166,23 @@ impl<D: Device<Clock = VirtualClock>> Stack<D> {
     /// Deletes a file.
     pub fn delete(&self, name: &str) -> Result<(), DeviceError> {
         self.0.borrow_mut().delete(name)
+    }
+
+    /// Gives a file another name; a file that has that name is removed.
+    ///
+    /// # Errors
+    /// If no file has the name `from`.
+    pub fn rename(&self, from: &str, to: &str) -> Result<(), DeviceError> {
+        self.0.borrow_mut().rename(from, to)
+    }
+
+    /// Changes the permissions of a file: its inode is written at the next commit.
+    ///
+    /// # Errors
+    /// At present never.
+    pub fn change_mode(&self, file: FileId) -> Result<(), DeviceError> {
+        self.0.borrow_mut().change_mode(file);
+        Ok(())
     }
 
     /// Size of a file.

@@ -12,7 +12,7 @@ use crate::error::LabError;
 use flashlag_schema::DeviceCount;
 use flashlag_schema::remote::{self, RunOrder};
 
-use crate::protocol::{Mount, Order, PORT, Report, SaveOrder};
+use crate::protocol::{FileOrder, Mount, Order, PORT, Report, SaveOrder};
 
 /// Interval of the guest's signs of life.
 const ALIVE: Duration = Duration::from_secs(2);
@@ -40,7 +40,7 @@ pub enum NextOrder {
     Run(Box<RunOrder>),
     Save(SaveOrder),
     /// A check of what a power cut left.
-    Check(Mount, String),
+    Check(Mount, String, Option<FileOrder>),
     /// Switching the machine off.
     PowerOff,
 }
@@ -108,8 +108,8 @@ fn listen(
         let passed = match remote::receive(&mut reader) {
             Ok(Some(Order::Run(order))) => wanted.send(NextOrder::Run(order)).is_ok(),
             Ok(Some(Order::Save(order))) => wanted.send(NextOrder::Save(order)).is_ok(),
-            Ok(Some(Order::Check { mount, directory })) => {
-                wanted.send(NextOrder::Check(mount, directory)).is_ok()
+            Ok(Some(Order::Check { mount, directory, file })) => {
+                wanted.send(NextOrder::Check(mount, directory, file)).is_ok()
             }
             Ok(Some(Order::PowerOff)) => wanted.send(NextOrder::PowerOff).is_ok(),
             Ok(Some(Order::Sampled(count))) => sampled.send(count).is_ok(),

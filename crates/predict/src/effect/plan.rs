@@ -1,14 +1,13 @@
 //! Which change shows the cost of a finding.
 
 use flashlag_explain::{Plan, Subjects};
-use flashlag_schema::finding::{Counted, FindingId};
+use flashlag_schema::finding::{Counted, FindingId, Shown};
 use flashlag_schema::internals::{DeviceInternals, FilesystemInternals};
 use flashlag_schema::{Phase, Run};
 use flashlag_spec::profile::Profile;
 use flashlag_spec::replay::TraceTransactions;
 use flashlag_spec::scenario::JournalMode;
-use flashlag_spec::target::{Cipher, TargetOption};
-use flashlag_units::ratio;
+use flashlag_units::{Bytes, ratio};
 
 use super::Forecasting;
 use crate::change::Change;
@@ -31,57 +30,47 @@ pub(super) fn plan_of(
     run: &Run,
     profile: Option<&Profile>,
 ) -> Option<Result<Forecasting, String>> {
-    let cannot = |what: &str| Some(Err(format!("the model has no {what}")));
-    match id {
-        FindingId::Overlay => return cannot("overlay"),
-        FindingId::Scheduler => return cannot("scheduler of requests"),
-        FindingId::DataJournal => return cannot("data=journal"),
-        FindingId::SyncMount => return cannot("synchronous mount"),
-        FindingId::WornFlash => return Some(worn(run, profile)),
-        _ => {}
-    }
     let (before, per) = saves_of(run);
-    let (more, change) = match id {
-        FindingId::NearlyFull => full(used(run)?),
-        FindingId::FewFreeSegments => full(used_segments(run)?),
-        FindingId::NeverTrimmed => {
+    let (more, change) = match id.row().shown? {
+        Shown::Runs { lacks, .. } => return Some(Err(format!("the model has no {lacks}"))),
+        Shown::Wear => return Some(worn(run, profile)),
+        Shown::Fill => full(used(run)?),
+        Shown::FillOfSegments => full(used_segments(run)?),
+        Shown::Trim => {
             let level = used(run).unwrap_or(HALF_FULL).min(FULLEST);
             let on = [Change::Discard(false), Change::Full(level), Change::Untrimmed(true)];
             (on.to_vec(), Change::Untrimmed(false))
         }
-        _ => on_a_new_device(id, run, per)?,
+        Shown::Journal => journal(run, per)?,
+        Shown::Discard => (vec![Change::Discard(true)], Change::Discard(false)),
+        Shown::Buffer => (vec![Change::Buffer(None)], Change::Buffer(Some(cache(run)?))),
+        Shown::Without(option) => {
+            (vec![Change::Option(option.clone(), true)], Change::Option(option, false))
+        }
     };
     let before = [before, more].concat();
     let used = change.is_of_use();
     Some(Ok(Forecasting { before, change, per, used }))
 }
 
-/// The changes that make a new device into the one found, and the one that undoes the finding.
-fn on_a_new_device(id: FindingId, run: &Run, per: Counted) -> Option<(Vec<Change>, Change)> {
-    let off = |one: TargetOption| {
-        Some((vec![Change::Option(one.clone(), true)], Change::Option(one, false)))
-    };
-    match id {
-        FindingId::RollbackJournal if per == Counted::Saves => {
-            // A trace may have more transactions through a log, which is not what is changed here.
-            let replay = Subjects::of(run).main.is_some_and(|main| main.replay.is_some());
-            let from = replay.then_some(Change::Journal(JournalMode::Delete));
-            Some((from.into_iter().collect(), Change::Journal(JournalMode::Wal)))
-        }
-        FindingId::NoBarrier | FindingId::SyncIsNoOp => off(TargetOption::Barrier(false)),
-        FindingId::FuseOnPath => off(TargetOption::Fuse),
-        FindingId::SoftwareEncryption => off(TargetOption::Encrypt(Cipher::AesXts)),
-        FindingId::FastCommit => off(TargetOption::FastCommit),
-        FindingId::DiscardOnDelete => Some((vec![Change::Discard(true)], Change::Discard(false))),
-        FindingId::DeviceCacheOff => {
-            let internals = run.environment.internals.as_ref()?;
-            let Some(DeviceInternals::Emmc { cache_bytes, .. }) = internals.device.value() else {
-                return None;
-            };
-            Some((vec![Change::Buffer(None)], Change::Buffer(Some(*cache_bytes.value()?))))
-        }
-        _ => None,
+/// WAL in place of what the run's saves have.
+fn journal(run: &Run, per: Counted) -> Option<(Vec<Change>, Change)> {
+    if per != Counted::Saves {
+        return None;
     }
+    // A trace may have more transactions through a log, which is not what is changed here.
+    let replay = Subjects::of(run).main.is_some_and(|main| main.replay.is_some());
+    let from = replay.then_some(Change::Journal(JournalMode::Delete));
+    Some((from.into_iter().collect(), Change::Journal(JournalMode::Wal)))
+}
+
+/// What the eMMC's cache holds.
+fn cache(run: &Run) -> Option<Bytes> {
+    let internals = run.environment.internals.as_ref()?;
+    let Some(DeviceInternals::Emmc { cache_bytes, .. }) = internals.device.value() else {
+        return None;
+    };
+    cache_bytes.value().copied()
 }
 
 fn full(level: f64) -> (Vec<Change>, Change) {

@@ -48,7 +48,12 @@ fn reads_of_a_worn_flash_wait_for_the_retries_that_its_profile_has() {
         return;
     }
     let mut seen = machine("ufs", "f2fs");
-    let life = DeviceLife { used_percent_at_most: 90, pre_eol: None, source: String::new() };
+    let life = DeviceLife {
+        used_percent_at_most: 90,
+        pre_eol: None,
+        source: String::new(),
+        written_bytes: None,
+    };
     seen.device.life = Reading::Value(life);
     let phone = device("ufs31-phone", "f2fs");
     let effect = effect(seen, &phone, FindingId::WornFlash);

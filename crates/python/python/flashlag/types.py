@@ -49,6 +49,8 @@ CauseId: TypeAlias = Literal[
     'flush_per_write',
     'several_databases',
     'small_transactions',
+    'commit_per_change',
+    'whole_file_again',
 ]
 """
 The causes that a run can show.
@@ -381,6 +383,8 @@ FindingAction: TypeAlias = Literal[
     'raise_cpu_quota',
     'raise_memory_limit',
     'group_flushes',
+    'save_together',
+    'keep_apart',
     'one_database',
     'rewrite_database',
     'relieve_memory',
@@ -422,6 +426,8 @@ FindingId: TypeAlias = Literal[
     'rollback_journal',
     'several_databases',
     'small_transactions',
+    'commit_per_change',
+    'whole_file_again',
     'growing_files',
     'flush_per_write',
     'other_writer',

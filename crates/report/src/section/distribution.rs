@@ -147,6 +147,9 @@ fn panels<'a>(run: &Run, phases: &[&'a Phase]) -> Vec<Lines<'a>> {
 /// The panel and the line of a phase in a run of one stage.
 fn unstaged(run: &Run, phase: &Phase) -> (String, String) {
     match SaveKind::of(run, phase) {
+        None if phase.operation == Operation::Save && phase.replay.is_none() => {
+            ("Saves of a file".to_owned(), test_name(run, phase))
+        }
         Some(_) if phase.background.is_some() => {
             ("SQLite saves".to_owned(), "beside writer".to_owned())
         }

@@ -4,6 +4,7 @@ use askama::Template;
 use flashlag_schema::finding::CauseId;
 use flashlag_schema::{Lag, Phase, Run};
 use flashlag_spec::Operation;
+use flashlag_spec::scenario::EngineKind;
 use flashlag_views::{
     Cell, Column, Figures, LAG_IS_A_BUDGET, LagLimit, TableGroup, TableRow, figure_cell, findings,
     format, is_overloaded, late_saves_table, phase_title, saves_heading, saves_table,
@@ -65,7 +66,7 @@ pub(super) fn section(run: &Run) -> Option<Section> {
     let body = Body { times, late, in_time, grown, growth, grew_less };
     Some(Section {
         id: "saves",
-        name: "SQLite saves",
+        name: if saves.iter().any(|phase| is_of_file(phase)) { "Saves" } else { "SQLite saves" },
         heading: saves_heading(run),
         side: vec![
             what_saves_are(&saves).to_owned(),
@@ -76,11 +77,20 @@ pub(super) fn section(run: &Run) -> Option<Section> {
     })
 }
 
+/// Whether a phase saved a file without SQLite.
+fn is_of_file(phase: &Phase) -> bool {
+    phase.engine == EngineKind::Psync && phase.replay.is_none()
+}
+
 /// What one save is, in a sentence.
 fn what_saves_are(saves: &[&Phase]) -> &'static str {
     if saves.iter().all(|phase| phase.replay.is_some()) {
         "A save is a transaction of the trace, from its first operation to the sync that makes it \
          durable."
+    } else if saves.iter().all(|phase| is_of_file(phase)) {
+        "A save is all calls by which the app's library makes a file durable."
+    } else if saves.iter().any(|phase| is_of_file(phase)) {
+        "A save is one transaction through real SQLite, or all calls that make a file durable."
     } else {
         "A save is one transaction of one row, through real SQLite."
     }

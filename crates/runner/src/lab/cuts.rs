@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use flashlag_lab::LabError;
-use flashlag_lab::protocol::{CrashCheck, Mount, Order, Report, SaveOrder};
+use flashlag_lab::protocol::{CrashCheck, FileOrder, Mount, Order, Report, SaveOrder};
 use flashlag_schema::Cuts;
 use flashlag_serve::Recording;
 use flashlag_spec::scenario::{JournalMode, Synchronous};
@@ -38,6 +38,8 @@ pub struct CutsRequest {
     pub journal: JournalMode,
     /// How a commit is made durable.
     pub synchronous: Synchronous,
+    /// What is saved in the place of a database; its seed is the request's.
+    pub file: Option<FileOrder>,
     pub saves: u64,
     pub cuts: usize,
     /// The seed of moments and contents.
@@ -87,6 +89,7 @@ fn save(
         saves: request.saves,
         seed: request.seed,
         directory: directory_of(request, FLASH.1),
+        file: request.file,
     }))?;
     let mut acknowledged_at = Vec::new();
     loop {
@@ -149,7 +152,7 @@ fn try_all(
         lab.load(&image)?;
         let mount = crashed(request);
         let directory = directory_of(request, &mount.at);
-        lab.machine.order(&Order::Check { mount, directory })?;
+        lab.machine.order(&Order::Check { mount, directory, file: request.file })?;
         let checked = match lab.machine.hear()? {
             Report::Checked(checked) => checked,
             other => return Err(LabError::of_report(other, "checked a crash image")),
@@ -186,7 +189,9 @@ fn add(cuts: &mut Cuts, moment: Nanos, acknowledged: u64, checked: CrashCheck) {
     cuts.with_loss += u64::from(lost > 0);
     cuts.unmountable += u64::from(checked.unmountable.is_some());
     cuts.damaged += u64::from(checked.damage.is_some());
+    cuts.empty += u64::from(checked.empty);
     let wrong = checked.unmountable.or(checked.damage);
+    let wrong = wrong.or_else(|| checked.empty.then(|| "the file is gone or empty".to_owned()));
     let wrong = wrong.or_else(|| {
         (lost > 0).then(|| format!("{lost} of {acknowledged} acknowledged saves are missing"))
     });
@@ -209,6 +214,8 @@ mod tests {
         let gone = CrashCheck { damage: Some("no file".to_owned()), ..CrashCheck::default() };
         add(&mut cuts, Nanos(3), 4, gone);
         assert_eq!((cuts.cuts, cuts.lost, cuts.most_lost, cuts.damaged), (3, 6, 4, 1));
-        assert_eq!(cuts.failures.len(), 2);
+        assert_eq!((cuts.failures.len(), cuts.empty), (2, 0));
+        add(&mut cuts, Nanos(4), 4, CrashCheck { empty: true, ..rows(0) });
+        assert_eq!((cuts.lost, cuts.empty, cuts.damaged, cuts.failures.len()), (10, 1, 1, 3));
     }
 }

@@ -31,6 +31,11 @@ pub(super) fn lessen(scenario: &mut Scenario) {
                 save.saves = Some(save.saves.map_or(SAVES, |saves| saves.min(SAVES)));
                 save.min_saves = None;
             }
+            Test::FileSave(save) => {
+                save.time = Some(Text(save.time.map_or(TIME, |time| time.0.min(TIME))));
+                save.saves = Some(save.saves.map_or(SAVES, |saves| saves.min(SAVES)));
+                save.min_saves = None;
+            }
             Test::Replay(_) => {}
         }
     }
@@ -75,6 +80,7 @@ mod tests {
         let times = scenario.tests.values().map(|test| match test {
             Test::Io(io) => io.time,
             Test::Save(save) => save.time,
+            Test::FileSave(save) => save.time,
             Test::Replay(_) => None,
         });
         assert!(times.flatten().all(|time| time.0 <= TIME));

@@ -70,10 +70,12 @@ fn serve(setup: &Setup, link: &Link, orders: &Orders) {
                     Err(error) => Report::Failed { error: error.to_string() },
                 }
             }
-            NextOrder::Check(mount, directory) => match saving::check(&mount, &directory) {
-                Ok(checked) => Report::Checked(checked),
-                Err(error) => Report::Failed { error: error.to_string() },
-            },
+            NextOrder::Check(mount, directory, file) => {
+                match saving::check(&mount, &directory, file) {
+                    Ok(checked) => Report::Checked(checked),
+                    Err(error) => Report::Failed { error: error.to_string() },
+                }
+            }
             NextOrder::Run(order) => match run(&order, link, orders) {
                 Ok(run) => Report::Ran { run: Box::new(run) },
                 Err(error) => Report::Failed { error: error.to_string() },

@@ -16,6 +16,7 @@ mod watch;
 use flashlag_schema::Run;
 
 pub use cuts::{CutsRequest, cut_in_lab};
+pub use flashlag_lab::protocol::FileOrder;
 pub use guest::be_the_guest;
 
 use crate::error::RunError;

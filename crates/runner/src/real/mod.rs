@@ -32,8 +32,8 @@ use flashlag_schema::counters::Counters;
 use flashlag_schema::{Conditions, Ledger, Looks, OtherIo, Run};
 use flashlag_spec::Reading;
 use flashlag_spec::replay::ReplayFile;
-use flashlag_spec::scenario::Io;
-use flashlag_sqlite::{PreparedSaves, SaveJob};
+use flashlag_spec::scenario::{FileSave, Io};
+use flashlag_sqlite::{PreparedFile, PreparedSaves, SaveJob};
 use flashlag_stats::Stop;
 use flashlag_stats::live::Live;
 use flashlag_units::{Bytes, Nanos};
@@ -81,9 +81,6 @@ pub(crate) struct Directory<'a> {
     looks: Option<LooksThread>,
     /// The device's traffic by other programs, read before the run began.
     baseline: (Counters, Counters),
-    background: Option<Background>,
-    replay: Option<ReplayFiles>,
-    databases: Option<Presence>,
     witness: Option<RefCell<Box<dyn Witness + 'a>>>,
 }
 
@@ -111,6 +108,9 @@ impl World for Directory<'_> {
     type Meter = ThreadWaitMeter;
     type Counters = EdgeCounters;
     type FillPlace = (OpenDirectory, String);
+    type Background = Background;
+    type Databases = Presence;
+    type ReplayFiles = ReplayFiles;
 
     fn now(&self) -> Nanos {
         MonotonicClock.now().since(self.began).plus(self.earlier)
@@ -211,16 +211,15 @@ impl World for Directory<'_> {
         files: &FileSet,
         order: BackgroundOrder<'_>,
         controls: &Controls,
-    ) -> Result<BackgroundStart, Hindrance> {
-        let background = background::start(files, order, controls)?;
-        let live = Some(Arc::clone(background.live()));
-        let downgrades = background.downgrades().to_vec();
-        self.background = Some(background);
-        Ok(BackgroundStart { live, downgrades })
+    ) -> Result<BackgroundStart<Background>, Hindrance> {
+        let running = background::start(files, order, controls)?;
+        let live = Some(Arc::clone(running.live()));
+        let downgrades = running.downgrades().to_vec();
+        Ok(BackgroundStart { running, live, downgrades })
     }
 
-    fn end_background(&mut self) -> Option<Result<BackgroundEnd, DeviceError>> {
-        self.background.take().map(background::end)
+    fn end_background(&mut self, running: Background) -> Result<BackgroundEnd, DeviceError> {
+        background::end(running)
     }
 
     fn saves_directory(&mut self) -> Result<PathBuf, Hindrance> {
@@ -231,19 +230,29 @@ impl World for Directory<'_> {
         &mut self,
         job: &SaveJob<'a>,
         stop: &AtomicBool,
-    ) -> Result<PreparedSaves<'a>, Hindrance> {
+    ) -> Result<(PreparedSaves<'a>, Presence), Hindrance> {
         let opened = self.files.opened_saves()?;
-        let prepared = PreparedSaves::prepare_opened(job, &opened.directory, stop)
-            .map_err(|error| Hindrance::Failure(error.to_string()))?;
-        self.databases = Some(files::databases(&opened.path)?);
-        Ok(prepared)
+        let prepared = PreparedSaves::prepare_opened(job, &opened.directory, stop)?;
+        Ok((prepared, files::databases(&opened.path)?))
     }
 
-    fn check_databases(&mut self) -> Result<(), DeviceError> {
-        self.databases.take().map_or(Ok(()), |databases| databases.check())
+    fn check_databases(&self, databases: &Presence) -> Result<(), DeviceError> {
+        databases.check()
     }
 
-    fn remove_saves(&mut self, _: &SaveJob<'_>) -> Result<(), Hindrance> {
+    fn remove_saves(&mut self, _: Presence, _: &SaveJob<'_>) -> Result<(), Hindrance> {
+        Ok(self.files.clear_saves()?)
+    }
+
+    fn prepare_file<'a>(
+        &mut self,
+        job: &SaveJob<'a, FileSave>,
+    ) -> Result<PreparedFile<'a>, Hindrance> {
+        let opened = self.files.opened_saves()?;
+        Ok(PreparedFile::prepare_opened(job, &opened.directory)?)
+    }
+
+    fn remove_file(&mut self, _: &FileSave) -> Result<(), Hindrance> {
         Ok(self.files.clear_saves()?)
     }
 
@@ -251,30 +260,26 @@ impl World for Directory<'_> {
         &mut self,
         files: &[ReplayFile],
         controls: &Controls,
-    ) -> Result<Bytes, Hindrance> {
+    ) -> Result<(ReplayFiles, Bytes), Hindrance> {
         let opened = self.files.replays()?;
         let files = ReplayFiles::new(opened.directory, opened.path, files);
         let written = files.lay_out(&Payload::new(controls.seed), &controls.stop)?;
-        self.replay = Some(files);
-        Ok(written)
+        Ok((files, written))
     }
 
     fn replay_calls(
         &mut self,
+        files: &mut ReplayFiles,
         job: &ReplayJob<'_>,
         live: Arc<Live>,
         controls: &Controls,
     ) -> Result<ReplayOutcome, Hindrance> {
-        let Some(files) = &self.replay else {
-            return Err(Hindrance::Failure("the files of the trace are not there".to_owned()));
-        };
         let (budget, live) = (controls.budget.clone(), Some(live));
         let watch = ReplayWatch { stop: &controls.stop, live, budget, meter: () };
         Ok(drive_call_threads(files, job, || ThreadWaitMeter::open().ok(), &watch)?)
     }
 
-    fn remove_replay(&mut self) -> Result<(), Hindrance> {
-        self.replay = None;
+    fn remove_replay(&mut self, _: ReplayFiles) -> Result<(), Hindrance> {
         Ok(self.files.clear_replays()?)
     }
 

@@ -107,9 +107,6 @@ pub(crate) fn prepare<'a>(
         heartbeat: heartbeat.filter(|_| on.watches_stops),
         looks,
         baseline,
-        background: None,
-        replay: None,
-        databases: None,
         witness: on.witness.map(RefCell::new),
     };
     let work = Work::new(request, run, world, estimate, leave.0);

@@ -20,7 +20,7 @@ mod world;
 use flashlag_device::{Clock, Device};
 use flashlag_engine::FileSet;
 use flashlag_flash::FlashDevice;
-use flashlag_iostack::{FileRow, Stack, StackCalls, StackSpec};
+use flashlag_iostack::{FileRow, Stack, StackSpec};
 use flashlag_schema::{Run, Target, TargetKind};
 use flashlag_spec::Reading;
 use flashlag_spec::profile::Profile;
@@ -54,8 +54,6 @@ pub(crate) struct Simulation {
     laid_out: [Option<SimFiles>; 3],
     /// What grew by turns with the file of [`Role::Grown`].
     grown_beside: Option<SimFiles>,
-    /// The files of a replay.
-    replay: Option<StackCalls<FlashDevice>>,
     /// The time that SQLite computes for a save.
     save_cpu: Nanos,
     /// Number of fills so far.
@@ -125,7 +123,6 @@ pub(crate) fn prepare(request: Request, target: &SimTarget) -> Result<Work<Simul
         stack,
         laid_out: [None, None, None],
         grown_beside: None,
-        replay: None,
         save_cpu: model.stack.save_cpu.0,
         fills: 0,
         filled: Vec::new(),

@@ -1,4 +1,4 @@
-//! Files of a simulated device for real SQLite.
+//! Files of a simulated device for real SQLite, and for saves of a file.
 
 use flashlag_device::{Clock, DeviceError};
 use flashlag_flash::FlashDevice;
@@ -60,6 +60,18 @@ impl Files for StackFiles {
 
     fn delete(&self, name: &str) -> Result<(), DeviceError> {
         self.0.delete(name)
+    }
+
+    fn rename(&self, from: &str, to: &str) -> Result<(), DeviceError> {
+        self.0.rename(from, to)
+    }
+
+    fn change_mode(&self, file: u64) -> Result<(), DeviceError> {
+        self.0.change_mode(id(file))
+    }
+
+    fn close(&self, file: u64) {
+        self.0.close(id(file));
     }
 
     fn size(&self, file: u64) -> Result<u64, DeviceError> {

@@ -11,8 +11,8 @@ use flashlag_flash::FlashDevice;
 use flashlag_iostack::{BackgroundJob, FileId, FileRow, StackCalls, StackFile};
 use flashlag_schema::{Ledger, Looks, Run};
 use flashlag_spec::replay::ReplayFile;
-use flashlag_spec::scenario::{Durability, Io, Pattern, Save};
-use flashlag_sqlite::{PreparedSaves, SaveJob, remove_databases_on};
+use flashlag_spec::scenario::{Durability, FileSave, Io, Pattern, Save};
+use flashlag_sqlite::{PreparedFile, PreparedSaves, SaveJob, remove_databases_on, remove_file_on};
 use flashlag_stats::live::Live;
 use flashlag_trace::MOST_THREADS;
 use flashlag_units::{Bytes, Nanos};
@@ -100,12 +100,19 @@ impl Simulation {
     }
 }
 
+/// A background that the stack runs whenever time passes.
+#[derive(Debug)]
+pub(crate) struct Beside(());
+
 impl World for Simulation {
     type File = SimFiles;
     type Device = StackFile<FlashDevice>;
     type Meter = NoWaitMeter;
     type Counters = LayerCounters;
     type FillPlace = ();
+    type Background = Beside;
+    type Databases = ();
+    type ReplayFiles = StackCalls<FlashDevice>;
 
     fn now(&self) -> Nanos {
         self.stack.clock().now()
@@ -193,7 +200,7 @@ impl World for Simulation {
         files: &SimFiles,
         order: BackgroundOrder<'_>,
         _: &Controls,
-    ) -> Result<BackgroundStart, Hindrance> {
+    ) -> Result<BackgroundStart<Beside>, Hindrance> {
         let job = background_job(files, order);
         match Arrivals::new(&order.io.arrivals, Nanos::ZERO, order.seed) {
             None => self.stack.start_background(job)?,
@@ -202,43 +209,52 @@ impl World for Simulation {
                 self.stack.start_background_paced(job, due)?;
             }
         }
-        Ok(BackgroundStart::default())
+        Ok(BackgroundStart { running: Beside(()), live: None, downgrades: Vec::new() })
     }
 
-    fn end_background(&mut self) -> Option<Result<BackgroundEnd, DeviceError>> {
-        let total = self.stack.end_background()?;
-        Some(Ok(BackgroundEnd {
-            moved: total.bytes,
-            elapsed: total.elapsed,
-            error: None,
-            out_of_budget: false,
-        }))
+    fn end_background(&mut self, _: Beside) -> Result<BackgroundEnd, DeviceError> {
+        let total = self.stack.end_background().unwrap_or_default();
+        let (moved, elapsed) = (total.bytes, total.elapsed);
+        Ok(BackgroundEnd { moved, elapsed, error: None, out_of_budget: false })
     }
 
     fn saves_directory(&mut self) -> Result<PathBuf, Hindrance> {
         Ok(PathBuf::from("sim"))
     }
 
-    fn check_saves(&self, save: &Save) -> Result<(), String> {
-        fits_memory(save)
+    fn check_saves(&self, save: &Save) -> Result<(), Hindrance> {
+        fits_memory(save).map_err(Hindrance::Failure)
     }
 
     fn prepare_saves<'a>(
         &mut self,
         job: &SaveJob<'a>,
         stop: &AtomicBool,
-    ) -> Result<PreparedSaves<'a>, Hindrance> {
+    ) -> Result<(PreparedSaves<'a>, ()), Hindrance> {
         let files = Box::new(StackFiles(self.stack.clone()));
-        PreparedSaves::prepare_on(files, job, self.save_cpu, stop)
-            .map_err(|error| Hindrance::Failure(error.to_string()))
+        Ok((PreparedSaves::prepare_on(files, job, self.save_cpu, stop)?, ()))
     }
 
-    fn remove_saves(&mut self, job: &SaveJob<'_>) -> Result<(), Hindrance> {
-        remove_databases_on(Box::new(StackFiles(self.stack.clone())), job)
-            .map_err(|error| Hindrance::Failure(error.to_string()))
+    fn remove_saves(&mut self, (): (), job: &SaveJob<'_>) -> Result<(), Hindrance> {
+        Ok(remove_databases_on(Box::new(StackFiles(self.stack.clone())), job)?)
     }
 
-    fn lay_out_replay(&mut self, files: &[ReplayFile], _: &Controls) -> Result<Bytes, Hindrance> {
+    fn prepare_file<'a>(
+        &mut self,
+        job: &SaveJob<'a, FileSave>,
+    ) -> Result<PreparedFile<'a>, Hindrance> {
+        Ok(PreparedFile::prepare_on(Box::new(StackFiles(self.stack.clone())), job)?)
+    }
+
+    fn remove_file(&mut self, save: &FileSave) -> Result<(), Hindrance> {
+        Ok(remove_file_on(Box::new(StackFiles(self.stack.clone())), save)?)
+    }
+
+    fn lay_out_replay(
+        &mut self,
+        files: &[ReplayFile],
+        _: &Controls,
+    ) -> Result<(StackCalls<FlashDevice>, Bytes), Hindrance> {
         let names = files.iter().enumerate().map(|(index, file)| file.name(index)).collect();
         let calls = StackCalls::new(&self.stack, names, MOST_THREADS);
         let mut written = Bytes::ZERO;
@@ -248,19 +264,16 @@ impl World for Simulation {
                 written = written.plus(size);
             }
         }
-        self.replay = Some(calls);
-        Ok(written)
+        Ok((calls, written))
     }
 
     fn replay_calls(
         &mut self,
+        calls: &mut StackCalls<FlashDevice>,
         job: &ReplayJob<'_>,
         live: Arc<Live>,
         controls: &Controls,
     ) -> Result<ReplayOutcome, Hindrance> {
-        let Some(calls) = &mut self.replay else {
-            return Err(Hindrance::Failure("the files of the trace are not there".to_owned()));
-        };
         let mut watch = ReplayWatch {
             stop: &controls.stop,
             live: Some(live),
@@ -271,8 +284,8 @@ impl World for Simulation {
         Ok(drive_calls(calls, job, 0..job.stream.threads.max(1), None, &mut watch))
     }
 
-    fn remove_replay(&mut self) -> Result<(), Hindrance> {
-        Ok(self.replay.take().map_or(Ok(()), |calls| calls.remove())?)
+    fn remove_replay(&mut self, calls: StackCalls<FlashDevice>) -> Result<(), Hindrance> {
+        Ok(calls.remove()?)
     }
 
     fn next_fill(&mut self, _: Option<&str>) -> Result<(), Hindrance> {

@@ -1,20 +1,17 @@
 //! The background of a test.
 
-use std::sync::Arc;
-
 use flashlag_spec::scenario::Test;
-use flashlag_stats::live::Live;
 use flashlag_units::{Bytes, per_second};
 
-use super::{BackgroundEnd, BackgroundOrder, Hindrance, Role, Work, World};
+use super::{BackgroundEnd, BackgroundOrder, BackgroundStart, Hindrance, Role, Work, World};
 use crate::estimate::span_beside;
 
 impl<W: World> Work<W> {
-    /// Starts the background of that name. Returns its progress, where another thread may read one.
+    /// Starts the background of that name, if a test names one.
     pub(super) fn start_background(
         &mut self,
         name: Option<&str>,
-    ) -> Result<Option<Arc<Live>>, Hindrance> {
+    ) -> Result<Option<BackgroundStart<W::Background>>, Hindrance> {
         let Some(Test::Io(io)) = name.and_then(|name| self.request.scenario.tests.get(name)) else {
             return Ok(None);
         };
@@ -24,18 +21,21 @@ impl<W: World> Work<W> {
         let order = BackgroundOrder { io: &io, span, seed: self.task_seed(&io.name) };
         let started = self.world.start_background(&files, order, &self.controls)?;
         self.note_downgrades(&started.downgrades);
-        Ok(started.live)
+        Ok(Some(started))
     }
 
     /// Ends the background and counts what it wrote. Returns a note on what it did.
-    pub(super) fn end_background(&mut self) -> Option<String> {
-        match self.world.end_background()? {
+    pub(super) fn end_background(
+        &mut self,
+        started: Option<BackgroundStart<W::Background>>,
+    ) -> Option<String> {
+        Some(match self.world.end_background(started?.running) {
             Ok(ended) => {
                 self.wrote(ended.moved);
-                Some(self.background_note(&ended))
+                self.background_note(&ended)
             }
-            Err(error) => Some(format!("the background failed: {error}")),
-        }
+            Err(error) => format!("the background failed: {error}"),
+        })
     }
 
     fn background_note(&self, ended: &BackgroundEnd) -> String {

@@ -2,6 +2,7 @@
 
 use flashlag_device::DeviceError;
 use flashlag_engine::guard::GuardError;
+use flashlag_sqlite::SqliteError;
 
 use super::outcome::Outcome;
 use crate::error::RunError;
@@ -14,14 +15,13 @@ pub enum Hindrance {
     Skip(String),
     #[error("{0}")]
     Failure(String),
+    /// An operation on the storage failed: the run ends, and says why.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    #[error(transparent)]
+    Sqlite(#[from] SqliteError),
     #[error(transparent)]
     Guard(#[from] GuardError),
-}
-
-impl From<DeviceError> for Hindrance {
-    fn from(error: DeviceError) -> Hindrance {
-        Hindrance::Failure(error.to_string())
-    }
 }
 
 impl Hindrance {
@@ -29,8 +29,8 @@ impl Hindrance {
     pub(super) fn outcome(self) -> Result<Outcome, RunError> {
         match self {
             Hindrance::Skip(reason) => Ok(Outcome::Skipped(reason)),
-            Hindrance::Failure(error) => Ok(Outcome::Failed(None, error)),
             Hindrance::Guard(error) => Err(RunError::Guard(error)),
+            error => Ok(Outcome::Failed(None, error.to_string())),
         }
     }
 }

@@ -31,6 +31,7 @@ impl<W: World> Work<W> {
         let outcome = match test {
             Test::Io(io) => self.measure_io(io, state, run, observer),
             Test::Save(save) => self.measure_save(save, state, run, observer),
+            Test::FileSave(save) => self.measure_file_save(save, state, run, observer),
             Test::Replay(replay) => self.measure_replay(replay, state, run, observer),
         };
         Ok(outcome?.unless_gone(self.world.check_present()))
@@ -69,7 +70,7 @@ impl<W: World> Work<W> {
         let test = TestJob { io, job: &job, live, controls: &self.controls };
         let driven = self.world.drive(device, &file, &test);
         let after = self.world.counters(Edge::End);
-        let beside = self.end_background();
+        let beside = self.end_background(beside);
         let mut driven = driven?;
         let stopped = self.take_stops(&mut driven);
         let parts = halves(&head, io, &driven);

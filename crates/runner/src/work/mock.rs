@@ -15,8 +15,8 @@ use flashlag_engine::{EndReason, Job, JobOutcome, Verification, Watch, drive};
 use flashlag_schema::{Environment, Ledger, Run, Target, TargetKind};
 use flashlag_spec::Reading;
 use flashlag_spec::replay::ReplayFile;
-use flashlag_spec::scenario::{Io, Scenario};
-use flashlag_sqlite::{PreparedSaves, SaveJob};
+use flashlag_spec::scenario::{FileSave, Io, Scenario};
+use flashlag_sqlite::{PreparedFile, PreparedSaves, SaveJob};
 use flashlag_stats::Stop;
 use flashlag_stats::live::Live;
 use flashlag_units::{Bytes, Nanos};
@@ -68,7 +68,6 @@ pub struct MockWorld {
     pub written: Cell<Bytes>,
     pub phases: Cell<u32>,
     pub files: [Option<Bytes>; 3],
-    pub beside: Option<Bytes>,
     pub saves: tempfile::TempDir,
 }
 
@@ -94,7 +93,6 @@ impl Default for MockWorld {
             written: Cell::default(),
             phases: Cell::default(),
             files: [None; 3],
-            beside: None,
             saves: tempfile::tempdir().expect("a directory in memory"),
         }
     }
@@ -129,6 +127,10 @@ impl World for MockWorld {
     /// Bytes written so far, and the number of the reading.
     type Counters = (Bytes, usize);
     type FillPlace = ();
+    /// What it moves.
+    type Background = Bytes;
+    type Databases = ();
+    type ReplayFiles = ();
 
     fn now(&self) -> Nanos {
         self.now.get()
@@ -212,18 +214,17 @@ impl World for MockWorld {
         _: &Bytes,
         order: BackgroundOrder<'_>,
         _: &Controls,
-    ) -> Result<BackgroundStart, Hindrance> {
+    ) -> Result<BackgroundStart<Bytes>, Hindrance> {
         self.called(format!("start background {}", order.io.name));
         self.seeds.borrow_mut().push(order.seed);
-        self.beside = Some(self.beside_moves);
-        Ok(BackgroundStart { live: Some(Arc::new(Live::default())), downgrades: Vec::new() })
+        let live = Some(Arc::new(Live::default()));
+        Ok(BackgroundStart { running: self.beside_moves, live, downgrades: Vec::new() })
     }
 
-    fn end_background(&mut self) -> Option<Result<BackgroundEnd, DeviceError>> {
-        let moved = self.beside.take()?;
+    fn end_background(&mut self, moved: Bytes) -> Result<BackgroundEnd, DeviceError> {
         self.called("end background");
         let elapsed = Nanos::from_secs(1);
-        Some(Ok(BackgroundEnd { moved, elapsed, error: None, out_of_budget: false }))
+        Ok(BackgroundEnd { moved, elapsed, error: None, out_of_budget: false })
     }
 
     fn saves_directory(&mut self) -> Result<PathBuf, Hindrance> {
@@ -234,24 +235,42 @@ impl World for MockWorld {
         &mut self,
         job: &SaveJob<'a>,
         stop: &AtomicBool,
-    ) -> Result<PreparedSaves<'a>, Hindrance> {
+    ) -> Result<(PreparedSaves<'a>, ()), Hindrance> {
         self.called("make databases");
-        PreparedSaves::prepare(job, stop).map_err(|error| Hindrance::Failure(error.to_string()))
+        Ok((PreparedSaves::prepare(job, stop)?, ()))
     }
 
-    fn remove_saves(&mut self, _: &SaveJob<'_>) -> Result<(), Hindrance> {
+    fn prepare_file<'a>(
+        &mut self,
+        job: &SaveJob<'a, FileSave>,
+    ) -> Result<PreparedFile<'a>, Hindrance> {
+        self.called("make the file");
+        Ok(PreparedFile::prepare(job)?)
+    }
+
+    fn remove_file(&mut self, _: &FileSave) -> Result<(), Hindrance> {
+        self.called("remove the file");
+        Ok(())
+    }
+
+    fn remove_saves(&mut self, (): (), _: &SaveJob<'_>) -> Result<(), Hindrance> {
         self.called("remove databases");
         Ok(())
     }
 
-    fn lay_out_replay(&mut self, files: &[ReplayFile], _: &Controls) -> Result<Bytes, Hindrance> {
+    fn lay_out_replay(
+        &mut self,
+        files: &[ReplayFile],
+        _: &Controls,
+    ) -> Result<((), Bytes), Hindrance> {
         self.called(format!("lay out {} files of a trace", files.len()));
         let before = files.iter().filter_map(|file| file.before);
-        Ok(before.fold(Bytes::ZERO, Bytes::plus))
+        Ok(((), before.fold(Bytes::ZERO, Bytes::plus)))
     }
 
     fn replay_calls(
         &mut self,
+        (): &mut (),
         job: &ReplayJob<'_>,
         live: Arc<Live>,
         controls: &Controls,
@@ -271,7 +290,7 @@ impl World for MockWorld {
         Ok(driven)
     }
 
-    fn remove_replay(&mut self) -> Result<(), Hindrance> {
+    fn remove_replay(&mut self, (): ()) -> Result<(), Hindrance> {
         self.called("remove the files of a trace");
         Ok(())
     }

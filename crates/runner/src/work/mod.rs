@@ -5,6 +5,7 @@ mod background;
 mod changes;
 mod conditions;
 mod device_wait;
+mod file_save;
 mod files;
 mod fill;
 mod halves;
@@ -164,10 +165,14 @@ impl<W: World> Work<W> {
 
     /// Reports what has been written before a phase, and who writes beside it. Returns the phase's
     /// own progress.
-    fn announce(&self, beside: Option<&Arc<Live>>, observer: &mut dyn Observer) -> Arc<Live> {
+    fn announce(
+        &self,
+        beside: Option<&BackgroundStart<W::Background>>,
+        observer: &mut dyn Observer,
+    ) -> Arc<Live> {
         observer.event(Event::Wrote(self.run.wear.written_bytes));
-        if let Some(beside) = beside {
-            observer.event(Event::Beside(beside));
+        if let Some(live) = beside.and_then(|beside| beside.live.as_ref()) {
+            observer.event(Event::Beside(live));
         }
         Arc::new(Live::default())
     }

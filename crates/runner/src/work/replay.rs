@@ -48,7 +48,7 @@ impl<W: World> Work<W> {
         observer.event(Event::Preparing("writing the files of the trace"));
         let most = stream.laid_out();
         self.allow(most, "the files of the trace")?;
-        let written = self.world.lay_out_replay(&stream.files, &self.controls)?;
+        let (mut files, written) = self.world.lay_out_replay(&stream.files, &self.controls)?;
         self.settle(most, written);
         self.wrote(written);
         let how = Access {
@@ -61,10 +61,10 @@ impl<W: World> Work<W> {
         let seed = self.test_seed(&head.label());
         let (live, before) = self.begin_replay(&head, replay, stream, observer);
         let job = job(replay, stream, seed);
-        let driven = self.world.replay_calls(&job, live, &self.controls);
+        let driven = self.world.replay_calls(&mut files, &job, live, &self.controls);
         let after = self.world.counters(Edge::End);
         let outcome = self.replay_outcome(&head, replay, stream, driven?, (before, after));
-        self.world.remove_replay()?;
+        self.world.remove_replay(files)?;
         Ok(outcome)
     }
 

@@ -1,11 +1,13 @@
-//! The recipe of a test of saves.
+//! The recipe of a test of saves of SQLite, and what all saves have of it.
 
 use std::ops::ControlFlow;
 
 use flashlag_schema::Phase;
 use flashlag_spec::scenario::{Durability, EngineKind, JournalMode, Save, Synchronous};
 use flashlag_spec::{Operation, Reading, State};
-use flashlag_sqlite::{PreparedSaves, SaveJob, SaveWatch, SavesOutcome, most_to_prepare};
+use flashlag_sqlite::{
+    PreparedSaves, SaveJob, SaveWatch, SavesOutcome, SqliteError, most_to_prepare,
+};
 use flashlag_stats::Recorder;
 use flashlag_units::{Bytes, Nanos};
 
@@ -19,8 +21,15 @@ use crate::work::Direction;
 /// SQLite's page, as `flashlag-sqlite` sets it.
 const PAGE: Bytes = Bytes(4096);
 
+/// A test of saves, whatever makes them.
+pub(super) struct SavesTest<'a> {
+    pub(super) label: &'a str,
+    pub(super) time: Option<Nanos>,
+    pub(super) background: Option<&'a str>,
+}
+
 impl<W: World> Work<W> {
-    /// Measures saves. The databases are made first; what runs beside the saves begins after that,
+    /// Measures saves of SQLite. The databases are made first; what runs beside the saves begins after that,
     /// so that the first save meets a writer that has just begun, whatever the databases took.
     pub(super) fn measure_save(
         &mut self,
@@ -29,7 +38,7 @@ impl<W: World> Work<W> {
         run: u32,
         observer: &mut dyn Observer,
     ) -> Result<Outcome, Hindrance> {
-        self.world.check_saves(save).map_err(Hindrance::Failure)?;
+        self.world.check_saves(save)?;
         let label = state.label(run, &save.name);
         let directory = self.world.saves_directory()?;
         let job = SaveJob {
@@ -40,14 +49,37 @@ impl<W: World> Work<W> {
             stall_over: STALL_OVER,
         };
         observer.event(Event::Preparing("making the databases"));
-        let prepared = self.make_databases(&job)?;
-        let beside = self.start_background(save.background.as_deref())?;
-        let head = save_head(save, state, run, self.world.now());
-        let live = self.announce(beside.as_ref(), observer);
-        self.world.phase_begins(&label);
-        observer.event(Event::PhaseStarted {
+        let (prepared, databases) = self.make_databases(&job)?;
+        let test = SavesTest {
             label: &label,
-            expected: save.time.map(|time| time.0),
+            time: save.time.map(|time| time.0),
+            background: save.background.as_deref(),
+        };
+        let head = |began| save_head(save, state, run, began);
+        let run = |watch: SaveWatch<'_, W::Meter>| prepared.run(watch);
+        let outcome = self.run_saves(&test, Some(&databases), head, run, observer)?;
+        if !matches!(outcome, Outcome::Failed(..)) {
+            self.world.remove_saves(databases, &job)?;
+        }
+        Ok(outcome)
+    }
+
+    /// Runs prepared saves, with what is to run beside them.
+    pub(super) fn run_saves(
+        &mut self,
+        test: &SavesTest<'_>,
+        databases: Option<&W::Databases>,
+        head: impl FnOnce(Nanos) -> PhaseHead,
+        run: impl FnOnce(SaveWatch<'_, W::Meter>) -> Result<SavesOutcome, SqliteError>,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, Hindrance> {
+        let beside = self.start_background(test.background)?;
+        let head = head(self.world.now());
+        let live = self.announce(beside.as_ref(), observer);
+        self.world.phase_begins(test.label);
+        observer.event(Event::PhaseStarted {
+            label: test.label,
+            expected: test.time,
             limit: None,
             live: &live,
         });
@@ -60,7 +92,7 @@ impl<W: World> Work<W> {
             }
             ControlFlow::Continue(())
         };
-        let saved = prepared.run(SaveWatch {
+        let saved = run(SaveWatch {
             stop: &self.controls.stop,
             live: Some(live),
             on_interval: Some(&mut warmth),
@@ -68,29 +100,28 @@ impl<W: World> Work<W> {
             on_end: Some(&mut || after = world.counters(Edge::End)),
             meter: world.meter(),
         });
-        let beside = self.end_background();
-        let present = self.world.check_databases();
+        let beside = self.end_background(beside);
+        let present = databases.map_or(Ok(()), |made| self.world.check_databases(made));
         let outcome = match saved {
             Ok(saved) => self.save_outcome(head, saved, beside, (before, after)),
             Err(error) => Outcome::Failed(None, error.to_string()),
         };
-        let outcome = outcome.unless_gone(present);
-        if !matches!(outcome, Outcome::Failed(..)) {
-            self.world.remove_saves(&job)?;
-        }
-        Ok(outcome)
+        Ok(outcome.unless_gone(present))
     }
 
     /// Makes the databases of `job` with their first rows, where the budget allows for it.
-    fn make_databases<'a>(&mut self, job: &SaveJob<'a>) -> Result<PreparedSaves<'a>, Hindrance> {
+    fn make_databases<'a>(
+        &mut self,
+        job: &SaveJob<'a>,
+    ) -> Result<(PreparedSaves<'a>, W::Databases), Hindrance> {
         let most = most_to_prepare(job.save);
         self.allow(most, "making the databases")?;
-        let prepared = self.world.prepare_saves(job, &self.controls.stop)?;
+        let (prepared, databases) = self.world.prepare_saves(job, &self.controls.stop)?;
         self.settle(most, prepared.written().value().copied().unwrap_or(most));
-        let Some(reason) = prepared.lacks() else { return Ok(prepared) };
+        let Some(reason) = prepared.lacks() else { return Ok((prepared, databases)) };
         drop(prepared);
-        self.world.check_databases()?;
-        self.world.remove_saves(job)?;
+        self.world.check_databases(&databases)?;
+        self.world.remove_saves(databases, job)?;
         Err(Hindrance::Skip(format!("{}: {reason}", job.save.name)))
     }
 
@@ -119,6 +150,8 @@ impl<W: World> Work<W> {
         saved.notes.extend(beside);
         saved.notes.extend(self.world.phase_note());
         let changes = changes_of(&saved.recorded, Operation::Save, false);
+        // Of a file that is written anew at one size nothing grows.
+        let grows = head.engine == EngineKind::Sqlite;
         let tail = PhaseTail {
             time: without_stops(saved.time, in_saves),
             in_real_time: self.world.in_real_time(),
@@ -126,7 +159,7 @@ impl<W: World> Work<W> {
             final_flush: None,
             stopped,
             ledger,
-            growth: Some((saved.grew, saved.in_place)),
+            growth: grows.then_some((saved.grew, saved.in_place)),
             looks: self.world.looks(),
             slow: self.world.slow(&before, &after),
             cut_short: saved.cut_short,
@@ -143,7 +176,7 @@ impl<W: World> Work<W> {
     }
 }
 
-/// Everything that SQLite wrote for a test, from the first row to the closed databases.
+/// Everything that was written for a test, from the first row to the closed databases.
 fn written(saved: &SavesOutcome) -> Bytes {
     let parts = [&saved.page_bytes, &saved.prepared_bytes, &saved.closed_bytes];
     let parts = parts.into_iter().filter_map(Reading::value);

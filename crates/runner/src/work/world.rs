@@ -10,9 +10,9 @@ use flashlag_engine::replay::{ReplayJob, ReplayOutcome};
 use flashlag_engine::{Job, JobOutcome};
 use flashlag_schema::{Conditions, Ledger, Looks, OtherIo, Run};
 use flashlag_spec::replay::ReplayFile;
-use flashlag_spec::scenario::{Durability, EngineKind, Io, Save};
+use flashlag_spec::scenario::{Durability, EngineKind, FileSave, Io, Save};
 use flashlag_spec::{Downgrade, Reading};
-use flashlag_sqlite::{PreparedSaves, SaveJob};
+use flashlag_sqlite::{PreparedFile, PreparedSaves, SaveJob};
 use flashlag_stats::Stop;
 use flashlag_stats::live::Live;
 use flashlag_trust::{Fill, Verification};
@@ -111,8 +111,11 @@ pub struct BackgroundOrder<'a> {
 }
 
 /// A background that has started.
-#[derive(Debug, Default)]
-pub struct BackgroundStart {
+#[derive(Debug)]
+#[must_use]
+pub struct BackgroundStart<B> {
+    /// What runs, until [`World::end_background`].
+    pub running: B,
     /// Its progress, where another thread may read one.
     pub live: Option<Arc<Live>>,
     /// Options that could not be had.
@@ -183,6 +186,12 @@ pub trait World {
     type Counters: Clone + Debug;
     /// Where a fill writes.
     type FillPlace;
+    /// What runs beside a test.
+    type Background;
+    /// The databases that were made for a test.
+    type Databases;
+    /// The files of a replay.
+    type ReplayFiles;
 
     /// Time since the run began.
     fn now(&self) -> Nanos;
@@ -276,16 +285,19 @@ pub trait World {
         file: &Self::File,
         order: BackgroundOrder<'_>,
         controls: &Controls,
-    ) -> Result<BackgroundStart, Hindrance>;
+    ) -> Result<BackgroundStart<Self::Background>, Hindrance>;
 
-    /// Ends what runs beside a test; `None` where nothing does.
-    fn end_background(&mut self) -> Option<Result<BackgroundEnd, DeviceError>>;
+    /// Ends what runs beside a test.
+    ///
+    /// # Errors
+    /// Its thread has died.
+    fn end_background(&mut self, running: Self::Background) -> Result<BackgroundEnd, DeviceError>;
 
-    /// An empty directory for databases.
+    /// An empty directory for databases, or for the file of saves without one.
     fn saves_directory(&mut self) -> Result<PathBuf, Hindrance>;
 
     /// Whether the databases of a test fit here.
-    fn check_saves(&self, _save: &Save) -> Result<(), String> {
+    fn check_saves(&self, _save: &Save) -> Result<(), Hindrance> {
         Ok(())
     }
 
@@ -294,36 +306,56 @@ pub trait World {
         &mut self,
         job: &SaveJob<'a>,
         stop: &AtomicBool,
-    ) -> Result<PreparedSaves<'a>, Hindrance>;
+    ) -> Result<(PreparedSaves<'a>, Self::Databases), Hindrance>;
 
     /// Whether the databases are still those that were made.
-    fn check_databases(&mut self) -> Result<(), DeviceError> {
+    fn check_databases(&self, _databases: &Self::Databases) -> Result<(), DeviceError> {
         Ok(())
     }
 
     /// Removes the databases of a test.
-    fn remove_saves(&mut self, job: &SaveJob<'_>) -> Result<(), Hindrance>;
+    fn remove_saves(
+        &mut self,
+        databases: Self::Databases,
+        job: &SaveJob<'_>,
+    ) -> Result<(), Hindrance>;
 
-    /// Makes the files of a replay as they were before the trace. Returns the bytes written.
+    /// Makes the file of a test of saves without a database.
+    ///
+    /// # Errors
+    /// As the filesystem says.
+    fn prepare_file<'a>(
+        &mut self,
+        job: &SaveJob<'a, FileSave>,
+    ) -> Result<PreparedFile<'a>, Hindrance>;
+
+    /// Removes it.
+    ///
+    /// # Errors
+    /// A file that can't be removed.
+    fn remove_file(&mut self, save: &FileSave) -> Result<(), Hindrance>;
+
+    /// Makes the files of a replay as they were before the trace. Returns the bytes written, too.
     fn lay_out_replay(
         &mut self,
         files: &[ReplayFile],
         controls: &Controls,
-    ) -> Result<Bytes, Hindrance>;
+    ) -> Result<(Self::ReplayFiles, Bytes), Hindrance>;
 
-    /// Replays system calls on the files that were made by [`World::lay_out_replay`].
+    /// Replays system calls on the files that were made for them.
     ///
     /// # Errors
     /// Only where the replay could not begin; later errors are in [`ReplayOutcome::ended`].
     fn replay_calls(
         &mut self,
+        files: &mut Self::ReplayFiles,
         job: &ReplayJob<'_>,
         live: Arc<Live>,
         controls: &Controls,
     ) -> Result<ReplayOutcome, Hindrance>;
 
     /// Removes the files of a replay.
-    fn remove_replay(&mut self) -> Result<(), Hindrance>;
+    fn remove_replay(&mut self, files: Self::ReplayFiles) -> Result<(), Hindrance>;
 
     /// A place for the next fill, on this storage or in another directory.
     fn next_fill(&mut self, directory: Option<&str>) -> Result<Self::FillPlace, Hindrance>;

@@ -6,6 +6,7 @@ mod as_apps_do;
 mod budget;
 mod live_figures;
 mod mixed_and_threads;
+mod prefs;
 mod replay;
 mod sim_commits;
 mod sim_ends;

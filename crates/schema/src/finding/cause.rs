@@ -4,7 +4,7 @@
 use flashlag_units::Nanos;
 use serde::{Deserialize, Serialize};
 
-use super::{FindingAction, FindingRisk};
+use super::table::{FindingAction, FindingId, FindingRisk};
 use crate::stall::StallCause;
 use crate::trust::CheckId;
 
@@ -67,6 +67,30 @@ pub enum CauseId {
     SeveralDatabases,
     /// Each change is its own transaction.
     SmallTransactions,
+    /// Each of several changes of `SharedPreferences` has a `commit` of its own.
+    CommitPerChange,
+    /// A large file is written anew for a small change.
+    WholeFileAgain,
+}
+
+impl CauseId {
+    /// The finding that the cause is one of.
+    pub fn finding(self) -> FindingId {
+        match self {
+            CauseId::RollbackJournal => FindingId::RollbackJournal,
+            CauseId::GrowingFiles => FindingId::GrowingFiles,
+            CauseId::FullStorage => FindingId::FullStorage,
+            CauseId::DeletedNotTrimmed => FindingId::DeletedNotTrimmed,
+            CauseId::FullNotTrimmed => FindingId::FullNotTrimmed,
+            CauseId::OtherWriter => FindingId::OtherWriter,
+            CauseId::CpuWait => FindingId::CpuWait,
+            CauseId::FlushPerWrite => FindingId::FlushPerWrite,
+            CauseId::SeveralDatabases => FindingId::SeveralDatabases,
+            CauseId::SmallTransactions => FindingId::SmallTransactions,
+            CauseId::CommitPerChange => FindingId::CommitPerChange,
+            CauseId::WholeFileAgain => FindingId::WholeFileAgain,
+        }
+    }
 }
 
 /// The two sides of a comparison.

@@ -2,24 +2,22 @@
 //! sentences, stored in every run. Fixed rules derive them from the phases, the checks and the
 //! set-up.
 
-mod action;
 mod cause;
 mod effect;
-mod id;
+mod table;
 
 use flashlag_spec::Reading;
 use serde::{Deserialize, Serialize};
 
 use crate::environment::Environment;
 
-pub use action::{FindingAction, FindingRisk};
 pub use cause::{
     Cause, CauseId, Counted, Estimate, FindingEffect, FindingEvidence, FindingSide, FindingSides,
     MeasuredWait, RuledOut, SavePart, StallCount, StallFinding, WaitFinding, WaitGroupRecord,
     WaitRange,
 };
 pub use effect::{Effect, EffectBasis, ProfileOf};
-pub use id::FindingId;
+pub use table::{FindingAction, FindingId, FindingRisk, FindingRow, Pair, RULES, Shown};
 
 /// Everything that explains the waits of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

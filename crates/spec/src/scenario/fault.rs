@@ -54,6 +54,8 @@ pub enum ScenarioFault {
     Fill { name: String, must: &'static str },
     #[error("{test} needs {needs}")]
     Measured { test: String, needs: &'static str },
+    #[error("{key} belongs to kind = {kinds}")]
+    OfKind { key: &'static str, kinds: &'static str },
     #[error("{0}")]
     Combination(Combination),
 }
@@ -89,6 +91,8 @@ pub enum Combination {
     AtomicJournal,
     #[error("wal_autocheckpoint belongs to journal = \"wal\"")]
     CheckpointWithoutLog,
+    #[error("kind = \"sqlite\", which is meant where no kind is given, needs a journal")]
+    NoJournal,
     #[error("needs saves or time, else it would never end")]
     EndlessSaves,
     /// Thinking on a schedule.
@@ -103,6 +107,9 @@ pub enum Combination {
     DeletesAndRows,
     #[error("a step has exactly one of measure, fill, delete, trim, idle")]
     StepKind,
+    /// A requirement without a limit, or with two.
+    #[error("[[require]] has exactly one of at_most and at_least")]
+    OneLimit,
     /// `state` or `repeat` of a step that does not measure.
     #[error("state and repeat belong to a measure step")]
     MeasureKeys,

@@ -1,17 +1,16 @@
 use std::collections::BTreeMap;
 
-use flashlag_units::{Bytes, Nanos, Text, did_you_mean};
-use serde::{Deserialize, Serialize};
+use flashlag_units::{Nanos, Text, did_you_mean};
+use serde::Deserialize;
 use toml::Spanned;
 
 use super::error::ScenarioError;
 use super::fault::{Combination, ScenarioFault};
+use super::pace::yes;
 use super::replay::Replay;
+use super::saves::SaveMatrix;
 use super::settings::{refuse_idle_settings, substitute, typed_as};
-use super::types::{
-    Arrivals, Io, JournalMode, Save, Scenario, Statement, Step, SyncCall, Synchronous, Test,
-    hundred_bytes, one, yes,
-};
+use super::types::{Io, Requirement, Scenario, Step, Test};
 use super::validate::validate;
 use crate::hint::with_hint;
 use crate::words::State;
@@ -38,7 +37,7 @@ pub(crate) struct ScenarioFile {
     #[serde(default)]
     #[cfg_attr(feature = "json-schema", schemars(with = "Vec<Io>"))]
     io: Vec<Spanned<Io>>,
-    /// Tests of SQLite transactions.
+    /// Tests of saves: SQLite transactions, or files as apps write them without a database.
     #[serde(default)]
     #[cfg_attr(feature = "json-schema", schemars(with = "Vec<SaveMatrix>"))]
     save: Vec<Spanned<SaveMatrix>>,
@@ -50,6 +49,10 @@ pub(crate) struct ScenarioFile {
     #[serde(default)]
     #[cfg_attr(feature = "json-schema", schemars(with = "Vec<StepText>"))]
     step: Vec<Spanned<StepText>>,
+    /// Figures that a storage must reach to be good enough for what the scenario is about.
+    #[serde(default)]
+    #[cfg_attr(feature = "json-schema", schemars(with = "Vec<Requirement>"))]
+    require: Vec<Spanned<Requirement>>,
 }
 
 /// What is parsed first, since the rest refers to it.
@@ -59,114 +62,6 @@ struct Head {
     name: String,
     #[serde(default)]
     settings: BTreeMap<String, toml::Value>,
-}
-
-/// One value or several: several make a matrix of tests.
-#[derive(Clone, Deserialize, Serialize)]
-#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
-#[serde(
-    untagged,
-    expecting = "not a word that this key takes, or a list of them: see `flashlag scenarios --keys`"
-)]
-enum OneOrMany<T> {
-    One(T),
-    Many(Vec<T>),
-}
-
-impl<T: Copy> OneOrMany<T> {
-    fn all(&self) -> Vec<T> {
-        match self {
-            OneOrMany::One(one) => vec![*one],
-            OneOrMany::Many(many) => many.clone(),
-        }
-    }
-}
-
-/// SQLite transactions on separate databases. A list of values makes a test of each.
-#[derive(Clone, Deserialize)]
-#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-struct SaveMatrix {
-    /// Its name in the run file. `{statement}`, `{journal}`, `{synchronous}` and `{sync_call}` in it
-    /// are replaced.
-    name: String,
-    /// Whether the tests exist: `when = "$android"`, with a setting that is true or false.
-    #[serde(default = "yes")]
-    when: bool,
-    /// The reverse of `when`: the tests are left out if this is true.
-    #[serde(default)]
-    unless: bool,
-    /// What each save does.
-    #[serde(default = "insert")]
-    statement: OneOrMany<Statement>,
-    /// SQLite's journal mode.
-    journal: OneOrMany<JournalMode>,
-    /// SQLite's `synchronous`.
-    #[serde(default = "full")]
-    synchronous: OneOrMany<Synchronous>,
-    /// The system call by which SQLite makes a file durable. Phones and distributions build SQLite
-    /// with fdatasync; fsync also commits the file's times.
-    #[serde(default = "fdatasync")]
-    sync_call: OneOrMany<SyncCall>,
-    /// Whether SQLite commits by F2FS's batch atomic writes, without a rollback journal. `true`: if
-    /// the target has none, the test is skipped with the reason. `false`: never. If absent: by the
-    /// target's option `atomic`. Not with `journal = "wal"`, "memory" or "off".
-    #[serde(default)]
-    atomic: Option<bool>,
-    /// With `journal = "wal"`: number of pages in the log at which a save does a checkpoint, 1 to
-    /// 1000. SQLite's own default is 1000, Android's 100.
-    #[serde(default)]
-    #[cfg_attr(feature = "json-schema", schemars(range(min = 1, max = 1000)))]
-    wal_autocheckpoint: Option<u32>,
-    /// The size to which a remaining journal or log is truncated if it has grown larger (`PRAGMA
-    /// journal_size_limit`). If absent: no limit, as in SQLite; Android's is 512 KiB.
-    #[serde(default)]
-    journal_size_limit: Option<Text<Bytes>>,
-    /// Statements in one transaction, each on another row: a save is that transaction.
-    #[serde(default = "one")]
-    #[cfg_attr(feature = "json-schema", schemars(range(min = 1, max = 10_000)))]
-    statements: u32,
-    /// Bytes of content in a row, at most 1 MiB.
-    #[serde(default = "hundred_bytes")]
-    row: Text<Bytes>,
-    /// Rows in each database before the first save.
-    #[serde(default)]
-    rows: u64,
-    /// Databases changed by one save, one transaction each.
-    #[serde(default = "one")]
-    #[cfg_attr(feature = "json-schema", schemars(range(min = 1, max = 64)))]
-    databases: u32,
-    /// Ends after this many saves.
-    #[serde(default)]
-    saves: Option<u64>,
-    /// Ends after this long (but see `min_saves`).
-    #[serde(default)]
-    time: Option<Text<Nanos>>,
-    /// If fewer saves were done within `time`, the test continues, up to four times as long.
-    #[serde(default)]
-    min_saves: Option<u64>,
-    /// When saves begin.
-    #[serde(default)]
-    arrivals: Arrivals,
-    /// Time that the app spends on something else after each save, before the next begins. In no
-    /// latency, but in the elapsed time and in the rate. Not with `arrivals`.
-    #[serde(default)]
-    think: Option<Text<Nanos>>,
-    /// The name of an `[[io]]` that runs in parallel.
-    #[serde(default)]
-    background: Option<String>,
-}
-
-fn insert() -> OneOrMany<Statement> {
-    OneOrMany::One(Statement::Insert)
-}
-
-fn full() -> OneOrMany<Synchronous> {
-    OneOrMany::One(Synchronous::Full)
-}
-
-fn fdatasync() -> OneOrMany<SyncCall> {
-    OneOrMany::One(SyncCall::Fdatasync)
 }
 
 /// One step: exactly one of `measure`, `fill`, `delete`, `trim`, `idle`.
@@ -258,7 +153,9 @@ impl Scenario {
         refuse_idle_settings(text, &changed, &file.save.iter().map(there).collect::<Vec<_>>())?;
         for matrix in file.save.into_iter().filter(there) {
             let line = line_of(matrix.span());
-            tests.extend(expand(matrix.get_ref()).into_iter().map(|save| (line, Test::Save(save))));
+            let expanded = matrix.get_ref().expand();
+            let expanded = expanded.map_err(|fault| ScenarioError::File { line, fault })?;
+            tests.extend(expanded.into_iter().map(|test| (line, test)));
         }
         for replay in file.replay {
             tests.push((line_of(replay.span()), Test::Replay(replay.into_inner())));
@@ -270,6 +167,16 @@ impl Scenario {
             let step = step_from(step.into_inner())
                 .map_err(|fault| ScenarioError::File { line, fault: fault.into() })?;
             steps.push((line, step));
+        }
+        let mut requirements = Vec::new();
+        for requirement in file.require {
+            let line = line_of(requirement.span());
+            let requirement = requirement.into_inner();
+            if requirement.at_most.is_some() == requirement.at_least.is_some() {
+                let fault = Combination::OneLimit.into();
+                return Err(ScenarioError::File { line, fault });
+            }
+            requirements.push(requirement);
         }
         name_all_tests(&mut steps, &tests);
         validate(&tests, &mut steps)?;
@@ -285,6 +192,7 @@ impl Scenario {
             text: text.to_owned(),
             tests: tests.into_iter().map(|(_, test)| (test.name().to_owned(), test)).collect(),
             steps: steps.into_iter().map(|(_, step)| step).collect(),
+            requirements,
         })
     }
 }
@@ -306,71 +214,6 @@ fn plain(value: &toml::Value) -> String {
         toml::Value::String(text) => text.clone(),
         toml::Value::Array(items) => items.iter().map(plain).collect::<Vec<_>>().join(","),
         other => other.to_string(),
-    }
-}
-
-fn expand(matrix: &SaveMatrix) -> Vec<Save> {
-    let mut saves = Vec::new();
-    for statement in matrix.statement.all() {
-        for journal in matrix.journal.all() {
-            for synchronous in matrix.synchronous.all() {
-                for sync_call in matrix.sync_call.all() {
-                    saves.push(matrix.save(statement, journal, synchronous, sync_call));
-                }
-            }
-        }
-    }
-    saves
-}
-
-impl SaveMatrix {
-    /// Whether its tests are there.
-    fn is_there(&self) -> bool {
-        self.when && !self.unless
-    }
-
-    /// One test of the matrix.
-    fn save(
-        &self,
-        statement: Statement,
-        journal: JournalMode,
-        synchronous: Synchronous,
-        sync_call: SyncCall,
-    ) -> Save {
-        let name = self
-            .name
-            .replace("{statement}", &word(&statement))
-            .replace("{journal}", &word(&journal))
-            .replace("{synchronous}", &word(&synchronous))
-            .replace("{sync_call}", &word(&sync_call));
-        Save {
-            name,
-            statement,
-            journal,
-            synchronous,
-            sync_call,
-            atomic: self.atomic,
-            wal_autocheckpoint: self.wal_autocheckpoint,
-            journal_size_limit: self.journal_size_limit,
-            statements: self.statements,
-            row: self.row,
-            rows: self.rows,
-            databases: self.databases,
-            saves: self.saves,
-            time: self.time,
-            min_saves: self.min_saves,
-            arrivals: self.arrivals,
-            think: self.think,
-            background: self.background.clone(),
-        }
-    }
-}
-
-/// The word of a unit variant in files.
-fn word<T: serde::Serialize>(value: &T) -> String {
-    match serde_json::to_value(value) {
-        Ok(serde_json::Value::String(word)) => word,
-        _ => String::new(),
     }
 }
 

@@ -54,7 +54,7 @@ pub struct Replay {
     #[cfg_attr(feature = "json-schema", schemars(range(min = 1, max = 256)))]
     pub queue_depth: u32,
     /// For block requests: whether the page cache is bypassed.
-    #[serde(default = "super::types::yes")]
+    #[serde(default = "super::pace::yes")]
     pub direct: bool,
 }
 

@@ -3,6 +3,8 @@ use std::collections::BTreeMap;
 use flashlag_units::{Bytes, Nanos, Text};
 use serde::{Deserialize, Serialize};
 
+use super::file_save::FileSave;
+use super::pace::{Arrivals, hundred_bytes, is_one, one, yes};
 use super::replay::Replay;
 use crate::words::{Durability, EngineKind, Pattern, State};
 
@@ -23,6 +25,27 @@ pub struct Scenario {
     pub tests: BTreeMap<String, Test>,
     /// The steps, in order.
     pub steps: Vec<Step>,
+    /// What its figures must reach where it asks whether a storage is good enough for a purpose. No part of the
+    /// canonical form: it changes nothing of what is done.
+    #[serde(skip)]
+    pub requirements: Vec<Requirement>,
+}
+
+/// A figure that a storage must reach to be good enough for the purpose that a scenario is about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Requirement {
+    /// A test and its figure, as `--fail-if` names them: `append.p99`.
+    pub figure: String,
+    /// The most that the figure may be: `10ms`. Either this or `at_least`.
+    #[serde(default)]
+    pub at_most: Option<String>,
+    /// The least that the figure must be: `1500` operations, or `10MB`, a second.
+    #[serde(default)]
+    pub at_least: Option<String>,
+    /// Who published the limit, and where.
+    pub source: String,
 }
 
 /// A test: block I/O, saves or a trace.
@@ -33,6 +56,8 @@ pub enum Test {
     Io(Io),
     /// SQLite transactions.
     Save(Save),
+    /// Saves of a file.
+    FileSave(FileSave),
     /// A trace.
     Replay(Replay),
 }
@@ -300,31 +325,6 @@ pub enum Until {
     Steady,
 }
 
-/// When operations begin.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-#[cfg_attr(feature = "json-schema", schemars(extend("x-inline" = true)))]
-pub struct Arrivals {
-    /// Operations a second; absent for a closed loop, in which each waits for the previous one.
-    pub per_second: Option<f64>,
-    /// The distances between them.
-    #[serde(default)]
-    pub schedule: Schedule,
-}
-
-/// The distances between scheduled operations.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Schedule {
-    /// All equal.
-    #[default]
-    Fixed,
-    /// Exponential: a Poisson process.
-    Poisson,
-}
-
 /// What a save does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
@@ -404,6 +404,7 @@ impl Test {
         match self {
             Test::Io(io) => &io.name,
             Test::Save(save) => &save.name,
+            Test::FileSave(save) => &save.name,
             Test::Replay(replay) => &replay.name,
         }
     }
@@ -413,6 +414,7 @@ impl Test {
         match self {
             Test::Io(io) => io.phase_names(),
             Test::Save(save) => vec![save.name.clone()],
+            Test::FileSave(save) => vec![save.name.clone()],
             Test::Replay(replay) => replay.phase_names(),
         }
     }
@@ -422,23 +424,8 @@ impl Test {
         match self {
             Test::Io(io) => io.background.as_deref(),
             Test::Save(save) => save.background.as_deref(),
+            Test::FileSave(save) => save.background.as_deref(),
             Test::Replay(_) => None,
         }
     }
-}
-
-pub(super) fn one() -> u32 {
-    1
-}
-
-fn is_one(count: &u32) -> bool {
-    *count == 1
-}
-
-pub(super) fn yes() -> bool {
-    true
-}
-
-pub(super) fn hundred_bytes() -> Text<Bytes> {
-    Text(Bytes(100))
 }

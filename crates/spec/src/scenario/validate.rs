@@ -4,8 +4,10 @@ use flashlag_units::{Bytes, Nanos};
 
 use super::error::ScenarioError;
 use super::fault::{Combination, ScenarioFault};
+use super::file_save::{FileSave, check_file};
+use super::pace::Arrivals;
 use super::replay::check_replay;
-use super::types::{Arrivals, Io, IoOperation, JournalMode, Save, Statement, Step, Test, Until};
+use super::types::{Io, IoOperation, JournalMode, Save, Statement, Step, Test, Until};
 use crate::words::{Durability, EngineKind};
 
 /// Checks that the parts are consistent, and drops steps that do nothing (`repeat = 0`, `idle =
@@ -35,6 +37,7 @@ pub(super) fn validate(
         match test {
             Test::Io(io) => check_io(io),
             Test::Save(save) => check_save(save),
+            Test::FileSave(save) => check_file_save(save),
             Test::Replay(replay) => check_replay(replay),
         }
         .map_err(of_test)?;
@@ -198,6 +201,18 @@ fn check_save(save: &Save) -> Result<(), ScenarioFault> {
     check_arrivals(&save.arrivals)
 }
 
+fn check_file_save(save: &FileSave) -> Result<(), ScenarioFault> {
+    within_reason("saves", save.saves, MOST_OPS)?;
+    within_reason("min_saves", save.min_saves, MOST_OPS)?;
+    check_time("time", save.time.map(|time| time.0))?;
+    check_file(save)?;
+    if save.saves.is_none() && save.time.is_none() {
+        return Err(Combination::EndlessSaves.into());
+    }
+    check_think(save.think.map(|think| think.0), &save.arrivals)?;
+    check_arrivals(&save.arrivals)
+}
+
 fn check_journal(save: &Save) -> Result<(), ScenarioFault> {
     let is_rolled_back =
         matches!(save.journal, JournalMode::Delete | JournalMode::Truncate | JournalMode::Persist);
@@ -270,7 +285,7 @@ fn check_step(step: &Step, tests: &BTreeMap<&str, &Test>) -> Result<(), Scenario
             }
             names.iter().try_for_each(|name| match tests.get(name.as_str()) {
                 Some(Test::Io(io)) => check_measured(io),
-                Some(Test::Save(_) | Test::Replay(_)) => Ok(()),
+                Some(Test::Save(_) | Test::FileSave(_) | Test::Replay(_)) => Ok(()),
                 None => Err(unknown_test(name, tests)),
             })
         }

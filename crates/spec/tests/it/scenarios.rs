@@ -283,3 +283,70 @@ fn atomic_writes_and_limits_of_journals_that_mean_nothing_are_refused_with_the_r
     assert_ne!(log.hash(), checkpointed.hash());
     assert_eq!(saving("atomic = false").unwrap().tests.len(), 1);
 }
+
+/// A scenario with one `[[save]]` of this kind that has these lines besides what it needs.
+fn saving_a_file(kind: &str, lines: &str) -> Result<Scenario, String> {
+    let text = format!(
+        "name = \"x\"\n[[save]]\nname = \"t\"\nkind = {kind}\nsaves = 10\n{lines}\n\
+         [[step]]\nmeasure = [\"*\"]\n"
+    );
+    Scenario::parse(&text, &[]).map_err(|error| error.to_string())
+}
+
+#[test]
+fn saves_of_files_that_mean_nothing_are_refused_with_the_reason() {
+    let prefs = "\"shared-preferences\"";
+    for (kind, lines, said) in [
+        ("\"prefs\"", "", "not a word that this key takes"),
+        ("\"sqlite\"", "", "needs a journal"),
+        ("\"sqlite\"", "journal = \"wal\"\nsize = \"1kB\"", "size belongs to kind = \"shared-pref"),
+        (prefs, "journal = \"wal\"", "journal belongs to kind = \"sqlite\""),
+        (prefs, "rows = 10", "rows belongs to kind = \"sqlite\""),
+        (prefs, "size = \"0B\"", "size = 0 B must be 1 B to 64 MB"),
+        (prefs, "size = \"65MB\"", "must be 1 B to 64 MB"),
+        (prefs, "change = \"20kB\"", "change = 20 kB must be 1 B to size, 10 kB"),
+        (prefs, "changes = 0", "changes = 0 must be 1 to 1000"),
+        (prefs, "android = 17", "android = 17 must be 1 to 16"),
+        (prefs, "call = \"save\"", "not a word that this key takes"),
+        (prefs, "sync_directory = true", "sync_directory belongs to kind = \"rename\""),
+        (prefs, "think = \"5ms\"\narrivals = { per_second = 5.0 }", "belongs to a closed loop"),
+        ("\"datastore\"", "call = \"apply\"", "call belongs to kind = \"shared-preferences\""),
+        (
+            "\"append-log\"",
+            "android = 8",
+            "android belongs to kind = \"shared-preferences\", \"dat",
+        ),
+        ("\"rename\"", "file = \"x\"", "unknown field `file`"),
+    ] {
+        let error = saving_a_file(kind, lines).unwrap_err();
+        assert!(error.contains(said) && error.lines().count() == 1, "{kind} {lines}: {error}");
+    }
+    let endless =
+        "name = \"x\"\n[[save]]\nname = \"t\"\nkind = \"rename\"\n[[step]]\nmeasure = [\"*\"]\n";
+    let error = Scenario::parse(endless, &[]).unwrap_err().to_string();
+    assert!(error.contains("needs saves or time"), "{error}");
+}
+
+#[test]
+fn each_kind_and_call_of_a_list_makes_a_test_of_its_own_with_defaults_that_fit_it() {
+    use flashlag_spec::scenario::{FileKind, PrefsCall, Test};
+    use flashlag_units::Bytes;
+
+    let text = "name = \"x\"\n[[save]]\nname = \"{kind}\"\nsaves = 1\n\
+                kind = [\"atomic-file\", \"append-log\"]\n\
+                [[save]]\nname = \"{kind}_{call}\"\nsaves = 1\nkind = \"shared-preferences\"\n\
+                call = [\"commit\", \"apply\"]\n[[step]]\nmeasure = [\"*\"]\n";
+    let scenario = Scenario::parse(text, &[]).unwrap();
+    let of = |name: &str| match &scenario.tests[name] {
+        Test::FileSave(save) => (save.kind, save.call, save.size.0, save.change.0, save.changes),
+        other => panic!("{other:?}"),
+    };
+    let (kb, hundred) = (Bytes(10_000), Bytes(100));
+    let commit = PrefsCall::Commit;
+    assert_eq!(of("atomic_file"), (FileKind::AtomicFile, commit, kb, hundred, 1));
+    assert_eq!(of("append_log"), (FileKind::AppendLog, commit, Bytes::from_mib(4), hundred, 1));
+    let prefs = FileKind::SharedPreferences;
+    assert_eq!(of("shared_preferences_apply"), (prefs, PrefsCall::Apply, kb, hundred, 1));
+    assert_eq!(of("shared_preferences_commit"), (prefs, commit, kb, hundred, 1));
+    assert_eq!(scenario.tests.len(), 4);
+}

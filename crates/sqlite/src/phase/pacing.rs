@@ -6,22 +6,23 @@ use flashlag_device::{Clock, WaitMeter, WaitReading};
 use flashlag_units::Nanos;
 
 use super::{LOOK_UP, Phase, STILL, STRETCH};
+use crate::saver::Saver;
 
-impl<M: WaitMeter> Phase<'_, M> {
+impl<S: Saver, M: WaitMeter> Phase<'_, S, M> {
     /// Whether no save may begin at `time`.
     pub(super) fn limit_reached(&self, time: Nanos) -> bool {
-        if self.save.saves.is_some_and(|saves| self.saves >= saves) {
+        if self.pace.saves.is_some_and(|saves| self.saves >= saves) {
             return true;
         }
-        let Some(limit) = self.save.time.map(|time| time.0) else { return false };
+        let Some(limit) = self.pace.time else { return false };
         let elapsed = time.since(self.start);
-        let enough = self.save.min_saves.is_none_or(|saves| self.saves >= saves);
+        let enough = self.pace.min_saves.is_none_or(|saves| self.saves >= saves);
         elapsed >= limit && (enough || elapsed.0 >= limit.0.saturating_mul(STRETCH))
     }
 
     /// The think time after each save.
     fn think(&self) -> Nanos {
-        self.save.think.map(|think| think.0).unwrap_or_default()
+        self.pace.think
     }
 
     /// When the think time after the last save ends; `None` before the first save and without a
@@ -34,7 +35,7 @@ impl<M: WaitMeter> Phase<'_, M> {
     /// Whether a limit in time can't be reached because no time passes, as on a simulated device
     /// that takes none.
     pub(super) fn time_stands_still(&self) -> bool {
-        let endless = self.save.saves.is_none() && self.arrivals.is_none();
+        let endless = self.pace.saves.is_none() && self.arrivals.is_none();
         endless && self.saves >= STILL && self.clock.now() == self.start
     }
 
@@ -107,9 +108,9 @@ impl<M: WaitMeter> Phase<'_, M> {
 
     /// Counts slots of the schedule that were due before the end but never began.
     pub(super) fn count_unissued(&mut self, now: Nanos) {
-        let limit = self.save.time.map(|time| self.start.plus(time.0));
+        let limit = self.pace.time.map(|time| self.start.plus(time));
         let end = limit.map_or(now, |limit| limit.min(now));
-        let left = self.save.saves.map_or(u64::MAX, |saves| saves.saturating_sub(self.saves));
+        let left = self.pace.saves.map_or(u64::MAX, |saves| saves.saturating_sub(self.saves));
         let Some(arrivals) = &mut self.arrivals else { return };
         let mut slots = 0;
         while slots < left && arrivals.peek() < end {

@@ -12,7 +12,7 @@ use rustix::io::Errno;
 
 use crate::error::SqliteError;
 use crate::job::SaveJob;
-use crate::storage::Storage;
+use crate::storage::{Place, Storage};
 use crate::vfs::{Files, MountGuard, NAME, register};
 use crate::writes::Writes;
 
@@ -38,6 +38,20 @@ impl Simulated {
 
     fn os(&self, operation: &'static str, name: &str, error: &DeviceError) -> SqliteError {
         SqliteError::simulated(operation, Path::new(name), 0, error)
+    }
+}
+
+impl Place for Simulated {
+    fn clock(&self) -> &dyn Clock {
+        self.mounted.files().clock()
+    }
+
+    fn written(&self) -> Reading<Writes> {
+        Reading::Value(self.mounted.writes())
+    }
+
+    fn waited(&self) -> Option<Waited> {
+        self.mounted.files().waited()
     }
 }
 
@@ -68,18 +82,6 @@ impl Storage for Simulated {
         let file = self.mounted.files().find(name).ok_or(Errno::NOENT)?;
         let errno = |error: DeviceError| error.errno.map_or(Errno::IO, Errno::from_raw_os_error);
         self.mounted.files().size(file).map_err(errno)
-    }
-
-    fn clock(&self) -> &dyn Clock {
-        self.mounted.files().clock()
-    }
-
-    fn written(&self) -> Reading<Writes> {
-        Reading::Value(self.mounted.writes())
-    }
-
-    fn waited(&self) -> Option<Waited> {
-        self.mounted.files().waited()
     }
 
     fn compute(&self) {

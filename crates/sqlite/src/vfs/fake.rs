@@ -177,6 +177,27 @@ impl Files for Fake {
         Ok(())
     }
 
+    fn rename(&self, from: &str, to: &str) -> Result<(), DeviceError> {
+        let file = self.find(from);
+        let file = file.ok_or_else(|| DeviceError::os("rename", from, None, Errno::NOENT))?;
+        self.0.calls.borrow_mut().push(format!("rename {from} {to}"));
+        let mut names = self.0.names.borrow_mut();
+        names.remove(from);
+        if let Some(replaced) = names.insert(to.to_owned(), file) {
+            self.0.contents.borrow_mut().remove(&replaced);
+        }
+        Ok(())
+    }
+
+    fn change_mode(&self, file: u64) -> Result<(), DeviceError> {
+        self.note("chmod", file, (0, 0));
+        Ok(())
+    }
+
+    fn close(&self, file: u64) {
+        self.note("close", file, (0, 0));
+    }
+
     fn size(&self, file: u64) -> Result<u64, DeviceError> {
         self.content(file, |content| Ok(content.len() as u64))
     }

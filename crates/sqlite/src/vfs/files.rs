@@ -53,6 +53,15 @@ pub trait Files: fmt::Debug {
     /// Removes an existing file.
     fn delete(&self, name: &str) -> Result<(), DeviceError>;
 
+    /// Gives a file another name; a file that has that name is removed.
+    fn rename(&self, from: &str, to: &str) -> Result<(), DeviceError>;
+
+    /// Changes the permissions of a file.
+    fn change_mode(&self, file: u64) -> Result<(), DeviceError>;
+
+    /// Says that nobody writes a file any more.
+    fn close(&self, _file: u64) {}
+
     /// Size of a file in bytes.
     fn size(&self, file: u64) -> Result<u64, DeviceError>;
 

@@ -1,6 +1,6 @@
 use flashlag_spec::scenario::{IoOperation, Scenario, Step, Test};
 use flashlag_units::Bytes;
-use flashlag_views::{SaveKind, save_label, test_title};
+use flashlag_views::{SaveKind, file_save_label, save_label, test_title};
 
 use crate::picture::brief;
 
@@ -74,7 +74,7 @@ impl Plan {
                 Kind::Mixed { read_percent: io.read_percent.unwrap_or_default() }
             }
             Test::Io(_) => Kind::Write,
-            Test::Save(_) => Kind::Save,
+            Test::Save(_) | Test::FileSave(_) => Kind::Save,
             // Reads, writes, syncs and names together.
             Test::Replay(_) => Kind::Unknown,
         };
@@ -141,6 +141,7 @@ fn title_of(test: &Test) -> String {
     let save = match test {
         Test::Io(io) => return test_title(&io.name),
         Test::Save(save) => save,
+        Test::FileSave(save) => return file_save_label(save),
         Test::Replay(replay) => return format!("Replay of a trace ({})", replay.name),
     };
     let kind = SaveKind::of_test(save);

@@ -6,6 +6,7 @@ mod cost;
 mod figures;
 mod rates;
 mod replayed;
+mod required;
 mod stages;
 mod trust;
 mod why;
@@ -72,6 +73,7 @@ fn write(run: &Run, style: Style, depth: Depth) -> String {
     }
     let sections: &[fn(&mut Page, &Run, Depth)] = match depth {
         Depth::Short => &[
+            required::good_enough,
             rates::rates_of,
             why::findings,
             picture,
@@ -83,6 +85,7 @@ fn write(run: &Run, style: Style, depth: Depth) -> String {
             why::waits,
         ],
         Depth::Full => &[
+            required::good_enough,
             rates::rates_of,
             why::findings,
             picture,

@@ -62,6 +62,7 @@ pub fn tablet() -> Environment {
                 used_percent_at_most: 40,
                 pre_eol: Some("normal".to_owned()),
                 source: "eMMC EXT_CSD".to_owned(),
+                written_bytes: None,
             }),
             stack: Vec::new(),
         },
@@ -91,6 +92,7 @@ pub fn phone() -> Environment {
         used_percent_at_most: 10,
         pre_eol: Some("normal".to_owned()),
         source: "UFS health descriptor".to_owned(),
+        written_bytes: None,
     });
     environment
 }

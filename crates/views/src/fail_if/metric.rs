@@ -48,6 +48,17 @@ impl Metric {
         })
     }
 
+    /// A metric's name as a person would say it: `operations a second` for `ops_per_sec`.
+    pub fn words_of(name: &str) -> &str {
+        match name {
+            "ops_per_sec" => "operations a second",
+            "bytes_per_sec" => "speed",
+            "p999" => "p99.9",
+            "max" => "longest",
+            other => other,
+        }
+    }
+
     pub fn name(self) -> &'static str {
         match self {
             Metric::Time(name) | Metric::Over(name, _) => name,

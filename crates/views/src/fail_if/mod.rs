@@ -13,10 +13,12 @@ use std::str::FromStr;
 
 use flashlag_schema::{Phase, Run};
 use flashlag_spec::State;
+use flashlag_spec::scenario::Requirement;
 use flashlag_units::did_you_mean;
 use thiserror::Error;
 
-use metric::{Metric, Value};
+pub(crate) use metric::Metric;
+use metric::Value;
 
 pub use metric::METRICS;
 
@@ -24,6 +26,8 @@ pub use metric::METRICS;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Threshold {
     text: String,
+    /// The option or the table that it was written in, for errors.
+    given: String,
     phases: Selector,
     metric: Metric,
     above: bool,
@@ -56,6 +60,14 @@ impl PhaseName {
     }
 }
 
+/// The figure of a phase beside a limit.
+pub(crate) struct PhaseFigure<'a> {
+    pub(crate) phase: &'a Phase,
+    pub(crate) value: Value,
+    /// Whether it is on the wrong side of the limit.
+    pub(crate) crossed: bool,
+}
+
 /// The outcome of a threshold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThresholdOutcome {
@@ -69,18 +81,18 @@ pub struct ThresholdOutcome {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ThresholdError {
     /// Not `PHASE.METRIC>VALUE`.
-    #[error("--fail-if '{text}': {reason}")]
+    #[error("{given}: {reason}")]
     Malformed {
-        /// The threshold as typed.
-        text: String,
+        /// The threshold as it was given.
+        given: String,
         /// The error, with what is allowed.
         reason: String,
     },
     /// The run has no such phase.
-    #[error("--fail-if '{text}': this run has no phase `{phase}`; it has {allowed}{meant}")]
+    #[error("{given}: this run has no phase `{phase}`; it has {allowed}{meant}")]
     NoPhase {
-        /// The threshold as typed.
-        text: String,
+        /// The threshold as it was given.
+        given: String,
         /// The name of the phase.
         phase: String,
         /// A name of similar spelling, if there is one.
@@ -89,10 +101,10 @@ pub enum ThresholdError {
         allowed: String,
     },
     /// A phase has too few values for that figure, or its histogram can't be read.
-    #[error("--fail-if '{text}': {phase} has no {metric}: {reason}")]
+    #[error("{given}: {phase} has no {metric}: {reason}")]
     Absent {
-        /// The threshold as typed.
-        text: String,
+        /// The threshold as it was given.
+        given: String,
         /// The phase's label.
         phase: String,
         /// The metric's name.
@@ -100,6 +112,17 @@ pub enum ThresholdError {
         /// The reason, and what to try.
         reason: String,
     },
+}
+
+impl ThresholdError {
+    /// Why it can't be decided, without what was asked for.
+    pub(crate) fn reason(&self) -> String {
+        match self {
+            ThresholdError::Malformed { reason, .. } => reason.clone(),
+            ThresholdError::NoPhase { .. } => "it was not measured".to_owned(),
+            ThresholdError::Absent { reason, .. } => reason.clone(),
+        }
+    }
 }
 
 impl fmt::Display for Threshold {
@@ -112,8 +135,26 @@ impl FromStr for Threshold {
     type Err = ThresholdError;
 
     fn from_str(text: &str) -> Result<Threshold, ThresholdError> {
-        let malformed =
-            |reason: String| ThresholdError::Malformed { text: text.to_owned(), reason };
+        Threshold::parse(text, format!("--fail-if '{text}'"))
+    }
+}
+
+impl Threshold {
+    /// The threshold that a figure crosses where it does not reach what a scenario requires.
+    ///
+    /// # Errors
+    /// The figure or its limit is not in the form of `--fail-if`.
+    pub fn of(requirement: &Requirement) -> Result<Threshold, ThresholdError> {
+        let Requirement { figure, at_most, at_least, .. } = requirement;
+        let (sign, limit) = match (at_most, at_least) {
+            (Some(most), _) => ('>', most),
+            (None, least) => ('<', least.as_ref().unwrap_or(figure)),
+        };
+        Threshold::parse(&format!("{figure}{sign}{limit}"), format!("[[require]] {figure}"))
+    }
+
+    fn parse(text: &str, given: String) -> Result<Threshold, ThresholdError> {
+        let malformed = |reason: String| ThresholdError::Malformed { given: given.clone(), reason };
         let at = text.find(['>', '<']).ok_or_else(|| {
             malformed("write PHASE.METRIC>VALUE, such as rand_write_4k.p99>20ms".to_owned())
         })?;
@@ -141,6 +182,7 @@ impl FromStr for Threshold {
             metric,
             above: text[at..].starts_with('>'),
             text: text.to_owned(),
+            given,
         })
     }
 }
@@ -230,19 +272,39 @@ impl Threshold {
         let labels = phases.iter().map(|phase| phase.state.label(phase.run, &phase.test));
         let labels: Vec<String> = labels.collect();
         let allowed = if labels.is_empty() { "none".to_owned() } else { labels.join(", ") };
-        let (text, phase) = (self.text.clone(), self.phases.written.clone());
-        Err(ThresholdError::NoPhase { text, phase, meant, allowed })
+        let (given, phase) = (self.given.clone(), self.phases.written.clone());
+        Err(ThresholdError::NoPhase { given, phase, meant, allowed })
     }
 
-    fn one(&self, phase: &Phase) -> Result<(bool, String), ThresholdError> {
-        let seen = self.metric.read(phase).map_err(|reason| ThresholdError::Absent {
-            text: self.text.clone(),
+    /// The figure of each phase that it applies to.
+    ///
+    /// # Errors
+    /// There is no such phase, or one of the phases lacks the figure.
+    pub(crate) fn figures<'a>(&self, run: &'a Run) -> Result<Vec<PhaseFigure<'a>>, ThresholdError> {
+        self.check(&run.phases.iter().map(PhaseName::of).collect::<Vec<_>>())?;
+        let phases = run.phases.iter().filter(|phase| self.phases.takes(&PhaseName::of(phase)));
+        phases.map(|phase| self.read(phase)).collect()
+    }
+
+    /// The limit, as figures are printed.
+    pub(crate) fn limit(&self) -> String {
+        self.limit.to_string()
+    }
+
+    fn read<'a>(&self, phase: &'a Phase) -> Result<PhaseFigure<'a>, ThresholdError> {
+        let value = self.metric.read(phase).map_err(|reason| ThresholdError::Absent {
+            given: self.given.clone(),
             phase: phase.label(),
             metric: self.metric.name().to_owned(),
             reason,
         })?;
         let crossed =
-            if self.above { seen.is_above(&self.limit) } else { self.limit.is_above(&seen) };
+            if self.above { value.is_above(&self.limit) } else { self.limit.is_above(&value) };
+        Ok(PhaseFigure { phase, value, crossed })
+    }
+
+    fn one(&self, phase: &Phase) -> Result<(bool, String), ThresholdError> {
+        let PhaseFigure { value, crossed, .. } = self.read(phase)?;
         let how = match (crossed, self.above) {
             (true, true) => "above the limit of",
             (true, false) => "below the limit of",
@@ -250,6 +312,6 @@ impl Threshold {
             (false, false) => "not below",
         };
         let (label, name) = (phase.label(), self.metric.name());
-        Ok((crossed, format!("{label}: {name} is {seen}, {how} {}", self.limit)))
+        Ok((crossed, format!("{label}: {name} is {value}, {how} {}", self.limit)))
     }
 }

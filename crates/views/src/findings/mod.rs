@@ -7,7 +7,7 @@ use flashlag_schema::finding::{self, CauseId, SavePart};
 use flashlag_schema::{Phase, Run};
 
 use crate::format;
-use crate::naming::{save_label, stage_of, test_title};
+use crate::naming::{file_save, file_save_label, save_label, stage_of, test_title};
 
 /// The section on causes, costliest first.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -149,6 +149,7 @@ fn side(run: &Run, side: &finding::FindingSide) -> Option<FindingSide> {
     let (index, phase) = phase_of(run, side)?;
     let name = match SaveKind::of(run, phase) {
         Some(kind) => save_label(&kind),
+        None if let Some(save) = file_save(run, phase) => file_save_label(&save),
         None if phase.is_durable_write() => "4 KiB durable write".to_owned(),
         None => test_title(&phase.name),
     };

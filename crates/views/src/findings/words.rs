@@ -24,6 +24,8 @@ pub fn cause(id: CauseId) -> &'static str {
         CauseId::FlushPerWrite => "Every write waits for a flush of its own",
         CauseId::SeveralDatabases => "Several databases a save",
         CauseId::SmallTransactions => "A transaction for each change",
+        CauseId::CommitPerChange => "A commit for each change",
+        CauseId::WholeFileAgain => "A large file for a small change",
     }
 }
 
@@ -69,6 +71,8 @@ pub fn would(finding: &Cause) -> String {
         FindingAction::FreeCpu => "a free CPU",
         FindingAction::GroupFlushes => "grouping them",
         FindingAction::OneDatabase => "one database",
+        FindingAction::SaveTogether => "saving them together",
+        FindingAction::KeepApart => "writing only what changed",
         // The causes of a run have no other actions.
         _ => "the change",
     };
@@ -140,7 +144,7 @@ pub fn fix(finding: &Cause) -> String {
         FindingAction::GroupFlushes => {
             "Put several changes into one transaction, or several writes before one fdatasync."
         }
-        other => crate::sentences::action(other),
+        other => other.sentence(),
     };
     fix.to_owned()
 }

@@ -5,7 +5,7 @@ use flashlag_spec::{Operation, State};
 
 use crate::doubt::failures_of;
 use crate::format::{self, capitalized};
-use crate::naming::{repeats, when};
+use crate::naming::{file_save, file_saves, repeats, when};
 use crate::overload::overload;
 
 /// `Smooth when new`, `Lags as found`.
@@ -75,6 +75,10 @@ pub fn once_full(run: &Run, subjects: &Subjects<'_>) -> Option<String> {
 fn things(run: &Run, phase: &Phase) -> (String, String) {
     if phase.operation != Operation::Save {
         return ("4 KiB durable write".to_owned(), "4 KiB durable writes".to_owned());
+    }
+    if let Some(save) = file_save(run, phase) {
+        let [one, many] = file_saves(&save);
+        return (one, many);
     }
     let kind = SaveKind::of(run, phase).map(|kind| kind.journal);
     let save = match kind {

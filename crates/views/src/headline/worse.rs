@@ -8,7 +8,7 @@ use flashlag_spec::Operation;
 
 use super::words;
 use crate::format::decapitalized;
-use crate::naming::{save_label, test_title};
+use crate::naming::{file_save, file_saves, save_label, test_title};
 use crate::worst::{GroupKind, decides};
 
 /// A row that is worse than the test of the headline.
@@ -54,9 +54,12 @@ fn circumstances(run: &Run, plan: &Plan, main: &Phase, other: &Phase) -> (String
     }
     if main.operation != other.operation {
         return match other.operation {
-            Operation::Save => texts("for 4 KiB durable writes", "for SQLite saves"),
-            _ => texts("for SQLite saves", &format!("for {}", writes(other))),
+            Operation::Save => texts("for 4 KiB durable writes", &saves(run, other)),
+            _ => texts(&saves(run, main), &format!("for {}", writes(other))),
         };
+    }
+    if file_save(run, main).is_some() || file_save(run, other).is_some() {
+        return (saves(run, main), saves(run, other));
     }
     if main.name == other.name {
         return texts("", "");
@@ -72,6 +75,14 @@ fn circumstances(run: &Run, plan: &Plan, main: &Phase, other: &Phase) -> (String
             }
             _ => (format!("for {}", writes(main)), format!("for {}", writes(other))),
         },
+    }
+}
+
+/// `for SQLite saves`, `for SharedPreferences commits`.
+fn saves(run: &Run, phase: &Phase) -> String {
+    match file_save(run, phase) {
+        Some(save) => format!("for {}", file_saves(&save)[1]),
+        None => "for SQLite saves".to_owned(),
     }
 }
 

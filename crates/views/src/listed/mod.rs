@@ -8,10 +8,8 @@ mod heading;
 use std::borrow::Cow;
 
 use flashlag_explain::{Calm, findings_of};
-use flashlag_schema::finding::{CauseId, EffectBasis, Finding, FindingId, Severity};
+use flashlag_schema::finding::{EffectBasis, Finding, FindingId, FindingRisk, Severity};
 use flashlag_schema::{Environment, Run};
-
-use crate::sentences;
 
 pub(crate) use effect::plural;
 
@@ -62,27 +60,9 @@ pub fn listed(run: &Run) -> FindingList {
     let mut list = in_words(Some(run), &findings_of(run).list);
     let causes = crate::findings(run).causes;
     for finding in &mut list.findings {
-        let id = cause_of(finding.id);
-        finding.cause = causes.iter().find(|cause| Some(cause.id) == id).cloned();
+        finding.cause = causes.iter().find(|cause| cause.id.finding() == finding.id).cloned();
     }
     list
-}
-
-/// The cause that a run's phases show of a finding.
-fn cause_of(id: FindingId) -> Option<CauseId> {
-    Some(match id {
-        FindingId::RollbackJournal => CauseId::RollbackJournal,
-        FindingId::GrowingFiles => CauseId::GrowingFiles,
-        FindingId::FullStorage => CauseId::FullStorage,
-        FindingId::DeletedNotTrimmed => CauseId::DeletedNotTrimmed,
-        FindingId::FullNotTrimmed => CauseId::FullNotTrimmed,
-        FindingId::OtherWriter => CauseId::OtherWriter,
-        FindingId::CpuWait => CauseId::CpuWait,
-        FindingId::FlushPerWrite => CauseId::FlushPerWrite,
-        FindingId::SeveralDatabases => CauseId::SeveralDatabases,
-        FindingId::SmallTransactions => CauseId::SmallTransactions,
-        _ => return None,
-    })
 }
 
 /// The findings of a set-up, where nothing was measured.
@@ -115,7 +95,7 @@ fn other_filesystem(finding: &Finding) -> Option<&str> {
 
 /// What to do about a finding; a limit is named with its value and its file.
 fn action(finding: &Finding) -> Cow<'static, str> {
-    let said = sentences::action(finding.action);
+    let said = finding.action.sentence();
     let of_limits = finding.evidence.iter().filter(|fact| fact.field == "environment.limits.set");
     let limits: Vec<&str> = of_limits.map(|fact| fact.value.as_str()).collect();
     if limits.is_empty() {
@@ -139,7 +119,7 @@ fn one(run: Option<&Run>, finding: &Finding) -> ListedFinding {
         },
         cost_s_per_1000: finding.cost(),
         per: known.map(|effect| effect::plural(effect.per)),
-        finding: other.as_ref().map_or(sentences::finding(finding.id).into(), |other| {
+        finding: other.as_ref().map_or(finding.id.row().sentence.into(), |other| {
             format!("On this device {other} would wait less.").into()
         }),
         effect: known.map(|effect| effect::sentence(run, finding.id, effect)),
@@ -151,7 +131,7 @@ fn one(run: Option<&Run>, finding: &Finding) -> ListedFinding {
                 format!("Format with {other}, after a test on a device of the same kind.").into()
             },
         ),
-        price: finding.risk.map(sentences::price),
+        price: finding.risk.map(FindingRisk::sentence),
         commands: finding.commands.clone(),
         evidence: finding.evidence.iter().map(|fact| evidence::in_words(run, fact)).collect(),
         source: finding.source.clone(),

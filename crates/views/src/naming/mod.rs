@@ -1,6 +1,7 @@
 //! Names of things, for people.
 
 mod device;
+mod file_save;
 
 use flashlag_explain::SaveKind;
 use flashlag_schema::{Phase, Run, TargetKind};
@@ -12,6 +13,8 @@ use crate::format::decapitalized;
 
 pub use device::device_name;
 pub(crate) use device::device_names;
+pub use file_save::file_save_label;
+pub(crate) use file_save::{file_save, file_saves};
 
 /// Whether the device was new when the run began: a virtual one, unless its target gave it another state.
 /// Nobody knows of a real one.
@@ -129,21 +132,28 @@ fn is_number(text: &str) -> bool {
 }
 
 /// A test as the title of a row: `SQLite insert, WAL`, `SQLite insert beside another writer, WAL`,
-/// `SQLite insert after a rest, WAL`, `4K rand write`.
+/// `SQLite insert after a rest, WAL`, `SharedPreferences commit, 10 kB`, `4K rand write`.
 pub fn row_title(run: &Run, phase: &Phase) -> String {
-    let Some(kind) = SaveKind::of(run, phase) else { return test_title(&phase.name) };
     let beside = match (phase.background.is_some(), phase.closed_loop) {
         (true, _) => " beside another writer",
         (false, false) => " on a schedule",
         (false, true) if phase.think.is_some() => " after a rest",
         (false, true) => "",
     };
+    if let Some(save) = file_save(run, phase) {
+        return format!("{}{}", file_save_label(&save), beside.replacen(' ', ", ", 1));
+    }
+    let Some(kind) = SaveKind::of(run, phase) else { return test_title(&phase.name) };
     format!("SQLite {}{beside}, {}", kind.statement_name(), decapitalized(&save_label(&kind)))
 }
 
 /// What a phase measured, in the plural: `SQLite saves, rollback journal`, `4 KiB durable random
 /// writes`.
 pub fn subject_name(run: &Run, phase: &Phase) -> String {
+    if let Some(save) = file_save(run, phase) {
+        let [_, many] = file_saves(&save);
+        return format!("{many}, {}", save.written_at_once());
+    }
     match SaveKind::of(run, phase) {
         Some(kind) => format!("SQLite saves, {}", decapitalized(&save_label(&kind))),
         None if phase.is_durable_write() => "4 KiB durable random writes".to_owned(),

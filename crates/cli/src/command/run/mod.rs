@@ -14,6 +14,7 @@ use crate::terminal::Terminal;
 
 /// Runs a scenario, once or several times.
 pub fn run(args: &RunArgs, terminal: &Terminal) -> Result<Exit> {
+    let args = &args.for_its_purpose();
     if let Some(every) = phones::every(&args.on) {
         return phones::side_by_side(args, &every, terminal);
     }

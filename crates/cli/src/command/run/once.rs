@@ -12,7 +12,7 @@ use flashlag_spec::Verdict;
 use flashlag_spec::scenario::Scenario;
 use flashlag_term::Progress;
 use flashlag_units::{Bytes, Nanos};
-use flashlag_views::{PhaseName, Threshold};
+use flashlag_views::{PhaseName, Requires, Threshold, good_enough};
 
 use crate::args::RunArgs;
 use crate::exit::Exit;
@@ -31,6 +31,7 @@ pub(super) fn once(args: &RunArgs, terminal: &Terminal) -> Result<Exit> {
     let asked = asked.by_protocol()?;
     let scenario = asked.scenario()?;
     check_phases(&thresholds, &scenario)?;
+    check_phases(&required(&scenario)?, &scenario)?;
     let target = asked.target(args.resume)?;
     let results = Results::plan(args, &scenario.name)?;
     enter_own_mounts(&target)?;
@@ -87,6 +88,11 @@ fn that_fits(error: RunError) -> anyhow::Error {
 
 fn thresholds(texts: &[String]) -> Result<Vec<Threshold>> {
     texts.iter().map(|text| Ok(text.parse::<Threshold>()?)).collect()
+}
+
+/// What the scenario requires, as thresholds.
+fn required(scenario: &Scenario) -> Result<Vec<Threshold>> {
+    scenario.requirements.iter().map(|requirement| Ok(Threshold::of(requirement)?)).collect()
 }
 
 /// Refuses a threshold on a phase that the scenario lacks, before anything is measured.
@@ -212,6 +218,8 @@ fn decide(run: &Run, output: &Path, thresholds: &[Threshold]) -> Result<Exit> {
         crossed |= outcome.crossed;
         say::note(&outcome.message);
     }
+    // Nothing that was not shown to be met passes.
+    crossed |= good_enough(run).is_some_and(|answer| answer.verdict != Requires::Met);
     Ok(match (run.trust.verdict, crossed) {
         (Verdict::Untrusted, _) => Exit::Untrusted,
         (Verdict::Trusted, true) => Exit::Crossed,

@@ -370,6 +370,16 @@ impl Filesystem for F2fs {
         }
     }
 
+    /// The inode has the name and the parent, so that the next checkpoint writes it (`f2fs_rename`).
+    fn rename(&mut self, now: Nanos, file: FileId) {
+        self.touch(now, file);
+        if let Some(inode) = self.files.get_mut(&file.0) {
+            self.promised += inode.change(0);
+        }
+        self.directory.changed = true;
+        self.changed(now);
+    }
+
     fn sync(&mut self, now: Nanos, file: Option<FileId>, data_only: bool) -> Plan {
         self.segments.now = now;
         match file {

@@ -167,6 +167,25 @@ fn names_are_made_durable_by_a_checkpoint_and_only_once() {
     assert!(fs.sync(Nanos::ZERO, None, false).is_empty());
 }
 
+/// A file that was synced is written once more by the checkpoint after its rename, for the inode has the name; the
+/// directory's own blocks and the pack come as without it.
+#[test]
+fn a_checkpoint_after_a_rename_writes_the_inode_of_the_file_too() {
+    let blocks = |renamed: bool| {
+        let mut fs = made("f2fs,rootdir");
+        let file = FileId(1);
+        fs.create(Nanos::ZERO, file).unwrap();
+        fs.resize(Nanos::ZERO, file, 2 * BLOCK);
+        fs.write(Nanos::ZERO, file, &[(0, 2 * BLOCK)], Reason::Writeback).unwrap();
+        fs.sync(Nanos::ZERO, Some(file), false);
+        if renamed {
+            fs.rename(Nanos::ZERO, file);
+        }
+        blocks_of(&fs.sync(Nanos::ZERO, None, false)).len()
+    };
+    assert_eq!(blocks(true), blocks(false) + 1);
+}
+
 /// Blocks that a plan writes, in order.
 fn blocks_of(plan: &Plan) -> Vec<u64> {
     let writes = plan.clone().into_groups().flatten().filter_map(|request| request.written());

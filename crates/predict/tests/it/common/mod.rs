@@ -96,7 +96,7 @@ impl Simulator for ClosedForm {
         // The file under test is as large as the largest span.
         let spans = scenario.tests.values().filter_map(|test| match test {
             Test::Io(io) => io.span.map(|span| span.0.0),
-            Test::Save(_) | Test::Replay(_) => None,
+            _ => None,
         });
         let stored = spans.max().unwrap_or_default() as f64 / model.map.capacity.0.0 as f64;
         situation.level = stored;
@@ -180,7 +180,7 @@ fn phase(
 ) -> Phase {
     let (operation, block, ops) = match test {
         Test::Io(io) => (operation(io), io.block.0, 1_200),
-        Test::Save(_) | Test::Replay(_) => (Operation::Save, Bytes(4096), 1_200),
+        _ => (Operation::Save, Bytes(4096), 1_200),
     };
     let (histogram, elapsed) = waits(times, ops);
     let bytes = Bytes(block.0 * ops);
@@ -198,7 +198,7 @@ fn phase(
         queue_depth: 1,
         durable: match test {
             Test::Io(io) => io.durable,
-            Test::Save(_) | Test::Replay(_) => Default::default(),
+            _ => Default::default(),
         },
         direct: true,
         engine: Default::default(),
@@ -206,7 +206,7 @@ fn phase(
         closed_loop: match test {
             Test::Io(io) => io.arrivals.per_second.is_none(),
             Test::Save(save) => save.arrivals.per_second.is_none(),
-            Test::Replay(_) => false,
+            Test::FileSave(_) | Test::Replay(_) => false,
         },
         background: None,
         began_ns: began,

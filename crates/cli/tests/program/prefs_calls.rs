@@ -1,0 +1,161 @@
+//! The system calls of saves without SQLite, as strace sees the program make them, against the order that the
+//! source of each library has: written down here by hand, from that source and not from flashlag's.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+const SAVES: usize = 3;
+
+/// One call by its name and the last part of each path: `rename save-0.xml save-0.xml.bak`. `None` for calls on
+/// anything else.
+fn call(line: &str) -> Option<String> {
+    let line = line.split_once(' ')?.1.trim_start();
+    let (name, rest) = line.split_once('(')?;
+    let quoted: Vec<&str> = rest.split('"').skip(1).step_by(2).collect();
+    let on_descriptor = rest.split_once('<').and_then(|(_, rest)| rest.split_once('>'));
+    let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+    let descriptor = on_descriptor.map(|(path, _)| last(path)).unwrap_or_default();
+    let ours = |name: &str| name.starts_with("save-");
+    let path = quoted.first().map(|path| last(path)).unwrap_or_default();
+    match name {
+        "newfstatat" | "statx" if ours(&path) => Some(format!("stat {path}")),
+        "openat" if ours(&path) && rest.contains("O_TRUNC") => Some(format!("open {path}")),
+        "write" if ours(&descriptor) => {
+            let written = rest.rsplit_once("= ")?.1.split(' ').next()?;
+            Some(format!("write {descriptor} {written}"))
+        }
+        "fsync" | "fdatasync" if ours(&descriptor) || descriptor == "saves" => {
+            Some(format!("{name} {descriptor}"))
+        }
+        "close" if ours(&descriptor) => Some(format!("close {descriptor}")),
+        "fchmodat" if ours(&path) => Some(format!("chmod {path}")),
+        "renameat" | "renameat2" if ours(&path) => {
+            Some(format!("rename {path} {}", last(quoted.get(1)?)))
+        }
+        "unlinkat" if ours(&path) => Some(format!("unlink {path}")),
+        _ => None,
+    }
+}
+
+/// The calls of the saves of a test of this kind, after the file was made.
+fn calls_of(home: &Path, lines: &str) -> Vec<String> {
+    let scenario = home.join("one.toml");
+    let text = format!(
+        "name = \"one\"\n[[save]]\nname = \"t\"\n{lines}\nsaves = {SAVES}\n\
+         [[step]]\nmeasure = [\"t\"]\n"
+    );
+    fs::write(&scenario, text).unwrap();
+    let (trace, target) = (home.join("trace"), home.join("target"));
+    fs::create_dir_all(&target).unwrap();
+    let program = env!("CARGO_BIN_EXE_flashlag");
+    let output = Command::new("strace")
+        .args(["-f", "-y", "-s", "0", "-e", "trace=file,desc", "-o"])
+        .arg(&trace)
+        .arg(program)
+        .arg("run")
+        .arg(&scenario)
+        .arg("--on")
+        .arg(&target)
+        .arg("-o")
+        .arg(home.join("run.json"))
+        .args(["--force", "--yes"])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{lines}: {said}");
+    // strace quotes what it shortened as ""..., which is empty here.
+    let calls: Vec<String> = fs::read_to_string(&trace).unwrap().lines().filter_map(call).collect();
+    // What is saved is first made whole, with its directory.
+    let made = calls.iter().position(|call| call == "fsync saves").expect("the file is made");
+    let mut calls = calls[made + 1..].to_vec();
+    // What is left is removed when the test is over, after what was still open was closed.
+    while calls.last().is_some_and(|call| call == "unlink save-0.log" || is_removal(call)) {
+        calls.pop();
+    }
+    calls
+}
+
+/// Whether a call removes the file that an app reads, as only the end of a test does after a rename.
+fn is_removal(call: &str) -> bool {
+    call.starts_with("unlink") && !call.ends_with(".bak") && !call.ends_with("_pb")
+}
+
+/// FileStorageConnection.writeScope: FileOutputStream of the scratch file, writeTo by 4096 bytes, fd.sync, use closes,
+/// exists, then Files.move: attributes of source and target, unlink of the target, rename.
+fn of_a_datastore() -> Vec<String> {
+    let (pb, tmp) = ("save-0.preferences_pb", "save-0.preferences_pb.tmp");
+    vec![
+        format!("open {tmp}"),
+        format!("write {tmp} 4096"),
+        format!("write {tmp} 904"),
+        format!("fsync {tmp}"),
+        format!("close {tmp}"),
+        format!("stat {tmp}"),
+        format!("stat {tmp}"),
+        format!("stat {pb}"),
+        format!("unlink {pb}"),
+        format!("rename {tmp} {pb}"),
+    ]
+}
+
+#[test]
+fn strace_sees_the_calls_of_each_kind_in_the_order_of_its_source() {
+    if Command::new("strace").arg("--version").output().is_err() {
+        return flashlag_need::skip("no strace");
+    }
+    let home = tempfile::tempdir().unwrap();
+    // SharedPreferencesImpl.writeToFile: exists, exists of the backup, renameTo, new FileOutputStream, writeMapXml,
+    // FileUtils.sync, close, setFilePermissionsFromMode, Os.stat, delete of the backup.
+    let prefs = [
+        "stat save-0.xml",
+        "stat save-0.xml.bak",
+        "rename save-0.xml save-0.xml.bak",
+        "open save-0.xml",
+        "write save-0.xml 5000",
+        "fsync save-0.xml",
+        "close save-0.xml",
+        "chmod save-0.xml",
+        "stat save-0.xml",
+        "unlink save-0.xml.bak",
+    ];
+    // AtomicFile since Android 11: exists of the legacy backup, FileOutputStream of .new, sync, close, isDirectory,
+    // renameTo.
+    let atomic = [
+        "stat save-0.xml.bak",
+        "open save-0.xml.new",
+        "write save-0.xml.new 5000",
+        "fsync save-0.xml.new",
+        "close save-0.xml.new",
+        "stat save-0.xml",
+        "rename save-0.xml.new save-0.xml",
+    ];
+    let renamed = [
+        "open save-0.json.tmp",
+        "write save-0.json.tmp 5000",
+        "fsync save-0.json.tmp",
+        "close save-0.json.tmp",
+        "rename save-0.json.tmp save-0.json",
+    ];
+    let strings = |calls: &[&str]| calls.iter().map(|call| (*call).to_owned()).collect::<Vec<_>>();
+    let cases: [(&str, Vec<String>); 6] = [
+        ("kind = \"shared-preferences\"", strings(&prefs)),
+        ("kind = \"datastore\"", of_a_datastore()),
+        ("kind = \"atomic-file\"", strings(&atomic)),
+        ("kind = \"rename\"", strings(&renamed)),
+        (
+            "kind = \"rename\"\nsync_directory = true",
+            strings(&[&renamed[..], &["fsync saves"]].concat()),
+        ),
+        ("kind = \"append-log\"", strings(&["write save-0.log 100", "fdatasync save-0.log"])),
+    ];
+    for (lines, each) in cases {
+        let size = if lines.contains("append") { "" } else { "\nsize = \"5000B\"" };
+        let mut expected = vec![each; SAVES].concat();
+        if lines.contains("append") {
+            expected.push("close save-0.log".to_owned());
+        }
+        assert_eq!(calls_of(home.path(), &format!("{lines}{size}")), expected, "{lines}");
+    }
+}

@@ -1,0 +1,67 @@
+//! `flashlag run --for`: every purpose that is built in can be run and judged, each limit names who published it, and a
+//! card that reaches its class is not thereby good enough for a database.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::process::Command;
+
+use flashlag_runner::{PURPOSES, measured};
+use flashlag_schema::Run;
+use flashlag_spec::scenario::Scenario;
+use flashlag_views::{PhaseName, Requires, Threshold, good_enough};
+
+#[test]
+fn every_purpose_requires_figures_that_its_own_tests_have_and_names_their_source() {
+    for purpose in PURPOSES {
+        let scenario =
+            Scenario::parse(purpose.text, &[]).unwrap_or_else(|e| panic!("{}: {e}", purpose.name));
+        assert_eq!(scenario.name, purpose.name);
+        assert!(!scenario.requirements.is_empty(), "{}", purpose.name);
+        let phases: Vec<PhaseName> = measured(&scenario)
+            .into_iter()
+            .map(|(state, run, test)| PhaseName { state, run, test })
+            .collect();
+        for requirement in &scenario.requirements {
+            let named = format!("{}: {}", purpose.name, requirement.figure);
+            let threshold = Threshold::of(requirement).unwrap_or_else(|e| panic!("{named}: {e}"));
+            threshold.check(&phases).unwrap_or_else(|e| panic!("{named}: {e}"));
+            assert!(requirement.source.len() > 10, "{named}: no source");
+        }
+    }
+}
+
+/// A run for a purpose, its exit status, and what was printed.
+fn run_for(purpose: &str, on: &str) -> (Run, Option<i32>, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_flashlag"))
+        .args(["run", "--for", purpose, "--on", on, "-o", "run.json"])
+        .current_dir(&folder)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    let stored = std::fs::read_to_string(folder.path().join("run.json"));
+    let stored = stored.unwrap_or_else(|e| panic!("{e}: {said}"));
+    (Run::from_json(&stored).unwrap(), output.status.code(), said.into_owned())
+}
+
+#[test]
+fn a_card_that_reaches_its_class_still_keeps_etcd_waiting() {
+    let (class, status, said) = run_for("sd-a1", "sim:sd-a1");
+    assert_eq!(good_enough(&class).unwrap().verdict, Requires::Met, "{said}");
+    assert_eq!(status, Some(0), "{said}");
+    let (etcd, status, said) = run_for("etcd", "sim:sd-a1");
+    assert_eq!(good_enough(&etcd).unwrap().verdict, Requires::NotMet, "{said}");
+    assert_eq!(status, Some(1), "{said}");
+    assert!(said.contains("Not good enough for etcd: append: p99 is "), "{said}");
+    assert!(said.contains("etcd.io"), "the source of the limit: {said}");
+}
+
+#[test]
+fn a_purpose_that_there_is_not_is_refused_with_those_that_there_are() {
+    let output = Command::new(env!("CARGO_BIN_EXE_flashlag"))
+        .args(["run", "--for", "etdc"])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("home-assistant") && said.contains("'etcd'"), "{said}");
+}
