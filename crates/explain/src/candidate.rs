@@ -16,6 +16,7 @@ pub struct Context<'a> {
     pub subjects: &'a Subjects<'a>,
 }
 
+/// A possible cause, before it is judged.
 pub enum Candidate {
     Cause(Cause),
     Not(RuledOut),

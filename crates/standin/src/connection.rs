@@ -46,6 +46,7 @@ impl Daemon {
         self.space.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Locks the state of the connection.
     pub fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

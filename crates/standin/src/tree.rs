@@ -115,6 +115,7 @@ fn copy(from: &Path, into: &Path) -> Result<()> {
     mode(into, 0o755)
 }
 
+/// Sets the permission bits of a path.
 pub fn mode(path: &Path, bits: u32) -> Result<()> {
     fs::set_permissions(path, fs::Permissions::from_mode(bits))
 }

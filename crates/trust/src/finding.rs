@@ -125,7 +125,11 @@ mod tests {
         assert_eq!(check.phases, ["new: rand_write_4k", "new: seq_read_256k"]);
         assert_eq!(check.detail, "new: rand_write_4k: detail 2 The same holds for one more phase.");
         let check = found(&phases, &[Unknown; 4]).unwrap();
-        assert!(check.detail.ends_with("detail 3 So it is in 3 more phases."), "{}", check.detail);
+        assert!(
+            check.detail.ends_with("detail 3 The same holds for 3 more phases."),
+            "{}",
+            check.detail
+        );
         let check = found(&phases, &[Pass, Pass, Fail, Unknown]).unwrap();
         assert_eq!(check.detail, "new: rand_write_4k: detail 2");
         assert_eq!(check.phases.len(), 1);

@@ -213,7 +213,7 @@ fn a_sweep_that_is_stopped_or_killed_leaves_no_process_behind() {
         assert_eq!(output.status.code(), status);
         if status.is_some() {
             let said = String::from_utf8_lossy(&output.stderr);
-            assert!(said.contains("the same command goes on"), "{said}");
+            assert!(said.contains("the same command measures"), "{said}");
             assert!(workers.iter().all(|pid| !is_there(*pid)), "{signal:?}");
         }
         until("the workers' end", &mut || workers.iter().all(|pid| !is_there(*pid)));
@@ -236,10 +236,10 @@ fn a_journal_that_the_disk_refuses_ends_with_how_to_go_on_and_the_same_command_d
     assert!(!output.status.success());
     assert!(said.contains("table.parquet.journal") && said.contains("File too large"), "{said}");
     assert!(said.contains("of 240 points are measured and kept"), "{said}");
-    assert!(said.contains("the same command goes on"), "{said}");
+    assert!(said.contains("the same command measures"), "{said}");
     let output = shell(&sweep);
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && said.contains("Goes on: "), "{said}");
+    assert!(output.status.success() && said.contains("Continues: "), "{said}");
     let table = fs::read(folder.path().join("table.parquet")).unwrap();
     assert!(table == by_threads(&grid, folder.path()));
 }

@@ -195,7 +195,12 @@ fn another_file_in_the_place_of_the_one_under_test_is_reported() {
         fs::copy(&file, &other).unwrap();
         fs::rename(&other, &file).unwrap();
     });
-    assert_reported(&output, &run, "test/test-0000.dat", "something else is in its place");
+    assert_reported(
+        &output,
+        &run,
+        "test/test-0000.dat",
+        "something other than the run's own is in its place",
+    );
 }
 
 #[test]

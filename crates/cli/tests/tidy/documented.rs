@@ -14,7 +14,9 @@ fn public_functions_types_and_traits_are_documented() {
 
 fn undocumented(source: &Source) -> Vec<String> {
     let mut finder = Finder::default();
-    finder.visit_file(&source.parse());
+    let file = source.parse();
+    finder.inner = file.items.iter().filter_map(inner).collect();
+    finder.visit_file(&file);
     let found = finder.found.into_iter().filter(|(line, _)| !source.is_test(*line));
     let path = &source.path;
     found.map(|(line, name)| format!("{path}:{line}: say what `{name}` is for, in `///`")).collect()
@@ -24,6 +26,24 @@ fn undocumented(source: &Source) -> Vec<String> {
 #[derive(Default)]
 struct Finder {
     found: Vec<(usize, String)>,
+    /// Types of the file that are not public: nor are their methods then.
+    inner: Vec<String>,
+}
+
+/// The name of a type that is not public.
+fn inner(item: &syn::Item) -> Option<String> {
+    let (name, visibility) = match item {
+        syn::Item::Struct(item) => (&item.ident, &item.vis),
+        syn::Item::Enum(item) => (&item.ident, &item.vis),
+        _ => return None,
+    };
+    (!matches!(visibility, syn::Visibility::Public(_))).then(|| name.to_string())
+}
+
+/// Whether the methods are those of one of these types.
+fn is_of(item: &syn::ItemImpl, types: &[String]) -> bool {
+    let syn::Type::Path(of) = item.self_ty.as_ref() else { return false };
+    of.path.segments.last().is_some_and(|name| types.contains(&name.ident.to_string()))
 }
 
 impl Finder {
@@ -72,6 +92,9 @@ impl<'ast> Visit<'ast> for Finder {
     }
 
     fn visit_item_impl(&mut self, item: &'ast syn::ItemImpl) {
+        if is_of(item, &self.inner) {
+            return;
+        }
         for part in &item.items {
             if let syn::ImplItem::Fn(function) = part {
                 self.note(&function.sig.ident, &function.vis, &function.attrs);
@@ -97,6 +120,7 @@ fn what_lacks_documentation_is_found_with_its_line() {
     assert!(found("fn f() {}\npub(crate) fn g() {}\nstruct S;\ntrait T { fn f(); }").is_empty());
     assert!(found("/// A struct.\npub struct S { pub field: u8 }").is_empty());
     assert!(found("/// An enum.\npub enum E { Variant }").is_empty());
+    assert!(found("struct S;\nimpl S { pub fn f() {} }").is_empty());
     assert!(found("impl T for S { fn f() {} }").is_empty());
     assert!(found("#[cfg(test)]\nmod tests { pub fn f() {} }").is_empty());
 }

@@ -7,7 +7,7 @@ use rustix::fs::{CWD, Mode, OFlags, openat};
 
 use super::space::{FreeSpace, free_space_of};
 
-/// The fill level is read at least once in so many bytes and so much time.
+/// The fill level is read at least once in this many bytes and this much time.
 const MOST_BYTES: Bytes = Bytes::from_mib(64);
 const MOST_TIME: Nanos = Nanos::from_millis(100);
 /// Readings between empty and full on small storage, so that a fast fill also has levels; but at

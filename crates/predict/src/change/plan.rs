@@ -66,7 +66,7 @@ pub(super) const READ_FILE: &str = "read_file";
 pub(super) const READ_GROWN: &str = "read_grown";
 /// The writes of one day, in rounds; then the first check whether the figures are steady.
 pub(super) const ROUNDS_A_DAY: u64 = 10;
-/// At most so many days are simulated until the figures are steady.
+/// At most this many days are simulated until the figures are steady.
 pub(super) const MOST_DAYS: u64 = 3;
 
 /// Nanoseconds of a day.

@@ -13,7 +13,7 @@ use super::search::{Found, Objective, Search};
 use crate::check::{Protocol, Row, protocols, rows_of, run_pair};
 use crate::{PredictError, SimulationError, Simulator, parallel};
 
-/// So many points of a change weigh as much as a logarithm of one: five points are a fifth, as in
+/// This many points of a change weigh as much as a logarithm of one: five points are a fifth, as in
 /// their bounds.
 const POINTS: f64 = 25.0;
 

@@ -334,7 +334,7 @@ fn repair_a_cut_and_the_end_undo_a_stall_at_once_for_requests_under_way_too() {
         device.tell(&Command::Quit).unwrap();
         for answer in answers {
             let ended = answer.recv_timeout(long).expect("still stalled").unwrap_err();
-            assert!(ended.reason.contains("ending"), "{ended}");
+            assert!(ended.reason.contains("shutting down"), "{ended}");
         }
     }
 }
@@ -359,7 +359,7 @@ fn a_recording_is_a_new_file_and_nothing_that_is_there() {
     for name in ["notes", "link", "pipe", "store", "store.log", "store.flash"] {
         let record = Command::Record { path: path(name), data: true, limit: Bytes::from_mib(1) };
         let refused = device.tell(&record).unwrap_err();
-        assert!(refused.to_string().contains("something is there already"), "{name}: {refused}");
+        assert!(refused.to_string().contains("a file of that name exists"), "{name}: {refused}");
     }
     assert_eq!(std::fs::read_to_string(path("notes")).unwrap(), "my own");
     drop(device);

@@ -100,7 +100,7 @@ fn a_stopped_sweep_keeps_what_is_measured_and_says_how_to_go_on() {
         other => panic!("{other}"),
     };
     assert!((3..8).contains(&kept), "{kept}");
-    assert!(error.to_string().contains("the same command goes on"), "{error}");
+    assert!(error.to_string().contains("the same command measures"), "{error}");
     assert!(!output.exists());
     assert_eq!(open(&output, 1).done(), kept);
 }

@@ -203,7 +203,7 @@ fn different_scenarios_are_refused_with_what_differs_unless_forced() {
     assert!(error.contains("span is 20MB, not 100MB"), "{error}");
     assert!(error.contains("quick (0123456789ab)") && error.contains("--force"), "{error}");
     let forced = compare(&runs, &CompareOptions { force: true, ..Default::default() }).unwrap();
-    assert!(forced.warnings[0].starts_with("Compared by force"), "{:?}", forced.warnings);
+    assert!(forced.warnings[0].starts_with("Compared by --force"), "{:?}", forced.warnings);
 }
 
 #[test]

@@ -69,7 +69,7 @@ fn mistakes_name_what_is_allowed() {
         ("rand_write_4k.p98>20ms", "p50, p90, p99, p999"),
         ("rand_write_4k.p99>20", "no unit"),
         ("rand_write_4k.p99>=20ms", "without ="),
-        ("rand_write_4k.over_60hz>150%", "no share"),
+        ("rand_write_4k.over_60hz>150%", "not a share"),
         ("rand_write_4k.ops_per_sec>lots", "no number"),
         ("rand_write_4k.ops_per_sec>inf", "no number"),
         ("fulled 2: rand_write_4k.p99>20ms", "new, filled, deleted, trimmed, idle"),

@@ -29,6 +29,7 @@ fn send(mut control: Control, command: &Command) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
+/// Shows the statistics of a served device.
 pub fn stat(socket: Option<&Path>, format: StatFormat) -> Result<Exit> {
     let stats = connect(socket)?.stat()?;
     match format {
@@ -42,6 +43,7 @@ pub fn stat(socket: Option<&Path>, format: StatFormat) -> Result<Exit> {
     }
 }
 
+/// Cuts a served device's power.
 pub fn cut(args: &CutArgs) -> Result<Exit> {
     let moment = match (args.after_commands, args.after, args.within_commands) {
         (Some(commands), ..) => CutMoment::AfterCommands(commands),
@@ -56,14 +58,17 @@ pub fn cut(args: &CutArgs) -> Result<Exit> {
     }
 }
 
+/// Restores a served device's power.
 pub fn on(socket: Option<&Path>) -> Result<Exit> {
     send(connect(socket)?, &Command::On)
 }
 
+/// Ends a served device's faults.
 pub fn repair(socket: Option<&Path>) -> Result<Exit> {
     send(connect(socket)?, &Command::Repair)
 }
 
+/// Lets requests to a served device fail, or stall.
 pub fn fault(args: &FaultArgs) -> Result<Exit> {
     let (kind, op) = match args.what {
         FaultWhat::Read => (FaultKind::Error, FaultOp::Read),
@@ -86,6 +91,7 @@ pub fn fault(args: &FaultArgs) -> Result<Exit> {
     send(connect(args.socket.as_deref())?, &Command::Fault(fault))
 }
 
+/// Records every request to a served device in a file, or ends that.
 pub fn record(args: &RecordArgs) -> Result<Exit> {
     let mut control = connect(args.socket.as_deref())?;
     let Some(file) = &args.file else {
