@@ -9,12 +9,10 @@
 #![forbid(unsafe_code)]
 
 mod chart;
-mod comparison;
-mod facts;
+mod draw;
 mod markup;
 mod page;
 pub mod parts;
-mod section;
 mod single;
 
 use flashlag_schema::Run;
@@ -46,5 +44,5 @@ pub fn first_screen(run: &Run) -> String {
 
 /// Two or more runs side by side: the runs that `comparison` was made of, in the same order.
 pub fn comparison_html(comparison: &Comparison, runs: &[Run], options: &Options) -> String {
-    markup::finished(&comparison::page(comparison, runs, options))
+    markup::finished(&page::comparison(comparison, runs, options))
 }

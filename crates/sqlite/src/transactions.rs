@@ -32,7 +32,7 @@ pub(crate) fn refused(save: &Save, count: u64) -> Option<Downgrade> {
     (count > 0).then(|| Downgrade {
         requested: format!("atomic writes in {}", save.name),
         effective: format!("{count} refused: those commits used the rollback journal"),
-        reason: "the filesystem refused them, as F2FS does where memory or space is short"
+        reason: "the filesystem refused them, as F2FS does when memory or space is short"
             .to_owned(),
     })
 }

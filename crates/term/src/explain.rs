@@ -113,9 +113,7 @@ fn through(page: &mut Page, layered: &Layered) {
             head.left(Role::Late, &bar(layered.share(row)), BAR).add(Role::Ink, " ");
         }
         let indent = head.used();
-        let parts = [row.requests.as_str(), row.what.as_str()];
-        let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-        page.hanging(&head, indent, Role::Muted, &parts.join("; "));
+        page.hanging(&head, indent, Role::Muted, &row.detail());
     }
 }
 

@@ -12,6 +12,8 @@ pub struct Failure {
     pub detail: String,
     /// What to do about it.
     pub advice: Option<String>,
+    /// Whether it covers the whole run.
+    pub covers_all: bool,
 }
 
 /// How many checks there were of each outcome.
@@ -55,16 +57,15 @@ impl CheckCounts {
 
 /// The failed checks that cover a phase: those that name it and those that name none.
 pub fn failures_of(run: &Run, phase: &Phase) -> Vec<Failure> {
-    failed_for(run, phase).map(Failure::from).collect()
-}
-
-impl From<&Check> for Failure {
-    fn from(check: &Check) -> Failure {
+    let failure = |check: &Check| {
+        let mut same = run.trust.checks.iter().filter(|other| other.id == check.id);
         Failure {
             id: check.id,
             claim: check.claim.clone(),
             detail: check.detail.clone(),
             advice: check.advice.clone(),
+            covers_all: same.any(|other| other.phases.is_empty() && other.claim == check.claim),
         }
-    }
+    };
+    failed_for(run, phase).map(failure).collect()
 }

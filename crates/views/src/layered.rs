@@ -41,7 +41,21 @@ pub struct LayerShare {
     pub what: String,
 }
 
+impl LayerShare {
+    /// Its requests, and what its time is.
+    pub fn detail(&self) -> String {
+        let parts = [self.requests.as_str(), self.what.as_str()];
+        let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        parts.join("; ")
+    }
+}
+
 impl Layered {
+    /// `A mean save of 18 ms: SQLite save, WAL.`
+    pub fn caption(&self) -> String {
+        format!("A mean {} of {}: {}.", self.one, format::time(self.mean), self.title)
+    }
+
     /// The largest number of bytes of a layer.
     pub fn most_bytes(&self) -> f64 {
         self.rows.iter().filter_map(|row| row.bytes).fold(0.0, f64::max)

@@ -23,6 +23,7 @@ mod marks;
 mod naming;
 mod outline;
 mod overload;
+pub mod page;
 mod place;
 mod published;
 mod rates;
@@ -39,7 +40,7 @@ mod verdict;
 mod waits;
 mod worst;
 
-pub use causes::{basis_in_words, cause_name, cause_name_in};
+pub use causes::cause_name;
 pub use compare::{
     CheckDifference, CompareError, CompareOptions, CompareRow, CompareSide, Comparison, Difference,
     Gate, GateCase, GateError, GateOutcome, Group, Ratio, RatioKind, Subject, compare,
@@ -55,30 +56,27 @@ pub use headline::{Believe, Headline, NoVerdict, headline};
 pub use layered::{LayerShare, Layered, layered};
 pub use lifecycle::{Lifecycle, LifecycleCell, LifecycleColumn, LifecycleRow, lifecycle, sizes};
 pub use listed::{FindingList, ListedFinding, in_words, listed, listed_of};
-pub use marks::{MARKS_NOTE, Mark, MarkPoint, marks, marks_beside};
-pub use naming::{
-    device_name, file_save_label, kind_name, row_title, save_label, stage_label, stage_of,
-    state_name, subject_name, test_title,
-};
+pub use marks::{Mark, MarkPoint, marks};
+pub use naming::{device_name, file_save_label, kind_name, row_title, save_label, test_title};
 pub use outline::{
-    LAG_IS_A_BUDGET, PhaseChange, PhaseStalls, Stalls, StallsOfCause, causes_known, change_name,
-    changes, changes_heading, distribution_heading, environment_heading, for_people, phase_title,
-    saves_heading, stalls, test_name, tests_heading, trust_heading, wait_layers,
+    LAG_IS_A_BUDGET, PhaseChange, PhaseStalls, Stalls, StallsOfCause, change_name, changes,
+    changes_heading, distribution_heading, environment_heading, for_people, phase_title,
+    saves_heading, stalls, trust_heading,
 };
 pub use overload::{OVERLOAD_RULE, Overload, Overloads, overload};
 pub use place::{Place, places};
 pub use rates::{RateRow, rates};
 pub use repeats::{RepeatRow, Repeats, Spread, repeats};
-pub use replayed::{REPLAY_RULE, ReplayedTrace, replayed_traces};
+pub use replayed::{ReplayedTrace, replayed_traces};
 pub use require::{GoodEnough, Required, Requires, good_enough};
 pub use set_up::{LayerRow, layers, machine, state};
 pub use standing::{Standing, standings};
 pub use story::{Story, story};
 pub use strip::{Strip, StripGroup, StripRow, strip};
 pub use table::{
-    Cell, Column, LagLimit, Missing, Table, TableGroup, TableRow, comparison_table,
-    durable_writes_table, figure_cell, fill_table, has_stages, late_saves_table, phases_table,
-    saves_table, stalls_table, tests_table, verdicts_table,
+    Cell, Column, GrowthFigure, LagLimit, Missing, Table, TableGroup, TableRow, comparison_table,
+    durable_writes_table, figure_cell, fill_table, late_saves_table, phases_table, stalls_table,
+    tests_table,
 };
 pub use trace::{
     TraceColumn, TraceSummary, TraceTable, source_name, trace_stalls_heading, trace_summary,

@@ -129,7 +129,7 @@ fn required(run: &Run, requirement: &Requirement) -> Required {
     let doubt = figures.iter().find_map(|figure| failed_for(run, figure.phase).next());
     match doubt {
         Some(check) => {
-            let reason = format!("the check “{}” fails: {}", check.id.claim(), check.detail);
+            let reason = format!("the check “{}” fails: {}", check.claim, check.detail);
             Required { unknown: Some(reason), ..base }
         }
         None if figures.iter().any(|figure| figure.crossed) => {

@@ -75,6 +75,49 @@ fn an_overloaded_schedule_is_named_in_markdown() {
     assert!(page.contains("overloaded: 3.8 of 100 saves a second done; the queue grows"), "{page}");
 }
 
+/// A page's sections that are more than pictures.
+fn in_words(page: &flashlag_views::page::Page) -> Vec<String> {
+    use flashlag_views::page::Block;
+    let drawn = |block: &Block| match block {
+        Block::Rates(_) | Block::Distributions(_) | Block::Ratios(_) | Block::Folded(..) => false,
+        Block::Checks(checks) => !checks.is_empty(),
+        Block::Changes(changes) => !changes.is_empty(),
+        Block::Stalls(series, _) => series.iter().any(|one| !one.longest.is_empty()),
+        _ => true,
+    };
+    let sections = page.sections.iter().filter(|section| section.blocks.iter().any(drawn));
+    sections.map(|section| format!("## {}: ", section.name)).collect()
+}
+
+#[test]
+fn a_markdown_page_has_every_section_of_the_report_that_is_more_than_a_picture() {
+    for (name, run) in samples() {
+        let page = flashlag_views::page::run_page(&run, &[]);
+        let text = written(Format::Markdown, &run);
+        for section in in_words(&page) {
+            assert_eq!(text.matches(&section).count(), 1, "{name}: {section}");
+        }
+        assert!(in_words(&page).len() > 5, "{name}");
+        // What leads to another place of a page is left out, what is a part of a sentence is not.
+        let counts = flashlag_views::headline(&run).believe.counts;
+        assert!(text.contains(&counts) && !text.contains("with what each costs"), "{name}");
+    }
+}
+
+#[test]
+fn a_share_of_saves_in_markdown_has_its_count_and_a_command_is_code() {
+    let text = written(Format::Markdown, &sample::lifecycle());
+    assert!(text.contains("| All of these saves | "), "{text}");
+    let row = text.lines().find(|line| line.starts_with("| All of these saves")).unwrap();
+    assert!(row.contains("% (13,"), "{row}");
+    let mut run = sample::quick();
+    run.environment.filesystem.options =
+        flashlag_spec::Reading::Value(vec!["rw".to_owned(), "nobarrier".to_owned()]);
+    run.findings = None;
+    let text = written(Format::Markdown, &run);
+    assert!(!text.contains(":`") && text.contains(" `"), "{text}");
+}
+
 #[test]
 fn no_two_formats_share_a_name_or_an_ending() {
     let names: Vec<&str> = Format::ALL.map(Format::name).to_vec();

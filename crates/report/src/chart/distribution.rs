@@ -41,11 +41,6 @@ impl DistributionPlot {
         DistributionPlot { axis, powers, height, curves: Vec::new() }
     }
 
-    /// The same of another height.
-    pub(crate) fn of_height(self, height: u32) -> DistributionPlot {
-        DistributionPlot { height, ..self }
-    }
-
     /// Adds a distribution.
     pub fn add(&mut self, label: String, mark: SeriesMark, histogram: &Histogram) {
         let n = histogram.count();
@@ -67,10 +62,6 @@ impl DistributionPlot {
     /// The position of the longest 1 in `n`, in percent.
     fn place(&self, one_in: f64) -> f64 {
         (one_in.max(1.0).log10() / self.powers * 100.0).clamp(0.0, 100.0)
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.curves.is_empty()
     }
 
     /// The drawing, within a page.

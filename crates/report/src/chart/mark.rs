@@ -7,7 +7,7 @@ pub struct SeriesMark(usize);
 
 impl SeriesMark {
     /// Number of marks.
-    pub const COUNT: usize = 5;
+    pub const COUNT: usize = flashlag_views::page::CURVES;
 
     /// The mark of a curve by its index; marks repeat after the last.
     pub fn nth(index: usize) -> SeriesMark {

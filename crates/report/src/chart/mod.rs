@@ -28,7 +28,7 @@ pub use mark::SeriesMark;
 pub(crate) use plot::{FillPlot, Stroke};
 pub(crate) use rate::RatePlot;
 pub(crate) use ratio::{RatioAxis, RatioMark};
-pub(crate) use series::{SeriesPlot, SeriesPoint, SeriesStall};
+pub(crate) use series::SeriesPlot;
 pub(crate) use strip::{
     ROOM_FOR_A_NAME, axis_drawing, ground_drawing, head_drawing, key_drawing, mark_row, row_drawing,
 };

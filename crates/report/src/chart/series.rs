@@ -4,30 +4,14 @@
 
 use std::collections::BTreeMap;
 
-use flashlag_schema::{Lag, StallCause};
+use flashlag_schema::Lag;
 use flashlag_units::Nanos;
 use flashlag_views::format;
+use flashlag_views::page::{SeriesPoint, SeriesStall};
 
 use super::axis::LatencyAxis;
 use super::cause::{Kind, shape};
 use super::svg::{Anchor, Pct, Svg, dots, polyline};
-
-/// One stretch of time, at its end.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct SeriesPoint {
-    pub(crate) ends: Nanos,
-    pub(crate) median: Option<Nanos>,
-    /// Its longest wait, unless it is a stall with its own mark.
-    pub(crate) longest: Option<Nanos>,
-}
-
-/// One long wait.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct SeriesStall {
-    pub(crate) at: Nanos,
-    pub(crate) length: Nanos,
-    pub(crate) cause: StallCause,
-}
 
 /// The chart.
 pub(crate) struct SeriesPlot<'a> {

@@ -4,10 +4,10 @@ use std::fmt::Write;
 
 use askama::Template;
 use flashlag_schema::Run;
+use flashlag_views::page::meta;
 
 use super::Theme;
 use crate::chart::{Anchor, Svg};
-use crate::facts;
 use crate::markup::{escape, visible};
 use crate::page;
 
@@ -54,7 +54,7 @@ impl Frame {
         let height = TOP + plot_height + bottom;
         let mut body = Svg::new();
         body.text_at("h", (16.0, 32.0), Anchor::Start, &self.title);
-        body.text_at("sub", (16.0, 54.0), Anchor::Start, &facts::meta(run).join(" · "));
+        body.text_at("sub", (16.0, 54.0), Anchor::Start, &meta(run).join(" · "));
         body.place(self.plot, (left, TOP), (width - left - right, plot_height));
         for (index, note) in self.notes.iter().enumerate() {
             let y = TOP + plot_height + AXIS + (index + 1) as f64 * LINE;

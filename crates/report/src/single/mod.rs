@@ -7,11 +7,11 @@ mod strip;
 
 use flashlag_schema::Run;
 use flashlag_units::did_you_mean;
+use flashlag_views::page::{distributions, numbered_in_words, phase_series, rate_series};
 use flashlag_views::{fill_curves, phase_title};
 
 use crate::chart::Svg;
-use crate::section::distribution::{self, DrawnPanel};
-use crate::section::{changes, fill, stalls};
+use crate::draw::{distribution_plot, fill_plot, rate_plot, series_plot};
 use frame::Frame;
 
 /// Light or dark.
@@ -85,9 +85,9 @@ fn sources(run: &Run) -> Vec<(Chart, Source)> {
         let title = format!("Latency by fill level: {}", curve.what);
         add("fill".to_owned(), title, Source::Fill(index));
     }
-    for (index, DrawnPanel { title, .. }) in distribution::drawn_panels(run).iter().enumerate() {
-        let name = format!("latency-{}", slug(title));
-        add(name, format!("Latency distribution: {title}"), Source::Latency(index));
+    for (index, panel) in distributions(run).panels.iter().enumerate() {
+        let name = format!("latency-{}", slug(&panel.title));
+        add(name, format!("Latency distribution: {}", panel.title), Source::Latency(index));
     }
     for (index, sweep) in depth::sweeps(run).iter().enumerate() {
         let name = format!("depth-{}", slug(&sweep.title));
@@ -95,7 +95,7 @@ fn sources(run: &Run) -> Vec<(Chart, Source)> {
     }
     for (index, phase) in run.phases.iter().enumerate() {
         let title = phase_title(run, phase);
-        if changes::steps(phase).len() >= 2 {
+        if rate_series(run, index).is_some() {
             let name = format!("throughput-{}", slug(&title));
             add(name, format!("Throughput over time: {title}"), Source::Throughput(index));
         }
@@ -130,16 +130,17 @@ fn frame_of(run: &Run, chart: &Chart, source: &Source) -> Option<Frame> {
     Some(match source {
         Source::Strip => strip::frame(run, &chart.title),
         Source::Latency(index) => {
-            let DrawnPanel { plot, words, .. } =
-                distribution::drawn_panels(run).into_iter().nth(*index)?;
+            let drawn = distributions(run);
+            let panel = drawn.panels.get(*index)?;
+            let plot = distribution_plot(&drawn, panel, HEIGHT).drawing();
             let across = "Across: the slowest 1 in 10, 1 in 100, and so on. Upwards: how long they \
                           take, at least. Line: one 60 Hz frame.";
-            frame(plot.of_height(HEIGHT).drawing(), words, 60.0, 150.0, &[across])
+            frame(plot, panel.words.clone(), 60.0, 150.0, &[across])
         }
         Source::Fill(index) => {
             let curves = fill_curves(run);
             let curve = curves.get(*index)?;
-            let (plot, words) = fill::plot(curve, HEIGHT);
+            let (plot, words) = fill_plot(curve, HEIGHT);
             let of = format!(
                 "Across: share of {} in use. Line: one 60 Hz frame.",
                 flashlag_views::format::size(curve.total_bytes)
@@ -147,18 +148,18 @@ fn frame_of(run: &Run, chart: &Chart, source: &Source) -> Option<Frame> {
             frame(plot.drawing(), words, 60.0, 130.0, &[&of])
         }
         Source::Throughput(index) => {
-            let (plot, words) = changes::drawing(run, *index)?;
+            let series = rate_series(run, *index)?;
             let mut notes = vec!["MB/s (10⁶ bytes a second), from zero.".to_owned()];
-            notes.extend(changes::numbered_in_words(run, *index));
-            Frame { notes, ..frame(plot, words, 60.0, 30.0, &[]) }
+            notes.extend(numbered_in_words(run, *index));
+            Frame { notes, ..frame(rate_plot(&series), series.words, 60.0, 30.0, &[]) }
         }
         Source::Stalls(index) => {
-            let (plot, words) = stalls::drawing(run, *index)?;
+            let series = phase_series(run, *index)?;
             let how = "Line: the median of each stretch. Dots: its longest wait. Shapes: long waits, \
                        by what they waited for.";
             let mut notes = vec![how.to_owned()];
-            notes.extend(changes::numbered_in_words(run, *index));
-            Frame { notes, ..frame(plot, words, 60.0, 30.0, &[]) }
+            notes.extend(numbered_in_words(run, *index));
+            Frame { notes, ..frame(series_plot(&series), series.words, 60.0, 30.0, &[]) }
         }
         Source::Depth(index) => {
             let sweeps = depth::sweeps(run);

@@ -1,6 +1,7 @@
 //! The picture of the first screen as one drawing: labels at the left, figures at the right.
 
 use flashlag_schema::Run;
+use flashlag_views::page::caveats;
 use flashlag_views::{Column, RULES, StripRow, figure_cell, strip};
 
 use super::frame::{Frame, WIDTH};
@@ -8,8 +9,8 @@ use crate::chart::{
     Anchor, LatencyAxis, StripMarks, Svg, axis_drawing, ground_drawing, head_drawing, key_drawing,
     row_drawing,
 };
-use crate::section::figures::verdict_class;
-use crate::section::first::{caveats, run_axis};
+use crate::draw::figures::verdict_class;
+use crate::draw::picture::axis_for;
 
 /// Where the plot begins and how wide it is.
 const PLOT: (f64, f64) = (210.0, 366.0);
@@ -25,7 +26,8 @@ const GROUP: f64 = 30.0;
 /// The chart.
 pub(super) fn frame(run: &Run, title: &str) -> Frame {
     let strip = strip(run);
-    let axis = run_axis(run);
+    let measured = strip.groups.iter().flat_map(|group| &group.rows);
+    let axis = axis_for(measured.map(|row| &row.figures), &strip.marks);
     let rows: usize = strip.groups.iter().map(|group| group.rows.len()).sum();
     let height = HEAD + rows as f64 * ROW + strip.groups.len() as f64 * GROUP;
     let mut svg = Svg::new();

@@ -1,6 +1,7 @@
 use flashlag_schema::{Run, RunStatus};
 use flashlag_units::Bytes;
-use flashlag_views::{lifecycle, phase_title, state_name};
+use flashlag_views::page::{done_otherwise, not_run};
+use flashlag_views::{lifecycle, phase_title};
 
 use super::Depth;
 use crate::line::{Line, Page};
@@ -26,22 +27,11 @@ pub(super) fn not_done(page: &mut Page, run: &Run, depth: Depth) {
     }
     // The short summary names it in the table of stages.
     let said = depth == Depth::Short && lifecycle(run).is_some();
-    let mut skipped: Vec<(String, &str)> = Vec::new();
-    for one in run.skipped.iter().filter(|_| !said) {
-        let what = (state_name(run, one.state).to_owned(), one.reason.as_str());
-        if !skipped.contains(&what) {
-            skipped.push(what);
-        }
+    for line in not_run(run).iter().filter(|_| !said) {
+        noted(page, "not run", line);
     }
-    for (state, reason) in skipped {
-        noted(page, "not run", &format!("{state}: {reason}"));
-    }
-    for downgrade in &run.downgrades {
-        let text = format!(
-            "{} was asked for, {} was done: {}",
-            downgrade.requested, downgrade.effective, downgrade.reason
-        );
-        noted(page, "otherwise", &text);
+    for line in done_otherwise(run) {
+        noted(page, "otherwise", &line);
     }
     for phase in run.phases.iter().filter(|phase| phase.cut_short) {
         noted(page, "cut short", &phase_title(run, phase));

@@ -14,7 +14,7 @@ mod why;
 use flashlag_schema::Run;
 use flashlag_spec::Operation;
 use flashlag_units::sanitize;
-use flashlag_views::kind_name;
+use flashlag_views::page::storage;
 use flashlag_views::{Headline, StripGroup, StripRow, device_name, headline, strip};
 
 use crate::line::{Line, Page};
@@ -135,15 +135,8 @@ pub(crate) fn title(page: &mut Page, run: &Run) {
 
 /// The device with its known properties: `Sample Tablet T, 32 GB eMMC, f2fs`.
 fn device(run: &Run) -> String {
-    let environment = &run.environment;
-    let size = environment.device.size_bytes.value().map(|bytes| bytes.to_string());
-    let kind = environment.device.kind.value().map(|kind| kind_name(kind).to_owned());
-    let disk: Vec<String> = size.into_iter().chain(kind).collect();
-    let parts = [
-        Some(device_name(run)),
-        (!disk.is_empty()).then(|| disk.join(" ")),
-        environment.filesystem.kind.value().cloned(),
-    ];
+    let parts =
+        [Some(device_name(run)), storage(run), run.environment.filesystem.kind.value().cloned()];
     parts.into_iter().flatten().collect::<Vec<String>>().join(", ")
 }
 

@@ -1,5 +1,6 @@
-use flashlag_schema::{Check, CheckStatus, Run};
-use flashlag_views::{CheckCounts, NoVerdict, for_people, trust_heading};
+use flashlag_schema::{CheckStatus, Run};
+use flashlag_views::page::{CheckLine, check_lines};
+use flashlag_views::{CheckCounts, NoVerdict, trust_heading};
 
 use crate::line::{Line, Page};
 use crate::style::{Role, Style};
@@ -10,44 +11,37 @@ pub fn trust(run: &Run, style: Style) -> String {
     page.paragraph(Role::Strong, &trust_heading(run));
     page.paragraph(Role::Ink, &format!("{}.", CheckCounts::of(run).in_words()));
     page.gap();
-    for status in [CheckStatus::Fail, CheckStatus::Unknown, CheckStatus::Pass] {
-        for check in of(run, status) {
-            one(&mut page, run, check);
-        }
-    }
+    checks(&mut page, run);
     page.finish()
 }
 
 /// Every check with its evidence, failed ones first.
 pub(super) fn checks(page: &mut Page, run: &Run) {
-    for status in [CheckStatus::Fail, CheckStatus::Unknown, CheckStatus::Pass] {
-        for check in of(run, status) {
-            one(page, run, check);
-        }
-    }
+    check_lines(run).iter().for_each(|check| one(page, check));
 }
 
 /// Failed checks with their advice, unknown ones with their claims only. Omits what the headline says
 /// of the check that prevented a verdict.
 pub(crate) fn in_short(page: &mut Page, run: &Run, headline: Option<&NoVerdict>) {
-    let is_said = |check: &&Check| headline.is_some_and(|said| said.id == check.id);
+    let checks = check_lines(run);
+    let of = |status: CheckStatus| checks.iter().filter(move |check| check.status == status);
+    let is_said = |check: &&CheckLine| headline.is_some_and(|said| said.id == check.id);
     // First: it follows the headline that it explains.
-    for check in of(run, CheckStatus::Fail).filter(is_said) {
+    for check in of(CheckStatus::Fail).filter(is_said) {
         let mut head = Line::new(page.style());
         head.add(Role::Late, "Fix:");
-        let advice = check.advice.as_deref().map(|advice| for_people(run, advice));
-        page.hanging(&head, 5, Role::Strong, &advice.unwrap_or_else(|| check.claim.clone()));
+        page.hanging(&head, 5, Role::Strong, check.advice.as_ref().unwrap_or(&check.claim));
     }
-    for check in of(run, CheckStatus::Fail).filter(|check| !is_said(check)) {
-        failed_in_short(page, run, check);
+    for check in of(CheckStatus::Fail).filter(|check| !is_said(check)) {
+        failed_in_short(page, check);
     }
     let unknown: Vec<&str> =
-        of(run, CheckStatus::Unknown).map(|check| check.claim.trim_end_matches('.')).collect();
+        of(CheckStatus::Unknown).map(|check| check.claim.trim_end_matches('.')).collect();
     if !unknown.is_empty() {
         let mut head = Line::new(page.style());
         mark(&mut head, CheckStatus::Unknown);
         // Next to failed checks the number of unknown ones is enough.
-        let text = match of(run, CheckStatus::Fail).next() {
+        let text = match of(CheckStatus::Fail).next() {
             Some(_) if unknown.len() > 1 => {
                 format!(
                     "{} could not be decided (-v: which, and why)",
@@ -62,34 +56,23 @@ pub(crate) fn in_short(page: &mut Page, run: &Run, headline: Option<&NoVerdict>)
 
 /// The claim, the first sentence of the evidence, and the advice; -v has the rest, and tables mark
 /// the rows that the check covers.
-fn failed_in_short(page: &mut Page, run: &Run, check: &Check) {
+fn failed_in_short(page: &mut Page, check: &CheckLine) {
     let mut head = Line::new(page.style());
     mark(&mut head, check.status);
     let claim = check.claim.trim_end_matches('.');
-    let detail = for_people(run, &check.detail);
-    let text = match detail.split_once(". ") {
+    let text = match check.detail.split_once(". ") {
         Some((first, _)) => format!("{claim}: {first} (-v: more)."),
-        None => format!("{claim}: {detail}"),
+        None => format!("{claim}: {}", check.detail),
     };
     page.hanging(&head, INDENT, Role::Ink, &text);
+    fix(page, check);
+}
+
+fn fix(page: &mut Page, check: &CheckLine) {
     if let Some(advice) = &check.advice {
         let indent = Line::new(page.style());
-        page.hanging(&indent, INDENT, Role::Strong, &format!("Fix: {}", for_people(run, advice)));
+        page.hanging(&indent, INDENT, Role::Strong, &format!("Fix: {advice}"));
     }
-}
-
-/// The tests that a check covers; only the first ones by name.
-fn covered(run: &Run, check: &Check) -> String {
-    let shown: Vec<String> =
-        check.phases.iter().take(COVERED).map(|label| for_people(run, label)).collect();
-    match check.phases.len() - shown.len() {
-        0 => shown.join("; "),
-        more => format!("{} and {more} more", shown.join("; ")),
-    }
-}
-
-fn of(run: &Run, status: CheckStatus) -> impl Iterator<Item = &Check> {
-    run.trust.checks.iter().filter(move |check| check.status == status)
 }
 
 const INDENT: usize = 11;
@@ -104,26 +87,17 @@ fn mark(line: &mut Line, status: CheckStatus) {
 }
 
 /// The claim and its evidence; below a failed or unknown one the advice, and the tests it covers.
-fn one(page: &mut Page, run: &Run, check: &Check) {
+fn one(page: &mut Page, check: &CheckLine) {
     let mut head = Line::new(page.style());
     mark(&mut head, check.status);
     let claim = check.claim.trim_end_matches('.');
-    page.hanging(&head, INDENT, Role::Ink, &format!("{claim}: {}", for_people(run, &check.detail)));
+    page.hanging(&head, INDENT, Role::Ink, &format!("{claim}: {}", check.detail));
     if check.status == CheckStatus::Pass {
         return;
     }
-    let indent = Line::new(page.style());
-    if let Some(advice) = &check.advice {
-        page.hanging(&indent, INDENT, Role::Strong, &format!("Fix: {}", for_people(run, advice)));
-    }
-    if !check.phases.is_empty() {
-        let text = format!("Do not quote: {}.", covered(run, check));
-        let role = if check.status == CheckStatus::Fail { Role::Late } else { Role::Muted };
-        if check.status == CheckStatus::Fail {
-            page.hanging(&indent, INDENT, role, &text);
-        }
+    fix(page, check);
+    if let Some(covers) = check.covers.as_ref().filter(|_| check.status == CheckStatus::Fail) {
+        let indent = Line::new(page.style());
+        page.hanging(&indent, INDENT, Role::Late, &format!("Do not quote: {covers}."));
     }
 }
-
-/// Maximum number of named phases of a check.
-const COVERED: usize = 4;

@@ -65,6 +65,14 @@ fn the_trust_section_of_a_run_in_memory_says_what_is_unknown() {
 }
 
 #[test]
+fn tests_that_a_failed_check_covers_are_named_and_stand_apart_although_their_titles_have_commas() {
+    let text = flashlag_term::trust(&sample::lifecycle(), Style::PLAIN.with_width(200));
+    let named = "Do not quote: 256K seq read, idle; 256K seq write, idle; 4K rand read, idle; 4K \
+                 rand write, idle.";
+    assert!(text.contains(named), "{text}");
+}
+
+#[test]
 fn a_run_without_anything_in_it_has_every_view() {
     let mut run = sample::quick();
     run.phases.clear();

@@ -58,6 +58,38 @@ pub enum Column {
     Cause,
     /// Every cause of stalls, with the number of each.
     Causes,
+    /// Share of saves that made a file grow.
+    Grew,
+    /// A figure of those saves.
+    Grown(GrowthFigure),
+    /// The same of the others.
+    InPlace(GrowthFigure),
+}
+
+/// The figures by which saves that grew a file are compared with others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GrowthFigure {
+    /// Median latency.
+    P50,
+    /// 99 % latency.
+    P99,
+    /// The longest latency.
+    Longest,
+}
+
+impl GrowthFigure {
+    /// All of them.
+    pub const ALL: [GrowthFigure; 3] =
+        [GrowthFigure::P50, GrowthFigure::P99, GrowthFigure::Longest];
+
+    /// The figure of all saves.
+    pub fn column(self) -> Column {
+        match self {
+            GrowthFigure::P50 => Column::P50,
+            GrowthFigure::P99 => Column::P99,
+            GrowthFigure::Longest => Column::Longest,
+        }
+    }
 }
 
 impl Column {
@@ -96,15 +128,29 @@ impl Column {
             Column::Together => "together",
             Column::Cause => "cause",
             Column::Causes => "causes",
+            Column::Grew => "grew",
+            Column::Grown(figure) | Column::InPlace(figure) => figure.column().title(),
         }
     }
 
-    /// The title with the unit of its times: `p50 ms`.
+    /// What stands below its title: the name of a limit, which half of the saves; empty for others.
+    pub fn below(self) -> &'static str {
+        match self {
+            Column::Over(limit) => limit.name(),
+            Column::Grown(_) => "grown",
+            Column::InPlace(_) => "in place",
+            _ => "",
+        }
+    }
+
+    /// The title with the unit of its times: `p50 ms`, `p50 ms grown`.
     pub fn title_with_unit(self) -> String {
-        if Column::LATENCY.contains(&self) {
-            format!("{} ms", self.title())
-        } else {
-            self.title().to_owned()
+        match self {
+            Column::Grown(figure) | Column::InPlace(figure) => {
+                format!("{} {}", figure.column().title_with_unit(), self.below())
+            }
+            _ if Column::LATENCY.contains(&self) => format!("{} ms", self.title()),
+            _ => self.title().to_owned(),
         }
     }
 }

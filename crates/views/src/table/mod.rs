@@ -5,6 +5,7 @@ mod build;
 mod cell;
 mod column;
 mod comparison;
+mod growth;
 mod stalls;
 
 pub use build::{
@@ -12,8 +13,9 @@ pub use build::{
     saves_table, tests_table, verdicts_table,
 };
 pub use cell::{Cell, Missing};
-pub use column::{Column, LagLimit};
+pub use column::{Column, GrowthFigure, LagLimit};
 pub use comparison::comparison_table;
+pub use growth::growth_table;
 pub use stalls::stalls_table;
 
 use crate::doubt::Failure;

@@ -9,6 +9,7 @@ mod fills;
 mod formats;
 mod layered;
 mod odd_runs;
+mod pages;
 mod require;
 mod samples;
 mod sentences;

@@ -1,0 +1,168 @@
+//! Sections that are tables of figures: the tests, saves, levels of a fill.
+
+use flashlag_explain::is_overloaded;
+use flashlag_schema::finding::CauseId;
+use flashlag_schema::{Lag, Phase, Run};
+use flashlag_spec::Operation;
+use flashlag_spec::scenario::EngineKind;
+
+use super::changes::steady_note;
+use super::model::{Block, FiguresTable, Flag, Section, TableKind};
+use crate::fill::fill_curves;
+use crate::findings::findings;
+use crate::outline::{LAG_IS_A_BUDGET, saves_heading, tests_heading};
+use crate::table::{
+    Cell, Column, LagLimit, Table, TableGroup, TableRow, fill_table, growth_table, has_stages,
+    late_saves_table, saves_table, tests_table,
+};
+
+/// Throughput, operations a second and latency of the tests; `None` if only saves were measured, or if the
+/// stages have a table.
+pub(super) fn tests(run: &Run) -> Option<Section> {
+    if has_stages(run) {
+        return None;
+    }
+    let caption = "Throughput in MB/s (10⁶ bytes), operations a second, latency in ms.";
+    Some(Section {
+        id: "tests",
+        name: "Tests",
+        heading: tests_heading(run),
+        side: steady_note(run).into_iter().collect(),
+        blocks: vec![every_test(run, caption)?],
+    })
+}
+
+/// One row for each test, with its flush if that was timed separately; `None` without tests.
+pub(super) fn every_test(run: &Run, caption: &str) -> Option<Block> {
+    let table = tests_table(run, false);
+    (!table.is_empty()).then(|| figures(TableKind::Tests, table, caption))
+}
+
+fn figures(kind: TableKind, table: Table, caption: &str) -> Block {
+    Block::Table(FiguresTable { table, kind, caption: caption.to_owned() })
+}
+
+/// Percentiles by fill level; `None` without a fill.
+pub(super) fn fills(run: &Run) -> Option<Section> {
+    let curves = fill_curves(run);
+    let heading = curves.first()?.heading.clone();
+    let mut blocks = Vec::new();
+    for curve in curves {
+        let mut table = fill_table(run, &curve);
+        let notes = std::mem::take(&mut table.notes);
+        let flag = Flag::of(&curve.failures);
+        blocks.push(Block::Fill(curve, flag));
+        blocks.push(figures(TableKind::Levels, table, "Latency in ms at each level."));
+        blocks.extend(notes.into_iter().map(|note| Block::Note(None, note)));
+    }
+    let how = "Latency axis logarithmic, fill level linear. Points are measured levels.";
+    Some(Section { id: "fill", name: "Fill level", heading, side: vec![how.to_owned()], blocks })
+}
+
+/// From more kinds of save than this on, the tables leave out rows without late saves.
+const MANY: usize = 12;
+/// Maximum number of rows about growth: the costliest.
+const GROWTH: usize = 8;
+
+/// SQLite saves: how long they take, how many are late, and what growth costs; `None` without saves.
+pub(super) fn saves(run: &Run) -> Option<Section> {
+    let saves: Vec<&Phase> =
+        run.phases.iter().filter(|phase| phase.operation == Operation::Save).collect();
+    if saves.is_empty() {
+        return None;
+    }
+    let many = saves.len() > MANY;
+    let caption = "Saves a second, and the wait for each in ms.";
+    let mut blocks = vec![figures(TableKind::Saves, saves_table(run, many), caption)];
+    let (late, in_time) = late(run, many, &saves);
+    blocks.push(Block::Title("How many are late"));
+    blocks.push(figures(TableKind::Late, late, "Share of saves that take longer than"));
+    if in_time > 0 {
+        let text = format!("In {in_time} more kinds no save was longer than 8.33 ms.");
+        blocks.push(Block::Note(None, text));
+    }
+    // For few kinds of save a finding has the cost of growth.
+    let (growth, grew_less) = growth_table(run, GROWTH);
+    if !growth.is_empty() && (many || !says_growth(run)) {
+        let caption = "A save that makes a file grow waits for a commit of the filesystem’s own. Wait \
+                       in ms of those that grew a file, and of those in place.";
+        blocks.push(Block::Title("What growth costs"));
+        blocks.push(figures(TableKind::Growth, growth, caption));
+        if grew_less > 0 {
+            let text = format!("Growth costs less in {grew_less} more kinds.");
+            blocks.push(Block::Note(None, text));
+        }
+    }
+    Some(Section {
+        id: "saves",
+        name: if saves.iter().any(|phase| is_of_file(phase)) { "Saves" } else { "SQLite saves" },
+        heading: saves_heading(run),
+        side: vec![
+            what_saves_are(&saves).to_owned(),
+            "On a schedule, a save’s wait counts from its intended start.".to_owned(),
+            LAG_IS_A_BUDGET.to_owned(),
+        ],
+        blocks,
+    })
+}
+
+/// Whether a phase saved a file without SQLite.
+fn is_of_file(phase: &Phase) -> bool {
+    phase.engine == EngineKind::Psync && phase.replay.is_none()
+}
+
+/// What one save is, in a sentence.
+fn what_saves_are(saves: &[&Phase]) -> &'static str {
+    if saves.iter().all(|phase| phase.replay.is_some()) {
+        "A save is a transaction of the trace, from its first operation to the sync that makes it \
+         durable."
+    } else if saves.iter().all(|phase| is_of_file(phase)) {
+        "A save is all calls by which the app's library makes a file durable."
+    } else if saves.iter().any(|phase| is_of_file(phase)) {
+        "A save is one transaction through real SQLite, or all calls that make a file durable."
+    } else {
+        "A save is one transaction of one row, through real SQLite."
+    }
+}
+
+/// The table of saves longer than each limit, with a row for all; and the number of rows left out
+/// because none of their saves was longer than the shortest limit.
+fn late(run: &Run, many: bool, saves: &[&Phase]) -> (Table, usize) {
+    let mut model = late_saves_table(run, many).without(&[Column::SaveRate, Column::Of]);
+    let all = model.rows().count();
+    let in_time = |row: &TableRow| matches!(row.cells.first(), Some(Cell::Part { count: 0, .. }));
+    for group in &mut model.groups {
+        group.rows.retain(|row| !many || !in_time(row));
+        for row in &mut group.rows {
+            row.remark = None;
+        }
+    }
+    let left_out = all - model.rows().count();
+    if saves.len() > 1 {
+        let total = kept(saves);
+        let cell = |limit: &LagLimit| Cell::Part { count: limit.count(&total), of: total.saves };
+        let row = TableRow {
+            label: "All of these saves".to_owned(),
+            phase: None,
+            is_part: false,
+            failures: Vec::new(),
+            remark: None,
+            cells: LagLimit::ALL.iter().map(cell).collect(),
+        };
+        model.groups.push(TableGroup { title: String::new(), rows: vec![row] });
+    }
+    (model, left_out)
+}
+
+/// All saves whose schedule was kept: the latency of others depends on the length of the test.
+fn kept(saves: &[&Phase]) -> Lag {
+    let kept = saves.iter().filter(|phase| !is_overloaded(phase));
+    kept.filter_map(|phase| phase.lag).fold(Lag::default(), Lag::plus)
+}
+
+/// Whether growth is among the findings, as a cause or ruled out.
+fn says_growth(run: &Run) -> bool {
+    let found = findings(run);
+    let causes = found.causes.iter().map(|cause| cause.id);
+    causes.chain(found.ruled_out.iter().map(|out| out.id)).any(|id| id == CauseId::GrowingFiles)
+}

@@ -1,0 +1,199 @@
+//! Phases over time, with stalls marked by cause.
+
+use std::cmp::Reverse;
+use std::collections::HashSet;
+
+use flashlag_schema::{Phase, Run, StallCause, StallRecord};
+use flashlag_units::Nanos;
+
+use super::changes::numbered;
+use super::model::{
+    Block, FiguresTable, Flag, NamedCause, PhaseSeries, Section, SeriesPoint, SeriesStall,
+    TableKind, Waited,
+};
+use crate::causes::{basis_in_words, cause_name_in};
+use crate::doubt::failures_of;
+use crate::format;
+use crate::outline::{PhaseStalls, causes_known, phase_title, stalls, wait_layers};
+use crate::table::{Column, Table, stalls_table};
+
+/// Maximum number of charts; the table has the rest.
+const CHARTS: usize = 4;
+/// Number of stalls named below a chart.
+const NAMED_STALLS: usize = 3;
+
+/// The section; `None` without series and stalls.
+pub(super) fn section(run: &Run) -> Option<Section> {
+    let stalls = stalls(run)?;
+    let (usual, phases): (Vec<PhaseStalls>, Vec<PhaseStalls>) =
+        stalls.phases.into_iter().partition(|phase| phase.usual && phase.seen > 0);
+    let charts = charted(&phases, run).into_iter().filter_map(|stalls| {
+        let series = phase_series(run, stalls.phase)?;
+        Some(PhaseSeries { title: stalls.title.clone(), ..series })
+    });
+    let causes: Vec<NamedCause> =
+        phases.iter().flat_map(|phase| &phase.causes).map(|of| (of.cause, of.name)).collect();
+    let explained = causes.iter().any(|(cause, _)| *cause != StallCause::Unknown);
+    let key = if explained { causes } else { Vec::new() };
+    let mut blocks = vec![Block::Stalls(charts.collect(), key)];
+    let (rows, more) = longest_rows(&phases);
+    if let Some(table) = table_of(rows, explained) {
+        let title = match more {
+            0 => "Every phase with stalls",
+            _ => "The phases that stalled longest",
+        };
+        blocks.extend([Block::Title(title), Block::Table(table)]);
+    }
+    if more > 0 {
+        blocks.push(Block::Note(None, format!("{more} more phases stalled for less.")));
+    }
+    blocks.extend(usual_in_words(run, &usual).map(|text| Block::Note(None, text)));
+    Some(Section {
+        id: "stalls",
+        name: "Stalls over time",
+        heading: stalls.heading,
+        side: vec![
+            "Line: the median of each stretch. Dots: its longest wait. No averages: they hide stalls."
+                .to_owned(),
+            "Where marks would overlap the longest is kept.".to_owned(),
+        ],
+        blocks,
+    })
+}
+
+/// Maximum number of rows: the phases with the longest stalls in all.
+const ROWS: usize = 8;
+
+fn table_of(phases: Vec<&PhaseStalls>, explained: bool) -> Option<FiguresTable> {
+    let how = causes_known(phases.iter().copied()).map(|how| format!(": {how}"));
+    let table = stalls_table(phases).without(&[Column::At, Column::Cause]);
+    let (table, caption) = if explained {
+        let how = how.unwrap_or_default();
+        (table, format!("Waits longer than the limit, and their causes{how}."))
+    } else {
+        (table.without(&[Column::Causes]), "Waits longer than the limit.".to_owned())
+    };
+    // The caption says how causes are known.
+    let table = Table { notes: Vec::new(), ..table };
+    (!table.is_empty()).then_some(FiguresTable { table, kind: TableKind::Stalls, caption })
+}
+
+/// The phases that stalled longest, in the order of the run, and the number of other stalled phases.
+fn longest_rows(phases: &[PhaseStalls]) -> (Vec<&PhaseStalls>, usize) {
+    let mut rows: Vec<&PhaseStalls> = phases.iter().filter(|phase| phase.seen > 0).collect();
+    rows.sort_by_key(|phase| Reverse(phase.total));
+    let more = rows.len().saturating_sub(ROWS);
+    rows.truncate(ROWS);
+    rows.sort_by_key(|phase| phase.phase);
+    (rows, more)
+}
+
+/// `In 256K seq write (median 27 ms) most waits are over 17 ms: that is no stall there.`
+fn usual_in_words(run: &Run, usual: &[PhaseStalls]) -> Option<String> {
+    let over = format::limit(usual.iter().map(|phase| phase.over).min()?);
+    let median = |stalls: &PhaseStalls| run.phases.get(stalls.phase)?.latency_ns.p50;
+    let named = |stalls: &PhaseStalls| match median(stalls) {
+        Some(median) => format!("{} (median {})", stalls.title, format::time(median)),
+        None => stalls.title.clone(),
+    };
+    Some(match usual.len() {
+        many if many > NAMED => {
+            format!("In {many} more tests most waits are over {over}: those are no stalls.")
+        }
+        _ => {
+            let names: Vec<String> = usual.iter().map(named).collect();
+            let names = format::list(&names);
+            format!("Most waits are over {over} in {names}: those are no stalls.")
+        }
+    })
+}
+
+/// Maximum number of named tests; of more only the number is printed.
+const NAMED: usize = 6;
+
+/// What the operations of a phase waited for.
+fn waited(run: &Run, phase: &Phase) -> Waited {
+    let parts = wait_layers(phase);
+    let named = |cause: StallCause| (cause, cause_name_in(phase, cause));
+    let causes = parts.iter().flat_map(|(_, parts)| parts).map(|part| named(part.cause)).collect();
+    let how = basis_in_words(phase).map(|how| format!(", {how}")).unwrap_or_default();
+    let words = format!("What {} waited for{how}", phase_title(run, phase));
+    Waited { words, parts, causes }
+}
+
+/// The phases to draw, in the order of the run: those that stalled longest, then those with changes;
+/// without either, the one with the longest wait.
+fn charted<'a>(phases: &'a [PhaseStalls], run: &Run) -> Vec<&'a PhaseStalls> {
+    let changed = |phase: &PhaseStalls| !numbered(run, phase.phase).is_empty();
+    let mut order: Vec<&PhaseStalls> =
+        phases.iter().filter(|phase| phase.listed > 0 || changed(phase)).collect();
+    if order.is_empty() {
+        let longest = |phase: &&PhaseStalls| {
+            let intervals = run.phases.get(phase.phase).map(|phase| &phase.intervals);
+            intervals.into_iter().flatten().map(|interval| interval.max).max()
+        };
+        order.extend(phases.iter().max_by_key(longest));
+    }
+    order.sort_by_key(|phase| Reverse((phase.total, changed(phase))));
+    // Fewer for a run without any trusted phase.
+    let judged = run.phases.iter().any(|phase| failures_of(run, phase).is_empty());
+    order.truncate(if judged { CHARTS } else { CHARTS / 2 });
+    order.sort_by_key(|phase| phase.phase);
+    order
+}
+
+/// A phase over time; `None` if there is nothing to draw.
+pub fn phase_series(run: &Run, index: usize) -> Option<PhaseSeries> {
+    let phase = run.phases.get(index)?;
+    // A longest wait that is listed as a stall is drawn once, as a stall.
+    let listed: HashSet<Nanos> = phase.stalls.iter().map(|stall| stall.ns).collect();
+    let points = phase.intervals.iter().map(|i| SeriesPoint {
+        ends: i.t_ns,
+        median: i.p50,
+        longest: (!listed.contains(&i.max)).then_some(i.max),
+    });
+    let points: Vec<SeriesPoint> = points.collect();
+    let stalls = phase.stalls.iter();
+    let stalls: Vec<SeriesStall> = stalls
+        .map(|stall| SeriesStall { at: stall.t_ns, length: stall.ns, cause: stall.cause })
+        .collect();
+    if points.is_empty() && stalls.is_empty() {
+        return None;
+    }
+    let title = phase_title(run, phase);
+    let longest = phase.stalls.iter().map(|stall| stall.ns).max();
+    let words = format!(
+        "{title} over {}: {} stalls over {}, the longest {}",
+        format::time(phase.elapsed_ns),
+        format::count(phase.stalls_seen.max(phase.stalls.len() as u64)),
+        format::limit(phase.stall_over_ns),
+        longest.map_or_else(|| "unknown".to_owned(), format::time)
+    );
+    Some(PhaseSeries {
+        title,
+        flag: Flag::of(&failures_of(run, phase)),
+        words,
+        points,
+        stalls,
+        changes: numbered(run, index),
+        longest: longest_in_words(phase),
+        waited: waited(run, phase),
+    })
+}
+
+fn longest_in_words(phase: &Phase) -> Vec<String> {
+    let mut order: Vec<&StallRecord> = phase.stalls.iter().collect();
+    order.sort_by_key(|stall| Reverse(stall.ns));
+    let words = |stall: &&StallRecord| {
+        let length = format::time(stall.ns);
+        let at = match stall.t_ns {
+            Nanos::ZERO => "at the start".to_owned(),
+            at => format!("at {}", format::time(at)),
+        };
+        match stall.cause {
+            StallCause::Unknown => format!("{length} {at}"),
+            cause => format!("{length} {at} ({})", cause_name_in(phase, cause)),
+        }
+    };
+    order.iter().take(NAMED_STALLS).map(words).collect()
+}
