@@ -30,10 +30,12 @@ enum Becomes {
 }
 
 impl<'s> Walk<'s> {
+    /// A walk that has removed nothing yet.
     pub fn new(scrubber: &'s Scrubber, free_text: &'s BTreeSet<String>) -> Walk<'s> {
         Walk { scrubber, free_text, removed: Vec::new(), kept: Vec::new() }
     }
 
+    /// What was removed and what was kept.
     pub fn found(self) -> (Vec<Removed>, Vec<Kept>) {
         (self.removed, self.kept)
     }

@@ -74,6 +74,7 @@ impl Cable {
         self.changed.notify_all();
     }
 
+    /// Cuts once this many more bytes have passed.
     pub fn cut_after(&self, bytes: u64) {
         let mut state = self.state();
         state.left = Some(bytes);
@@ -82,15 +83,18 @@ impl Cable {
         }
     }
 
+    /// Cuts at the message of that kind and way with this index.
     pub fn cut_at(&self, kind: Kind, way: Way, index: u64) {
         self.state().at = Some((kind, way, index + 1));
     }
 
+    /// Cancels a cut that is to come.
     pub fn keep(&self) {
         let mut state = self.state();
         (state.left, state.at) = (None, None);
     }
 
+    /// Sets whether connections are refused after a cut.
     pub fn refuse_after_cut(&self, refuse: bool) {
         self.state().refuse_after_cut = refuse;
     }
@@ -100,14 +104,17 @@ impl Cable {
         std::mem::replace(&mut self.state().refuses, refuses)
     }
 
+    /// How often it was cut.
     pub fn cuts(&self) -> u64 {
         self.state().cuts
     }
 
+    /// Bytes that passed.
     pub fn traffic(&self) -> u64 {
         self.state().traffic
     }
 
+    /// Connections that are open.
     pub fn connections(&self) -> usize {
         self.state().open.len()
     }

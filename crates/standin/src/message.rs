@@ -58,6 +58,7 @@ pub struct Message {
 }
 
 impl Message {
+    /// A message with its payload.
     pub fn new(kind: Kind, arg0: u32, arg1: u32, payload: &[u8]) -> Message {
         Message { kind, arg0, arg1, payload: payload.to_vec() }
     }

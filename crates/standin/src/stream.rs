@@ -28,6 +28,7 @@ impl Link {
         self.largest.store(largest, Ordering::SeqCst);
     }
 
+    /// The version of the protocol that both ends agreed on.
     pub fn version(&self) -> u32 {
         self.version.load(Ordering::SeqCst)
     }
@@ -36,6 +37,7 @@ impl Link {
         self.largest.load(Ordering::SeqCst)
     }
 
+    /// Sends a message whole.
     pub fn send(&self, message: &Message) -> Result<()> {
         let mut end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
         if end.cable.ends_at(message, Way::FromPhone) {
@@ -80,11 +82,13 @@ pub struct Inlet {
 }
 
 impl Inlet {
+    /// Hands bytes to the service.
     pub fn data(&self, bytes: Vec<u8>) {
         // A service that has ended reads no more.
         let _ = self.data.send(bytes);
     }
 
+    /// Tells the service that its bytes have arrived.
     pub fn okay(&self) {
         let _ = self.okays.send(());
     }

@@ -15,7 +15,8 @@ pub struct CutsArgs {
     #[arg(hide_possible_values = true, long, value_name = "KIND", value_enum, default_value_t = KindArg::Sqlite, conflicts_with_all = ["journal", "synchronous"])]
     pub kind: KindArg,
     /// Android whose calls a kind makes, where they changed [default: the newest]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=16), requires = "kind")]
+    #[arg(hide_short_help = true, long, value_name = "N", requires = "kind")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=16))]
     pub android: Option<u32>,
     /// Number of power cuts
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]

@@ -2,6 +2,7 @@
 
 mod cuts;
 mod device;
+mod explain;
 mod help;
 mod limits;
 #[cfg(feature = "site")]
@@ -17,12 +18,13 @@ use flashlag_commands::{RunWords, label};
 use flashlag_units::Bytes;
 
 use crate::form::Form;
-use help::{AFTER_HELP, CHANGES, EXPLAIN_HELP, PREDICT_HELP};
+use help::{AFTER_HELP, CHANGES, PREDICT_HELP};
 
 pub use cuts::{CutsArgs, JournalArg, KindArg, SynchronousArg};
 pub use device::{
     CutArgs, DeviceAction, DeviceArgs, FaultArgs, FaultWhat, RecordArgs, ServeArgs, StatFormat,
 };
+pub use explain::{ExplainArgs, ExplainFormat};
 pub use help::grouped;
 pub use limits::LimitArgs;
 #[cfg(feature = "site")]
@@ -126,7 +128,7 @@ fn purpose_names() -> impl Iterator<Item = &'static str> {
 /// The help of `--for`, with every purpose.
 fn purpose_help() -> String {
     let names: Vec<&str> = purpose_names().collect();
-    format!("Is it good enough for … ({})", names.join(", "))
+    format!("Say whether the storage is good enough for one of {}", names.join(", "))
 }
 
 fn purposes() -> clap::builder::PossibleValuesParser {
@@ -140,8 +142,9 @@ pub struct RunArgs {
     #[arg(default_value = "quick", help = scenario_help())]
     pub scenario: String,
     // The list is the program's own, and not written by hand.
-    #[arg(long = "for", value_name = "PURPOSE", conflicts_with = "scenario", help = purpose_help())]
-    #[arg(value_parser = purposes())]
+    #[arg(long = "for", value_name = "PURPOSE", conflicts_with = "scenario", value_parser = purposes())]
+    #[arg(help = "Say whether it is good enough for etcd, sd-a1, ...", long_help = purpose_help())]
+    #[arg(hide_possible_values = true)]
     pub purpose: Option<String>,
     /// A directory, sim:PROFILE, lab:PROFILE+FS or adb:
     ///
@@ -314,46 +317,6 @@ pub struct ShareArgs {
     /// Overwrite the files, whatever is in them
     #[arg(long)]
     pub force: bool,
-}
-
-/// The forms of `flashlag explain`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum ExplainFormat {
-    /// For a terminal.
-    #[default]
-    Text,
-    /// What was seen and found.
-    Json,
-    /// Life used, the state before its end, bytes written: as far as the storage says.
-    Prometheus,
-}
-
-/// `flashlag explain`
-#[derive(Debug, Args)]
-#[command(after_long_help = EXPLAIN_HELP)]
-pub struct ExplainArgs {
-    /// A run file, a directory on the storage in question, a phone, or a simulated device
-    #[arg(value_name = "RUN.json|DIR|adb:[SERIAL][:DIR]|sim:PROFILE", default_value = ".")]
-    pub subject: PathBuf,
-    /// Print what was seen and found as JSON; the same as --format json
-    #[arg(long, conflicts_with = "format")]
-    pub json: bool,
-    /// Print it as JSON, or the storage's wear for Prometheus
-    #[arg(long, value_enum, default_value = "text")]
-    pub format: ExplainFormat,
-    /// Forecast effects on this profile, instead of the one nearest to the run
-    #[arg(long, value_name = "PROFILE")]
-    pub profile: Option<String>,
-    /// Leave effects out that the run did not measure
-    #[arg(long)]
-    pub no_forecast: bool,
-}
-
-impl ExplainArgs {
-    /// The form that was asked for.
-    pub fn format(&self) -> ExplainFormat {
-        if self.json { ExplainFormat::Json } else { self.format }
-    }
 }
 
 /// `flashlag predict`

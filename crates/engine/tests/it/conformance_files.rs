@@ -114,7 +114,7 @@ fn a_missing_directory_is_an_error_that_names_it() {
     let error = open(&files, &options(EngineKind::Psync, 1, true, Durability::None));
     let error = error.expect_err("it is not there").to_string();
     assert!(error.contains("/nonexistent/flashlag/test-0000.dat"), "{error}");
-    assert!(error.contains("vanished"), "{error}");
+    assert!(error.contains("no longer exists"), "{error}");
 }
 
 #[test]

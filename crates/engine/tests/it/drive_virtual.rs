@@ -271,7 +271,7 @@ fn a_device_that_is_gone_is_an_error_and_no_hang() {
         let job = Job { queue_depth: depth, verify: true, ..job(1_000) };
         let driven = run(&mut FaultDevice::new(inner, faults), &job);
         let error = driven.ended.error().expect("it is gone").to_string();
-        assert!(error.contains("vanished"), "{error}");
+        assert!(error.contains("no longer exists"), "{error}");
         assert_eq!(driven.recorded.latency.count(), 9);
         assert!(!driven.verified.expect("asked for").is_proved());
     }

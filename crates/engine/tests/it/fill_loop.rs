@@ -417,7 +417,7 @@ fn a_directory_that_vanishes_before_the_fill_is_reported() {
     let (work, directory) = workspace(&mount);
     work.remove();
     let error = do_fill(&directory, &Asked::new(SEQUENTIAL, Bytes::ZERO)).unwrap_err().to_string();
-    assert!(error.contains("fill") && error.contains("vanished"), "{error}");
+    assert!(error.contains("fill") && error.contains("no longer exists"), "{error}");
 }
 
 #[test]

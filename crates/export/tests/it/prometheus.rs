@@ -113,11 +113,11 @@ fn wear_is_what_the_environment_says_and_nothing_where_it_is_silent() {
             })
             .collect()
     };
-    let told = of(&wear_prometheus(&worn()));
-    assert_eq!(told["flashlag_storage_life_used_ratio"], 0.07);
-    assert_eq!(told["flashlag_storage_written_bytes_total"], 38_177_280_000.0);
+    let known = of(&wear_prometheus(&worn()));
+    assert_eq!(known["flashlag_storage_life_used_ratio"], 0.07);
+    assert_eq!(known["flashlag_storage_written_bytes_total"], 38_177_280_000.0);
     let states = ["normal", "warning", "urgent"]
-        .map(|state| told[&format!("flashlag_storage_pre_eol{state}")]);
+        .map(|state| known[&format!("flashlag_storage_pre_eol{state}")]);
     assert_eq!(states, [0.0, 1.0, 0.0]);
     let mut silent = worn();
     silent.device.life = Reading::unavailable("it does not say");

@@ -244,13 +244,7 @@ impl World for MockWorld {
         &mut self,
         job: &SaveJob<'a, FileSave>,
     ) -> Result<PreparedFile<'a>, Hindrance> {
-        self.called("make the file");
         Ok(PreparedFile::prepare(job)?)
-    }
-
-    fn remove_file(&mut self, _: &FileSave) -> Result<(), Hindrance> {
-        self.called("remove the file");
-        Ok(())
     }
 
     fn remove_saves(&mut self, (): (), _: &SaveJob<'_>) -> Result<(), Hindrance> {

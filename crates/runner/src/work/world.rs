@@ -333,7 +333,9 @@ pub trait World {
     ///
     /// # Errors
     /// A file that can't be removed.
-    fn remove_file(&mut self, save: &FileSave) -> Result<(), Hindrance>;
+    fn remove_file(&mut self, _save: &FileSave) -> Result<(), Hindrance> {
+        Ok(())
+    }
 
     /// Makes the files of a replay as they were before the trace. Returns the bytes written, too.
     fn lay_out_replay(

@@ -3,7 +3,6 @@
 
 mod android_saves;
 mod as_apps_do;
-mod budget;
 mod live_figures;
 mod mixed_and_threads;
 mod prefs;

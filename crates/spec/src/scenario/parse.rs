@@ -119,27 +119,7 @@ impl Scenario {
     }
 
     fn parse_with(text: &str, set: &[(String, String)]) -> Result<Scenario, ScenarioError> {
-        let mut head: Head = toml::from_str(text).map_err(|error| text_error(text, &error))?;
-        let mut changed = Vec::new();
-        for (key, value) in set {
-            let Some(default) = head.settings.get(key) else {
-                let allowed: Vec<_> = head.settings.keys().map(String::as_str).collect();
-                let near = did_you_mean(key, allowed.iter().copied());
-                let allowed =
-                    if allowed.is_empty() { "none".to_owned() } else { allowed.join(", ") + &near };
-                let (key, name) = (key.clone(), head.name);
-                return Err(ScenarioError::UnknownSetting { key, name, allowed });
-            };
-            let typed = typed_as(default, value).map_err(|fault| ScenarioError::Setting {
-                set: format!("--set {key}={value}"),
-                fault,
-            })?;
-            // A guest and a phone get all settings, including those of the file.
-            if typed != *default {
-                changed.push((key.as_str(), value.as_str()));
-            }
-            head.settings.insert(key.clone(), typed);
-        }
+        let (head, changed) = head_with(text, set)?;
         let replaced = substitute(text, &head.settings)?;
         let file: ScenarioFile =
             toml::from_str(&replaced).map_err(|error| text_error(&replaced, &error))?;
@@ -168,16 +148,9 @@ impl Scenario {
                 .map_err(|fault| ScenarioError::File { line, fault: fault.into() })?;
             steps.push((line, step));
         }
-        let mut requirements = Vec::new();
-        for requirement in file.require {
-            let line = line_of(requirement.span());
-            let requirement = requirement.into_inner();
-            if requirement.at_most.is_some() == requirement.at_least.is_some() {
-                let fault = Combination::OneLimit.into();
-                return Err(ScenarioError::File { line, fault });
-            }
-            requirements.push(requirement);
-        }
+        let require = file.require.into_iter();
+        let require = require.map(|one| (line_of(one.span()), one.into_inner()));
+        let requirements = require.map(with_one_limit).collect::<Result<_, _>>()?;
         name_all_tests(&mut steps, &tests);
         validate(&tests, &mut steps)?;
         Ok(Scenario {
@@ -195,6 +168,43 @@ impl Scenario {
             requirements,
         })
     }
+}
+
+/// What is read first, with the settings that were asked for; and those of them that change something.
+fn head_with<'a>(
+    text: &str,
+    set: &'a [(String, String)],
+) -> Result<(Head, Vec<(&'a str, &'a str)>), ScenarioError> {
+    let mut head: Head = toml::from_str(text).map_err(|error| text_error(text, &error))?;
+    let mut changed = Vec::new();
+    for (key, value) in set {
+        let Some(default) = head.settings.get(key) else {
+            let allowed: Vec<_> = head.settings.keys().map(String::as_str).collect();
+            let near = did_you_mean(key, allowed.iter().copied());
+            let allowed =
+                if allowed.is_empty() { "none".to_owned() } else { allowed.join(", ") + &near };
+            let (key, name) = (key.clone(), head.name);
+            return Err(ScenarioError::UnknownSetting { key, name, allowed });
+        };
+        let typed = typed_as(default, value).map_err(|fault| ScenarioError::Setting {
+            set: format!("--set {key}={value}"),
+            fault,
+        })?;
+        // A guest and a phone get all settings, including those of the file.
+        if typed != *default {
+            changed.push((key.as_str(), value.as_str()));
+        }
+        head.settings.insert(key.clone(), typed);
+    }
+    Ok((head, changed))
+}
+
+/// A requirement has one limit.
+fn with_one_limit((line, one): (usize, Requirement)) -> Result<Requirement, ScenarioError> {
+    if one.at_most.is_some() == one.at_least.is_some() {
+        return Err(ScenarioError::File { line, fault: Combination::OneLimit.into() });
+    }
+    Ok(one)
 }
 
 /// `measure = ["*"]` means every test of the file, in its order.

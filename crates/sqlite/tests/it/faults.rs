@@ -130,7 +130,7 @@ fn a_directory_that_vanishes_is_an_error_that_says_so() {
             until_it_fails(&directory, journal, || std::fs::remove_dir_all(&directory).unwrap());
         let error = error_of(&saved, &format!("{journal:?}"));
         assert_eq!(error.errno, Some(Errno::NOENT.raw_os_error()), "{journal:?}: {error}");
-        assert!(error.to_string().contains("vanished"), "{journal:?}: {error}");
+        assert!(error.to_string().contains("no longer exists"), "{journal:?}: {error}");
     }
 }
 

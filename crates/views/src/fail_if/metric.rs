@@ -30,6 +30,7 @@ pub enum Value {
 }
 
 impl Metric {
+    /// The metric of that name.
     pub fn parse(name: &str) -> Option<Metric> {
         let times = ["p50", "p90", "p99", "p999", "max", "mean"];
         if let Some(known) = times.into_iter().find(|known| *known == name.trim()) {
@@ -59,6 +60,7 @@ impl Metric {
         }
     }
 
+    /// Its name, as in a threshold.
     pub fn name(self) -> &'static str {
         match self {
             Metric::Time(name) | Metric::Over(name, _) => name,

@@ -9,6 +9,7 @@ mod findings;
 mod model;
 mod picture;
 mod reproduce;
+mod required;
 mod run;
 mod stalls;
 mod trust;

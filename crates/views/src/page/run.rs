@@ -6,7 +6,9 @@ use flashlag_schema::{Run, RunStatus, TargetKind};
 use super::model::{Block, Lede, Link, Page, Section, Term};
 use super::picture::picture;
 use super::reproduce::duration;
-use super::{changes, distribution, environment, figures, findings, reproduce, stalls, trust};
+use super::{
+    changes, distribution, environment, figures, findings, reproduce, required, stalls, trust,
+};
 use crate::format;
 use crate::headline::{Believe, headline};
 use crate::layered::{Layered, layered};
@@ -138,6 +140,7 @@ fn sections(run: &Run, run_files: &[String]) -> Vec<Section> {
     };
     // What to do, and what was found, before the details of it.
     let sections = [
+        required::section(run),
         layers(run),
         findings::section(run),
         figures::tests(run),

@@ -65,9 +65,9 @@ fn what_was_not_measured_or_has_too_few_values_is_unknown_and_passes_nothing() {
     run.phases.retain(|phase| phase.name != "rand_write_4k");
     let answer = good_enough(&run).unwrap();
     for required in &answer.requirements {
-        let told = (required.measured.is_some(), required.unknown.is_some());
+        let known = (required.measured.is_some(), required.unknown.is_some());
         assert_eq!(
-            told,
+            known,
             (required.verdict != Requires::Unknown, required.verdict == Requires::Unknown)
         );
     }
@@ -87,4 +87,15 @@ fn a_phase_that_a_failed_check_covers_is_unknown_whatever_it_shows() {
         check.phases = vec![label];
         assert_eq!(verdicts(&run), [Requires::Unknown], "{limit}");
     }
+}
+
+#[test]
+fn the_page_begins_with_the_answer_and_names_each_source() {
+    let run = asked(&[("rand_read_4k.ops_per_sec", "at_least", "1")]);
+    let page = flashlag_views::page::run_page(&run, &[]);
+    let first = &page.sections[0];
+    assert_eq!(first.heading, good_enough(&run).unwrap().sentence);
+    assert!(format!("{:?}", first.blocks).contains("a test"), "the source: {:?}", first.blocks);
+    let without = flashlag_views::page::run_page(&sample::quick(), &[]);
+    assert!(without.sections.iter().all(|section| section.id != "good-enough"));
 }

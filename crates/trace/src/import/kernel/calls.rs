@@ -6,8 +6,8 @@ use flashlag_schema::trace::{FailedCall, TraceAction, TraceFile, TraceLayer};
 use flashlag_units::{Bytes, Nanos};
 
 use super::super::making::Making;
-use super::At;
 use super::look::{Descriptor, Look};
+use super::point::{At, CallWords};
 
 /// The calls in flight, by thread.
 #[derive(Debug, Default)]
@@ -58,14 +58,6 @@ fn kind(name: &str, length: Option<u64>) -> Option<Kind> {
 /// The beginning of a call's name, to count it: names of calls have at most 30 letters.
 fn short(name: &str) -> &str {
     name.get(..30).unwrap_or(name)
-}
-
-/// The arguments of a call.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::import) struct CallWords {
-    pub(in crate::import) fd: Option<u32>,
-    pub(in crate::import) offset: Option<u64>,
-    pub(in crate::import) length: Option<u64>,
 }
 
 /// How to look things up on a running machine; absent when a file is imported.

@@ -19,10 +19,9 @@ use super::text::SECTOR;
 use calls::{Calls, MaybeLook};
 use files::Files;
 
-pub(super) use calls::CallWords;
 pub use look::{Descriptor, Look};
 pub(super) use numbers::Machine;
-pub(super) use point::{At, Point, Step};
+pub(super) use point::{At, CallWords, Point, Step};
 use writes::{PageWrites, WrittenBy};
 
 /// Count of events on storage that is not recorded.

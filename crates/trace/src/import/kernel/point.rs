@@ -2,14 +2,20 @@
 
 use flashlag_units::Nanos;
 
-use super::CallWords;
-
 /// When an event happened, and in which thread.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::import) struct At {
     pub(in crate::import) t: Nanos,
     pub(in crate::import) tid: u32,
     pub(in crate::import) task: Option<u32>,
+}
+
+/// The arguments of a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::import) struct CallWords {
+    pub(in crate::import) fd: Option<u32>,
+    pub(in crate::import) offset: Option<u64>,
+    pub(in crate::import) length: Option<u64>,
 }
 
 /// A tracepoint of storage.

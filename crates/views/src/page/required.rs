@@ -1,0 +1,25 @@
+//! Whether the storage is good enough for the purpose of the scenario.
+
+use flashlag_schema::Run;
+
+use super::model::{Block, Section, Term};
+use crate::require::{Required, good_enough};
+
+/// The section; `None` if the scenario requires nothing.
+pub(super) fn section(run: &Run) -> Option<Section> {
+    let answer = good_enough(run)?;
+    Some(Section {
+        id: "good-enough",
+        name: "Good enough?",
+        heading: answer.sentence,
+        side: Vec::new(),
+        blocks: vec![Block::Terms(answer.requirements.iter().map(term).collect())],
+    })
+}
+
+fn term(required: &Required) -> Term {
+    let Required { figure, measured, limit, source, verdict, unknown } = required;
+    let seen = measured.as_ref().or(unknown.as_ref()).map_or("", String::as_str);
+    let text = format!("{}: {seen}, {limit}", verdict.in_words());
+    Term { aside: source.clone(), ..Term::new(figure.clone(), text) }
+}
