@@ -170,11 +170,14 @@ impl Scenario {
     }
 }
 
+/// Settings by key.
+type Settings<'a> = Vec<(&'a str, &'a str)>;
+
 /// What is read first, with the settings that were asked for; and those of them that change something.
 fn head_with<'a>(
     text: &str,
     set: &'a [(String, String)],
-) -> Result<(Head, Vec<(&'a str, &'a str)>), ScenarioError> {
+) -> Result<(Head, Settings<'a>), ScenarioError> {
     let mut head: Head = toml::from_str(text).map_err(|error| text_error(text, &error))?;
     let mut changed = Vec::new();
     for (key, value) in set {
