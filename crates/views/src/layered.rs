@@ -3,13 +3,13 @@
 
 use flashlag_explain::Subjects;
 use flashlag_schema::{Phase, Run, StallCause};
-use flashlag_spec::scenario::EngineKind;
 use flashlag_spec::target::FilesystemKind;
 use flashlag_spec::{Operation, Reading};
 use flashlag_units::{Bytes, Nanos};
 
 use crate::causes::{PAUSES, cause_name_in};
 use crate::format;
+use crate::naming::file_save;
 use crate::outline::phase_title;
 
 /// A mean save or write through all layers.
@@ -130,7 +130,7 @@ fn rows(run: &Run, phase: &Phase) -> Vec<LayerShare> {
         LayerShare { name, bytes, requests, time, what }
     };
     // Saves of a file are made by system calls of their own.
-    let by_sqlite = phase.operation == Operation::Save && phase.engine != EngineKind::Psync;
+    let by_sqlite = phase.operation == Operation::Save && file_save(run, phase).is_none();
     let calls = if by_sqlite { "SQLite" } else { "system calls" };
     let mut rows = vec![
         layer("application", each(&ledger.app_bytes, phase), plain(), Place::Application),

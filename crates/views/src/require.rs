@@ -15,6 +15,8 @@ pub struct GoodEnough {
     pub purpose: String,
     /// Not met if one requirement is not; met if all are.
     pub verdict: Requires,
+    /// The answer alone: `Not good enough for etcd`.
+    pub heading: String,
     /// The answer with the figures that decide, as a sentence.
     pub sentence: String,
     /// Every requirement, in the scenario's order.
@@ -74,13 +76,17 @@ pub fn good_enough(run: &Run) -> Option<GoodEnough> {
         () => Requires::Met,
     };
     let purpose = run.scenario.name.clone();
-    let sentence = sentence(&purpose, verdict, &requirements);
-    Some(GoodEnough { purpose, verdict, sentence, requirements })
+    let heading = match verdict {
+        Requires::Met => format!("Good enough for {purpose}"),
+        Requires::NotMet => format!("Not good enough for {purpose}"),
+        Requires::Unknown => format!("Whether it is good enough for {purpose} is not known"),
+    };
+    let sentence = format!("{heading}: {}.", deciding(verdict, &requirements));
+    Some(GoodEnough { purpose, verdict, heading, sentence, requirements })
 }
 
-/// `Not good enough for etcd: append: p99 is 23 ms, at most 10 ms is required.`
-fn sentence(purpose: &str, verdict: Requires, requirements: &[Required]) -> String {
-    let of = |verdict| requirements.iter().filter(move |required| required.verdict == verdict);
+/// The figures that decide: `append: p99 is 23 ms, at most 10 ms is required`.
+fn deciding(verdict: Requires, requirements: &[Required]) -> String {
     let words = |required: &Required| {
         let Required { figure, limit, .. } = required;
         match &required.measured {
@@ -88,17 +94,8 @@ fn sentence(purpose: &str, verdict: Requires, requirements: &[Required]) -> Stri
             None => format!("{figure} ({})", required.unknown.as_deref().unwrap_or_default()),
         }
     };
-    let said: Vec<String> = match verdict {
-        Requires::Met => of(Requires::Met).map(words).collect(),
-        other => of(other).map(words).collect(),
-    };
-    match verdict {
-        Requires::Met => format!("Good enough for {purpose}: {}.", said.join("; ")),
-        Requires::NotMet => format!("Not good enough for {purpose}: {}.", said.join("; ")),
-        Requires::Unknown => {
-            format!("Whether it is good enough for {purpose} is not known: {}.", said.join("; "))
-        }
-    }
+    let of = requirements.iter().filter(|required| required.verdict == verdict);
+    of.map(words).collect::<Vec<_>>().join("; ")
 }
 
 fn required(run: &Run, requirement: &Requirement) -> Required {

@@ -50,7 +50,7 @@ fn a_storage_is_good_enough_or_not_by_the_published_limit_and_the_exit_status_sa
     assert_eq!(status, Some(0), "{said}");
     // A card of another class, and an old tablet.
     for (purpose, on, figure) in [
-        ("sd-a1", "sim:sd-c10", "4K rand write: operations a second is "),
+        ("sd-a1", "sim:sd-c10", "4K rand write: rate is "),
         ("etcd", "sim:nexus7-2012", "append: p99 is "),
     ] {
         let (run, status, said) = run_for(purpose, on);

@@ -199,7 +199,7 @@ fn a_mapped_file_is_synced_by_its_address_and_its_stores_are_said_to_be_missing(
     assert_eq!(moved(&trace), (0, 0, 1));
     assert_eq!(trace.files[0].path.as_deref(), Some("/d/a"));
     assert_eq!(trace.source.left_out, 2, "{:?}", trace.source);
-    assert!(trace.source.limits.iter().any(|limit| limit.contains("mapped to be written: 1")));
+    assert!(trace.source.limits.iter().any(|limit| limit.contains("Files mapped writable: 1")));
 }
 
 #[test]

@@ -49,10 +49,10 @@ impl Metric {
         })
     }
 
-    /// A metric's name as a person would say it: `operations a second` for `ops_per_sec`.
+    /// A metric's name as a person would say it: `rate` for `ops_per_sec`.
     pub fn words_of(name: &str) -> &str {
         match name {
-            "ops_per_sec" => "operations a second",
+            "ops_per_sec" => "rate",
             "bytes_per_sec" => "speed",
             "p999" => "p99.9",
             "max" => "longest",

@@ -11,7 +11,7 @@ pub(super) fn section(run: &Run) -> Option<Section> {
     Some(Section {
         id: "good-enough",
         name: "Good enough?",
-        heading: answer.sentence,
+        heading: answer.heading,
         side: Vec::new(),
         blocks: vec![Block::Terms(answer.requirements.iter().map(term).collect())],
     })

@@ -299,7 +299,7 @@ fn scenarios_without_a_test_in_common_are_said_first_and_once() {
     let found = compare(&runs, &options).unwrap();
     let said = "Saves and Reads have no test in common that can be compared. Saves is smooth.";
     assert!(found.sentence.starts_with(said), "{}", found.sentence);
-    let scenarios = found.warnings.iter().find(|warning| warning.contains("by force")).unwrap();
+    let scenarios = found.warnings.iter().find(|warning| warning.contains("by --force")).unwrap();
     assert!(scenarios.contains("runs 2, 3 and 4 are ") && scenarios.matches("abc").count() == 1);
 }
 

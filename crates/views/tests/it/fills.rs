@@ -83,7 +83,7 @@ fn the_flush_at_the_end_of_a_fill_slows_no_level_and_is_reported_beside_it() {
     assert!(slowest > 1.2e9, "{slowest}");
     assert_eq!(
         curve.flush_note().unwrap(),
-        "One flush at its end took 274 ms; no level includes it."
+        "One flush at its end took 274 ms, which no level includes."
     );
 }
 

@@ -44,7 +44,7 @@ fn a_table_of_a_page_has_rows_with_a_cell_for_each_column_and_no_notes_of_its_ow
             assert!(drawn.table.rows().all(|row| row.cells.len() == columns), "{}", drawn.caption);
         }
     }
-    assert!(seen > 20, "{seen}");
+    assert!(seen >= 20, "{seen}");
 }
 
 #[test]
