@@ -53,7 +53,7 @@ CauseId: TypeAlias = Literal[
     'whole_file_again',
 ]
 """
-The causes that a run can show.
+The causes that a run can prove.
 """
 
 
@@ -103,13 +103,13 @@ The checks there are.
 
 CheckStatus: TypeAlias = Literal['fail', 'unknown', 'pass']
 """
-The outcome of a check. Nothing missing ever passes: what could not be seen is unknown.
+The outcome of a check. Missing evidence never passes: it is unknown.
 """
 
 
 class ComparedField(TypedDict):
     """
-    A field of the environment that is not the same for all.
+    A field of the environment that differs between the sides.
     """
 
     field: str
@@ -124,7 +124,7 @@ class ComparedField(TypedDict):
 
 ComparedFigure: TypeAlias = Literal['p50', 'p99', 'rate']
 """
-The figures that ratios are made of.
+The figures that are compared by ratios.
 """
 
 
@@ -154,11 +154,11 @@ class ComparedRatio(TypedDict):
 
     against: int
     """
-    Index of the side below the line.
+    Index of the side in the denominator.
     """
     between_runs: bool
     """
-    Whether the interval includes how runs differ from one another, on both sides.
+    Whether the interval includes the differences between runs, on both sides.
     """
     differs: bool
     """
@@ -171,11 +171,11 @@ class ComparedRatio(TypedDict):
     """
     interval: List[float] | None
     """
-    The ends of its 95 % interval; null where the tests were too short for one.
+    The ends of its 95 % interval; null if the tests were too short for one.
     """
     of: int
     """
-    Index of the side above the line.
+    Index of the side in the numerator.
     """
     ratio: float
     """
@@ -229,7 +229,7 @@ What is counted.
 
 class DatabasePieces(TypedDict):
     """
-    A database, and the pieces that it lies in.
+    A database, and the number of its pieces on the storage.
     """
 
     bytes: Bytes
@@ -238,7 +238,7 @@ class DatabasePieces(TypedDict):
     """
     name: NotRequired[str]
     """
-    Its file name; absent in run files, which are passed on.
+    Its file name; absent in run files, since those are passed on.
     """
     pieces: int
     """
@@ -261,7 +261,7 @@ class Databases(TypedDict):
     """
     searched: int
     """
-    Entries of directories that were looked at.
+    Number of directory entries examined.
     """
     worst: NotRequired[DatabasePieces]
     """
@@ -284,13 +284,17 @@ class DeviceLife(TypedDict):
     """
     used_percent_at_most: int
     """
-    Share of rated life used, in percent, as an upper bound (eMMC and UFS tell it in tenths).
+    Share of rated life used, in percent, as an upper bound (eMMC and UFS report it in tenths).
+    """
+    written_bytes: NotRequired[Bytes]
+    """
+    Bytes that hosts have written since it was made, where it counts them (NVMe).
     """
 
 
 class Downgrade(TypedDict):
     """
-    A request that could not be honoured as asked.
+    A request that could not be fulfilled exactly.
     """
 
     effective: str
@@ -366,7 +370,7 @@ class Fact(TypedDict):
     """
     value: str
     """
-    What matters of its value, as text: data, never markup.
+    The relevant part of its value, as text: data, never markup.
     """
 
 
@@ -507,7 +511,7 @@ The price of an action.
 
 class Integrity(TypedDict):
     """
-    A checksum against accidents (it is no signature).
+    A checksum against accidents; it is no signature.
     """
 
     sha256: str
@@ -533,8 +537,8 @@ class KindCount(TypedDict):
 
 class Lag(TypedDict):
     """
-    How many saves were longer than a person's patience. A budget to compare devices by: an app's
-    animations do not run on the thread that saves, so these are not dropped frames.
+    How many saves were longer than a person's patience, to compare devices. An app's animations do
+    not run on the thread that saves, so these are not dropped frames.
     """
 
     over_100ms: int
@@ -611,7 +615,7 @@ class Mixed(TypedDict):
 
     read_percent: int
     """
-    How many in a hundred operations of the test read, on average.
+    The share of reads among the test's operations, in percent, on average.
     """
 
 
@@ -646,7 +650,7 @@ class Options(TypedDict):
 
     budget_bytes: NotRequired[Bytes]
     """
-    The most that may be written, where a limit was given.
+    The most bytes that may be written, if a limit was given.
     """
     engine: str
     """
@@ -662,7 +666,7 @@ class Options(TypedDict):
     """
     limits: NotRequired[ConditionLimits]
     """
-    Limits of charge and heat, where any were set.
+    Limits of charge and heat, if any were set.
     """
     verify: bool
     """
@@ -672,10 +676,10 @@ class Options(TypedDict):
 
 class OtherIo(TypedDict):
     """
-    Bytes that users of the system other than the run's own have read and written. On Android each app is a
-    user, and system services are some: its storage daemon counts them. Bytes count when a file's page
-    becomes dirty, which may be before they are written to storage, and what the kernel does by itself is
-    not among them.
+    Bytes that users of the system, other than the run's own user, have read and written. On Android
+    each app is a user, and some users are system services: its storage daemon counts them. Bytes
+    count when a file's page becomes dirty, which may be before they are written to storage; the
+    kernel's own I/O is not included.
     """
 
     read_bytes: Bytes
@@ -711,13 +715,13 @@ class PressureStall(TypedDict):
 
 ProfileOf: TypeAlias = Literal['simulated', 'fitted', 'named', 'nearest']
 """
-How a profile came to stand for a device.
+Why a profile stands for a device.
 """
 
 
 class ProfileRecord(TypedDict):
     """
-    The device model of a simulated run, whole: the run can be made again from it.
+    The complete device model of a simulated run: the run can be repeated with it.
     """
 
     about: str
@@ -726,7 +730,7 @@ class ProfileRecord(TypedDict):
     """
     device_options: NotRequired[List[str]]
     """
-    What was asked of the device beside, where anything was: `state=full`, `time-scale=10`.
+    Other settings of the device, if any: `state=full`, `time-scale=10`.
     """
     filesystem: str
     """
@@ -777,7 +781,8 @@ class ScenarioRecord(TypedDict):
     """
     hash: str
     """
-    SHA-256 of its canonical form, settings applied: runs with equal hashes did the same.
+    SHA-256 of its canonical form with the settings applied: runs with equal hashes did the
+    same.
     """
     name: str
     """
@@ -805,12 +810,12 @@ How much something matters.
 
 class SharedRecord(TypedDict):
     """
-    What was removed from a run before it was given to others.
+    What was removed from a run before it was passed on.
     """
 
     original_sha256: str
     """
-    The checksum of the run as it was measured: two shared files with the same one are of one run.
+    The checksum of the run as measured: two shared files with the same one come from one run.
     """
     removed: List[str]
     """
@@ -839,11 +844,10 @@ StallCause: TypeAlias = Literal[
 ]
 """
 What a stall waited for.
-
-[`CauseBasis`] says how it is known. The scheduler's account of the thread gives the first six; a
-model, a virtual device or counters around the stall give more. Of a model the cause is the one that
-the largest part of the wait was for. Where the flash's own work held up a filesystem's, the flash's
-counts.
+ [`CauseBasis`] says how it is known. The scheduler's statistics of the thread give the first
+six; a model, a virtual device or counters around the stall give more. With a model, the cause
+is that of the largest part of the wait. If the flash's own work delayed the filesystem's, the
+flash's counts.
 """
 
 
@@ -889,7 +893,7 @@ class StallFinding(TypedDict):
     """
     usual: bool
     """
-    Whether the median wait of the phase is over the limit too, so that these are no stalls.
+    Whether the median wait of the phase is also over the limit, so that these are no stalls.
     """
 
 
@@ -933,8 +937,9 @@ class StoredHistogram(TypedDict):
 
 class Surroundings(TypedDict):
     """
-    Changes of counters over a time: around a stall, from the last reading before to the first one
-    after. A counter that the system does not have is absent, and [`Watched::missing`] says why.
+    Changes of counters over a time: around a stall, from the last reading before it to the first
+    one after it. A counter that the system does not have is absent, and [`Watched::missing`] says
+    why.
     """
 
     checkpoints: NotRequired[int]
@@ -955,7 +960,7 @@ class Surroundings(TypedDict):
     """
     discard_ns: NotRequired[Nanos]
     """
-    How long they took, one after the other.
+    The sum of their durations.
     """
     discards: NotRequired[int]
     """
@@ -975,7 +980,7 @@ class Surroundings(TypedDict):
     """
     flush_ns: NotRequired[Nanos]
     """
-    How long they took, one after the other.
+    The sum of their durations.
     """
     flushes: NotRequired[int]
     """
@@ -991,11 +996,11 @@ class Surroundings(TypedDict):
     """
     own_bytes: NotRequired[Bytes]
     """
-    Bytes that the measured operations read from storage and wrote to it.
+    Bytes that the measured operations read from and wrote to storage.
     """
     quiet_before_ns: NotRequired[Nanos]
     """
-    How long the disk had moved nothing when the time began; of a stall only.
+    How long the disk had been idle at the start of the time; for a stall only.
     """
     window_ns: Nanos
     """
@@ -1017,18 +1022,19 @@ class Think(TypedDict):
 
     each_ns: Nanos
     """
-    After each operation, before the next begins in its place.
+    After each operation, before the next one begins in its slot.
     """
     total_ns: Nanos
     """
-    All rests during the phase, with how late each ended; of several operations in flight, the sum.
+    All rests during the phase, with how late each ended; summed over the operations in flight.
     The halves of a mixed test share it.
     """
 
 
 class Throttle(TypedDict):
     """
-    Signs that heat (or power) slows the processors. Each is `None` where the machine reports none.
+    Signs that heat or a lack of power slows the processors. Each is `None` if the machine reports
+    none.
     """
 
     cooling_state: NotRequired[int]
@@ -1049,7 +1055,7 @@ class Throttle(TypedDict):
     """
     undervoltage: NotRequired[bool]
     """
-    Whether a Raspberry Pi has seen too low a voltage, at which it slows itself down
+    Whether a Raspberry Pi has detected undervoltage, at which it slows itself down
     (`rpi_volt`).
     """
 
@@ -1077,7 +1083,7 @@ class Time(TypedDict):
     """
     runnable_ns: Nanos
     """
-    Able to run, but no CPU was free.
+    Runnable, but no CPU was free.
     """
     stopped_ns: NotRequired[Nanos]
     """
@@ -1126,7 +1132,7 @@ The verdict over all checks.
 
 class WaitPart(TypedDict):
     """
-    The time that was waited for one cause.
+    The time waited for one cause.
     """
 
     cause: StallCause
@@ -1170,12 +1176,12 @@ class WaitRecord(TypedDict):
 
 class Watched(TypedDict):
     """
-    Readings of counters during a phase, several a second, from a thread of their own.
+    Readings of counters during a phase, several a second, from a separate thread.
     """
 
     calm: Surroundings
     """
-    The changes from one reading to the next without a stall in between, summed.
+    The sum of changes between readings with no stall in between.
     """
     missing: NotRequired[List[str]]
     """
@@ -1193,17 +1199,17 @@ class Watched(TypedDict):
 
 class EffectBasisCompared(TypedDict):
     """
-    Two sides of this run; the comparison is among its causes.
+    Two phases of this run; the comparison is among its causes.
     """
 
     fixed: NotRequired[str]
     """
-    Label of the phase without what was found; absent where one phase shows both.
+    Label of the phase without it; absent if one phase shows both.
     """
     kind: Literal['compared']
     now: str
     """
-    Label of the phase as it is.
+    Label of the phase with the finding.
     """
 
 
@@ -1221,7 +1227,7 @@ class EffectBasisPart(TypedDict):
 
 class EffectBasisCourse(TypedDict):
     """
-    Before and after a change within one phase.
+    Before and after a change of speed within one phase.
     """
 
     kind: Literal['course']
@@ -1233,7 +1239,7 @@ class EffectBasisCourse(TypedDict):
 
 class EffectBasisPromise(TypedDict):
     """
-    What was measured against what was promised.
+    The measured figure against the promised one.
     """
 
     by: str
@@ -1259,7 +1265,7 @@ class EffectBasisForecast(TypedDict):
     kind: Literal['forecast']
     of: ProfileOf
     """
-    How the profile came to stand for the device.
+    Why the profile stands for the device.
     """
     profile: str
     """
@@ -1267,7 +1273,7 @@ class EffectBasisForecast(TypedDict):
     """
     size_bytes: NotRequired[Bytes]
     """
-    Capacity of the simulated device, where a smaller one of the same make stands for the
+    Capacity of the simulated device, if a smaller one of the same make stands for the
     profile's.
     """
 
@@ -1310,7 +1316,7 @@ class FindingEvidenceTwoParts(TypedDict):
 
 class FindingEvidenceSchedulerCount(TypedDict):
     """
-    The scheduler's own count over the phase.
+    The scheduler's statistics over the phase.
     """
 
     kind: Literal['scheduler_count']
@@ -1320,7 +1326,7 @@ class FindingEvidenceSchedulerCount(TypedDict):
     """
     share: float
     """
-    The same as a share of the thread's time, 0 to 1.
+    That time as a share of the thread's time, 0 to 1.
     """
 
 
@@ -1336,7 +1342,7 @@ class FindingEvidenceFlushTimedApart(TypedDict):
     kind: Literal['flush_timed_apart']
     share: float
     """
-    The same as a share of the whole durable write, 0 to 1.
+    That time as a share of the whole durable write, 0 to 1.
     """
 
 
@@ -1353,7 +1359,7 @@ class Unavailable(TypedDict):
 
 class RunStatusRunning(TypedDict):
     """
-    The run is still under way, or was killed; the phases in the file are complete.
+    The run is not finished, or was killed; the phases in the file are complete.
     """
 
     kind: Literal['running']
@@ -1401,8 +1407,8 @@ class RunStatusFailed(TypedDict):
 
 class BlockKinds(TypedDict):
     """
-    Writes at the block device, by what they were for. A request that holds several kinds counts
-    for its first; bytes are counted each for its own.
+    Writes at the block device, by their purpose. A request with several purposes counts for its
+    first; each byte counts for its own purpose.
     """
 
     data: KindCount
@@ -1415,7 +1421,7 @@ class BlockKinds(TypedDict):
     """
     metadata: KindCount
     """
-    All else of the filesystem: inodes, maps, directories, checkpoints.
+    All other writes of the filesystem: inodes, maps, directories, checkpoints.
     """
 
 
@@ -1426,7 +1432,7 @@ class Change(TypedDict):
 
     bytes_per_sec: NotRequired[List[float]]
     """
-    Throughput before and after, where it changed.
+    Throughput before and after, if it changed.
     """
     detail: str
     """
@@ -1446,7 +1452,7 @@ class Change(TypedDict):
     """
     written_bytes: Bytes
     """
-    How much had been written by then.
+    Bytes written by then.
     """
 
 
@@ -1461,11 +1467,11 @@ class Check(TypedDict):
     """
     cause: NotRequired[CheckCause]
     """
-    Which of several reasons it failed for, where it can fail for several.
+    The reason for the failure, for a check that can fail for several reasons.
     """
     claim: str
     """
-    What should be true, in a few words: "Writes reached storage".
+    The claim in a few words: "Writes reached storage".
     """
     detail: str
     """
@@ -1477,7 +1483,7 @@ class Check(TypedDict):
     """
     phases: NotRequired[List[str]]
     """
-    The phases it covers, by [`crate::Phase::label`]; empty where it covers the whole run.
+    The phases that it covers, by [`crate::Phase::label`]; empty if it covers the whole run.
     """
     status: CheckStatus
     """
@@ -1502,7 +1508,7 @@ class CheckOutcome(TypedDict):
 
 class ComparedCheck(TypedDict):
     """
-    A check that does not pass on every side.
+    A check that some side does not pass.
     """
 
     claim: str
@@ -1511,13 +1517,13 @@ class ComparedCheck(TypedDict):
     """
     sides: List[CheckOutcome | None]
     """
-    For each side its worst outcome; null where the check was not made.
+    For each side its worst outcome; null if the check was not made.
     """
 
 
 class ComparedFigures(TypedDict):
     """
-    One side's figures of a test, all its repeats together. An unknown one is absent.
+    One side's figures of a test, over all its repeats. An unknown one is absent.
     """
 
     bytes_per_sec: float
@@ -1526,7 +1532,7 @@ class ComparedFigures(TypedDict):
     """
     failed_checks: List[str]
     """
-    Claims of the checks because of which there is no verdict.
+    Claims of the failed checks that rule out a verdict.
     """
     late: NotRequired[int]
     """
@@ -1546,7 +1552,7 @@ class ComparedFigures(TypedDict):
     """
     overload: NotRequired[ComparedOverload]
     """
-    Set where a run, or more, could not keep its schedule: then there are no times.
+    Present if a run could not keep its schedule: then there are no times.
     """
     p50_ns: NotRequired[Nanos]
     """
@@ -1574,7 +1580,7 @@ class ComparedFigures(TypedDict):
     """
     verdict: NotRequired[str]
     """
-    The verdict, where a frame may wait for such operations; `not judged`, `no data`.
+    The verdict, if a frame may wait for such operations; `not judged`, `no data`.
     """
 
 
@@ -1585,7 +1591,7 @@ class ComparedTest(TypedDict):
 
     ratios: List[ComparedRatio]
     """
-    Each figure of each side against that of the first side that has it.
+    Each figure of each side, divided by that of the first side that has it.
     """
     run: int
     """
@@ -1620,7 +1626,7 @@ class ComparisonRecord(TypedDict):
     """
     checks: List[ComparedCheck]
     """
-    Checks that do not pass on every side.
+    Checks that some side does not pass.
     """
     differs: List[ComparedField]
     """
@@ -1632,7 +1638,7 @@ class ComparisonRecord(TypedDict):
     """
     largest: str
     """
-    The largest difference that is sure; may be empty.
+    The largest certain difference; may be empty.
     """
     more: str
     """
@@ -1644,7 +1650,7 @@ class ComparisonRecord(TypedDict):
     """
     sentence: str
     """
-    What each side is like, by the test that its headline decides by.
+    A sentence about each side, from the test that decides its headline.
     """
     sides: List[ComparedSubject]
     """
@@ -1656,7 +1662,7 @@ class ComparisonRecord(TypedDict):
     """
     warnings: List[str]
     """
-    Warnings: scenarios or versions that differ, runs that ended early.
+    Warnings: different scenarios or versions, runs that ended early.
     """
 
 
@@ -1683,7 +1689,7 @@ class EngineOverhead(TypedDict):
     """
     latency_p50_ns: Nanos
     """
-    The median latency that was recorded for them: the floor below which a latency is ours.
+    The median of their recorded latencies: flashlag's own part of any latency.
     """
     latency_p99_ns: Nanos
     """
@@ -1713,7 +1719,7 @@ class FindingSide(TypedDict):
 
     part: NotRequired[SavePart]
     """
-    Which of its saves; absent for all of them.
+    Which of its saves; absent for all.
     """
     phase: str
     """
@@ -1728,7 +1734,7 @@ class FindingSides(TypedDict):
 
     fixed: NotRequired[FindingSide]
     """
-    Without the cause; absent where the effect is a part of one side's own waits.
+    The side without the cause; absent if the effect is a part of one side's waits.
     """
     now: FindingSide
     """
@@ -1751,7 +1757,7 @@ class IntervalRecord(TypedDict):
     """
     histogram: StoredHistogram
     """
-    Histogram of the interval, so that neighbours can be joined.
+    Histogram of the interval, so that neighbours can be merged.
     """
     max: Nanos
     """
@@ -1783,15 +1789,15 @@ class IntervalRecord(TypedDict):
     """
     waited: NotRequired[List[WaitPart]]
     """
-    What its operations waited for in all, where a model knows: the parts add up to the sum of
-    their latencies.
+    What its operations waited for, if a model knows: the parts add up to the sum of their
+    latencies.
     """
 
 
 class LatencySummary(TypedDict):
     """
-    The figures that are read off a histogram. A percentile beyond which fewer than ten values
-    lie is absent.
+    The figures computed from a histogram. A percentile is absent if fewer than ten values lie
+    beyond it.
     """
 
     absent: NotRequired[str]
@@ -1826,13 +1832,13 @@ class LatencySummary(TypedDict):
 
 class Layer(TypedDict):
     """
-    One layer of the path to the storage. The upper one comes first.
+    One layer of the path to the storage. The topmost comes first.
     """
 
     detail: NotRequired[str]
     """
-    What it is made of, as the system writes it: `f2fs`, `crypt`, `raid1`, `Samsung SSD 980`. Absent
-    where nothing says so.
+    What it consists of, in the system's words: `f2fs`, `crypt`, `raid1`, `Samsung SSD 980`.
+    Absent if unknown.
     """
     kind: LayerKind
     """
@@ -1851,7 +1857,7 @@ class Limit(TypedDict):
 
     device: NotRequired[str]
     """
-    The kernel's name of the block device that it holds for; absent of CPUs and memory.
+    The kernel's name of the block device that it applies to; absent for CPUs and memory.
     """
     file: str
     """
@@ -1863,28 +1869,30 @@ class Limit(TypedDict):
     """
     used: NotRequired[int]
     """
-    What the group uses of it at this moment, in bytes; of memory only.
+    What the group uses of it now, in bytes; for memory only.
     """
     value: int
     """
-    Its value: bytes or operations a second, thousandths of a CPU, or bytes, by `kind`. Of a controller that
-    shares the device out by targets and weights, the target in microseconds or the highest rate in
-    hundredths of a percent.
+    Its value: bytes or operations a second, thousandths of a CPU, or bytes, by `kind`. For a
+    controller that shares the device by targets and weights: the target in microseconds, or the
+    highest rate in hundredths of a percent.
     """
 
 
 class Limits(TypedDict):
     """
-    The limits of the process's control groups, each group up to the root, and what could not be seen of them.
+    The limits of the process's control groups, from its own up to the root, and the groups that
+    could not be read.
     """
 
     set: List[Limit]
     """
-    What is set, the process's own group first.
+    The limits that are set, the process's own group first.
     """
     unseen: List[str]
     """
-    Why groups, or files of theirs, could not be looked at; empty where every group up to the root was.
+    Why some groups, or files of theirs, could not be read; empty if every group up to the root
+    was.
     """
 
 
@@ -1903,11 +1911,11 @@ class MeasuredWait(TypedDict):
     """
     p50_ns: NotRequired[Nanos]
     """
-    Median; absent where too few values support it.
+    Median; absent if there are too few values.
     """
     p999_ns: NotRequired[Nanos]
     """
-    99.9 %; absent where too few values support it.
+    99.9 %; absent if there are too few values.
     """
 
 
@@ -2087,16 +2095,16 @@ class Replayed(TypedDict):
     """
     scheduled_ns: NotRequired[Nanos]
     """
-    The time within which all operations of the replay were due, of a paced one. Operations that
-    began more than a frame (16.67 ms) late are the phase's missed slots.
+    For a paced replay: the time within which all operations were due. Operations that began
+    more than a frame (16.67 ms) late are the phase's missed slots.
     """
     source: TraceSourceKind
     """
-    The kind of source that the trace is of.
+    The kind of the trace's source.
     """
     trace_sha256: str
     """
-    SHA-256 of the trace's file: runs with equal ones did the same operations.
+    SHA-256 of the trace's file: runs with the same hash did the same operations.
     """
     traced_histogram: NotRequired[StoredHistogram]
     """
@@ -2104,11 +2112,11 @@ class Replayed(TypedDict):
     """
     traced_ns: NotRequired[LatencySummary]
     """
-    What the same operations took where the trace was made, where the trace says so.
+    What the same operations took when the trace was recorded, if the trace says so.
     """
     transactions: NotRequired[TraceTransactions]
     """
-    Of recognised transactions: how many the trace has, by their journals.
+    For recognised transactions: their number in the trace, by journal.
     """
 
 
@@ -2131,7 +2139,7 @@ class Skipped(TypedDict):
     """
     state: State
     """
-    In which state it would have been.
+    The state in which it would have run.
     """
     step: str
     """
@@ -2173,7 +2181,7 @@ class StallRecord(TypedDict):
     """
     cause: StallCause
     """
-    The cause: what the operation waited for, most of the time.
+    The cause: what the operation waited for most of the time.
     """
     cause_basis: NotRequired[CauseBasis]
     """
@@ -2185,7 +2193,7 @@ class StallRecord(TypedDict):
     """
     t_ns: Nanos
     """
-    Begin, from the start of the phase.
+    Its start, counted from the start of the phase.
     """
     time: NotRequired[Time]
     """
@@ -2193,7 +2201,7 @@ class StallRecord(TypedDict):
     """
     waited: NotRequired[List[WaitPart]]
     """
-    What it waited for, each cause once, where a model knows: the parts add up to `ns`.
+    What it waited for, each cause once, if a model knows: the parts add up to `ns`.
     """
 
 
@@ -2266,8 +2274,8 @@ class WaitGroupRecord(TypedDict):
     """
     sampled: int
     """
-    Operations whose time was split, in the latency classes that the range touches: powers of
-    two, so these may be more than are in the range.
+    Operations whose time was split, in the latency classes that overlap the range. Classes are
+    powers of two, so there may be more than in the range.
     """
     sampled_below_ns: Nanos
     """
@@ -2290,7 +2298,7 @@ class Wear(TypedDict):
 
     block_bytes: ReadingOfBytes
     """
-    Bytes the block device took meanwhile, from everyone.
+    Bytes that the block device took in the meantime, from everyone.
     """
     life_percent: ReadingOfdouble
     """
@@ -2298,7 +2306,7 @@ class Wear(TypedDict):
     """
     written_bytes: Bytes
     """
-    Bytes this run handed to the filesystem.
+    Bytes that this run wrote to the filesystem.
     """
 
 
@@ -2309,7 +2317,8 @@ class DeviceInternalsEmmc(TypedDict):
 
     background_operations: ReadingOfboolean
     """
-    Whether the device may tidy up by itself (AUTO_EN) or when asked (MANUAL_EN).
+    Whether the device may do background operations by itself (AUTO_EN) or on request
+    (MANUAL_EN).
     """
     cache_bytes: ReadingOfBytes
     """
@@ -2346,7 +2355,7 @@ class DeviceInternalsUfs(TypedDict):
     """
     sleeps_after_ns: ReadingOfNanos
     """
-    Rest after which the link sleeps by itself (hibern8); 0: never.
+    Idle time after which the link goes to sleep by itself (hibern8); 0: never.
     """
     version: ReadingOfstring
     """
@@ -2373,7 +2382,7 @@ class DeviceInternalsSd(TypedDict):
     """
     app_class: ReadingOfuint8
     """
-    `1` or `2`: A1 and A2; 0 without such a promise.
+    `1` or `2`: A1 and A2; 0 without an application class.
     """
     kind: Literal['sd']
     speed_class: ReadingOfuint8
@@ -2413,7 +2422,7 @@ class FilesystemInternalsExt4(TypedDict):
     """
     commit_s: ReadingOfuint64
     """
-    Seconds from one commit to the next where nothing asks for one.
+    Seconds between commits if nothing requests one.
     """
     errors: ReadingOfuint64
     """
@@ -2446,15 +2455,15 @@ class FilesystemInternalsF2fs(TypedDict):
 
     checkpoints: ReadingOfCalls
     """
-    Checkpoints that something waited for, and others.
+    Checkpoints that an operation waited for, and others.
     """
     cleanings: ReadingOfCalls
     """
-    Segments cleaned while something waited, and others.
+    Segments cleaned while an operation waited, and others.
     """
     dirty_segments: ReadingOfuint64
     """
-    Segments of which a part is outdated.
+    Segments that are partly outdated.
     """
     free_segments: ReadingOfuint64
     """
@@ -2466,7 +2475,7 @@ class FilesystemInternalsF2fs(TypedDict):
     """
     ipu_policy: ReadingOfstring
     """
-    When data is overwritten in place: the kernel's bits (`fs/f2fs/segment.h`).
+    The policy of overwriting in place: the kernel's bits (`fs/f2fs/segment.h`).
     """
     kind: Literal['f2fs']
     lifetime_written_bytes: ReadingOfBytes
@@ -2487,16 +2496,17 @@ class ClockCalibration(TypedDict):
     against_boottime_ppm: ReadingOfdouble
     """
     By how many parts in a million it ran faster than the boot-time clock, which also runs
-    while suspended. Not zero: the machine slept meanwhile, or a clock is broken.
+    during a suspend. If it is not zero, the machine slept in the meantime, or a clock is
+    broken.
     """
     against_raw_ppm: ReadingOfdouble
     """
     By how many parts in a million it ran faster than the raw clock, which NTP does not steer.
-    Up to 500 is steering.
+    Steering explains up to 500.
     """
     claimed_resolution_ns: ReadingOfNanos
     """
-    The step that the kernel claims (`clock_getres`).
+    The resolution that the kernel reports (`clock_getres`).
     """
     cost_min_picoseconds: int
     """
@@ -2512,7 +2522,7 @@ class ClockCalibration(TypedDict):
     """
     steps_back: int
     """
-    Number of readings before the previous one; above 0 the clock is broken.
+    Number of readings earlier than the previous one; above 0 the clock is broken.
     """
     window_ns: Nanos
     """
@@ -2543,8 +2553,8 @@ class Conditions(TypedDict):
     """
     other_io: ReadingOfOtherIo
     """
-    What other apps and services did since the reading before, so mostly during the test between:
-    absent in the first reading of a process.
+    What other apps and services did since the previous reading, so mostly during the test in
+    between; absent in the first reading of a process.
     """
     power: ReadingOfPower
     """
@@ -2591,7 +2601,7 @@ class Cpu(TypedDict):
     """
     pressure_before: ReadingOfPressureStall
     """
-    Share of time in which some task waited for a CPU over the last 10 s before the run, in
+    Share of time in which some task waited for a CPU, over the last 10 s before the run, in
     hundredths of a percent (`/proc/pressure/cpu`).
     """
 
@@ -2615,15 +2625,15 @@ class Effect(TypedDict):
     """
     cost_s_per_1000: Estimate
     """
-    Seconds of waiting that it adds to 1,000; negative where the change would add them.
+    Seconds of waiting that it adds to 1,000; negative if the change would add them.
     """
     fixed_ns: NotRequired[Nanos]
     """
-    Mean wait of one without what was found; absent where only a part of the wait is known.
+    Mean wait of one operation without the finding; absent if only a part of the wait is known.
     """
     now_ns: Nanos
     """
-    Mean wait of one as it is.
+    Mean wait of one operation now.
     """
     per: Counted
     """
@@ -2668,7 +2678,7 @@ class FindingEffect(TypedDict):
 
 class Floor(TypedDict):
     """
-    The software's part of a latency, below which no device can bring it.
+    The software's part of a latency: no device can be faster.
     """
 
     histogram: StoredHistogram
@@ -2711,7 +2721,7 @@ class Ledger(TypedDict):
 
     app_bytes: ReadingOfBytes
     """
-    What the application wanted written: rows for saves, payload otherwise.
+    Bytes that the application wanted written: rows for saves, else payload.
     """
     block_bytes: ReadingOfBytes
     """
@@ -2719,8 +2729,8 @@ class Ledger(TypedDict):
     """
     block_writes: ReadingOfuint64
     """
-    Write (for reads: read) requests at the block device. A kernel counts a request that only flushes as a
-    write; a virtual device does not.
+    Write (for reads: read) requests at the block device. A kernel counts a request that only
+    flushes as a write; a virtual device does not.
     """
     device_bytes: ReadingOfBytes
     """
@@ -2732,7 +2742,7 @@ class Ledger(TypedDict):
     """
     kinds: NotRequired[BlockKinds]
     """
-    Writes at the block device by what they were for; only where each of them was seen.
+    Writes at the block device by their purpose; only if every write was seen.
     """
     storage_bytes: ReadingOfBytes
     """
@@ -2746,7 +2756,7 @@ class Ledger(TypedDict):
 
 class MemoryState(TypedDict):
     """
-    Memory, and how much is waited for.
+    Memory, and how long tasks wait for it.
     """
 
     available_bytes: ReadingOfBytes
@@ -2895,17 +2905,17 @@ class WaitFinding(TypedDict):
 
     cause: StallCause
     """
-    The state that holds half of the first group's wait or more; `mixed` if none does, `unknown`
+    The state with at least half of the first group's wait; `mixed` if there is none, `unknown`
     after a failed check.
     """
     doubted_by: NotRequired[CheckId]
     """
-    The failed check that leaves it open.
+    The failed check that makes the cause unknown.
     """
     groups: List[WaitGroupRecord]
     """
-    Groups of operations: typical ones of the same test when new, where that was another stage;
-    then this phase's, fastest first.
+    Groups of operations: typical ones of the same test when new, if that was another stage;
+    then those of this phase, fastest first.
     """
     phase: str
     """
@@ -2915,8 +2925,8 @@ class WaitFinding(TypedDict):
 
 class Calibration(TypedDict):
     """
-    The ruler, measured before anything else: what the clock and the engine themselves cost. A
-    latency is judged beside these.
+    The calibration, measured before anything else: the cost of the clock and of the engine
+    themselves, to compare latencies with.
     """
 
     clock: ClockCalibration
@@ -2933,7 +2943,7 @@ class Calibration(TypedDict):
     """
     wait_meter_cost_ns: ReadingOfNanos
     """
-    Median cost of reading where the thread's time goes (`/proc/thread-self/schedstat`).
+    Median cost of a reading of the thread's times (`/proc/thread-self/schedstat`).
     """
 
 
@@ -3039,11 +3049,13 @@ class Filesystem(TypedDict):
     """
     quotas: NotRequired[List[Quota]]
     """
-    The quotas that its options or its own account have. What is left of one may be less than what is free.
+    The quotas of the run's user or by mount options. A quota may leave less than the free
+    space.
     """
     read_only: NotRequired[str]
     """
-    Why nothing can be written: `/mnt/card is mounted with the option ro`. Absent where it can.
+    Why nothing can be written: `/mnt/card is mounted with the option ro`. Absent if it is
+    writable.
     """
     source: ReadingOfstring
     """
@@ -3057,7 +3069,7 @@ class Filesystem(TypedDict):
 
 class Finding(TypedDict):
     """
-    Something to change or to know, with the fields that it rests on and what a change is worth.
+    Something to change or to know, with the fields that prove it and the gain of a change.
     """
 
     action: FindingAction
@@ -3066,17 +3078,17 @@ class Finding(TypedDict):
     """
     commands: NotRequired[List[str]]
     """
-    Commands that give the figure where `effect` has none: a pair of runs to compare, or a forecast
-    that was left out. What is written in capitals is the user's to fill in.
+    Commands that give the figure if `effect` has none: a pair of runs to compare, or a forecast
+    that was not made. The user replaces the words in capitals.
     """
     effect: ReadingOfEffect
     """
-    What it costs, from a comparison in this run or from a forecast; absent with the reason where
-    neither can be had.
+    Its cost, from a comparison in this run or from a forecast; absent with the reason if there
+    is neither.
     """
     evidence: List[Fact]
     """
-    The fields that it rests on, with their values.
+    The fields that prove it, with their values.
     """
     id: FindingId
     """
@@ -3084,7 +3096,7 @@ class Finding(TypedDict):
     """
     risk: NotRequired[FindingRisk]
     """
-    The price of that; absent without one.
+    The risk of that; absent if there is none.
     """
     severity: Severity
     """
@@ -3092,7 +3104,7 @@ class Finding(TypedDict):
     """
     source: str
     """
-    The published or measured ground of the rule.
+    The publication or measurement that the rule is based on.
     """
 
 
@@ -3107,7 +3119,7 @@ class Findings(TypedDict):
     """
     list: NotRequired[List[Finding]]
     """
-    What to change or to know: data in danger first, then by cost. Absent in files of older
+    What to change or to know: risks to data first, then by cost. Absent in files of older
     versions.
     """
     ruled_out: List[RuledOut]
@@ -3131,7 +3143,7 @@ class Findings(TypedDict):
 
 class Growth(TypedDict):
     """
-    Saves that made a file grow cost a commit of the filesystem's own; these are kept apart.
+    Saves that made a file grow need a commit of the filesystem; they are counted separately.
     """
 
     grew: GrowthPart
@@ -3140,13 +3152,13 @@ class Growth(TypedDict):
     """
     in_place: GrowthPart
     """
-    Saves that stayed within what was allocated.
+    Saves that stayed within allocated space.
     """
 
 
 class Internals(TypedDict):
     """
-    The state of what is below a path, at the beginning of a run.
+    The state of filesystem, device and memory at the start of a run.
     """
 
     aes_instructions: ReadingOfboolean
@@ -3175,22 +3187,22 @@ class Internals(TypedDict):
     """
     trimmed_before_ns: ReadingOfNanos
     """
-    When the filesystem was last trimmed by a timer of the system, before the run.
+    When a timer of the system last trimmed the filesystem, before the run.
     """
 
 
 class Phase(TypedDict):
     """
-    One measured stretch of one workload: what was asked, what was seen.
+    One measured stretch of one workload: its settings and its results.
     """
 
     background: NotRequired[str]
     """
-    The name of the workload that ran beside it, if one did; of a mixed test its other half.
+    The name of the workload that ran in parallel, if one did; for a mixed test, its other half.
     """
     began_ns: Nanos
     """
-    Begin, from the start of the run.
+    Its start, counted from the start of the run.
     """
     block_bytes: Bytes
     """
@@ -3214,7 +3226,7 @@ class Phase(TypedDict):
     """
     cut_short: NotRequired[bool]
     """
-    `true` where it ended before its time: a signal, an error, no space.
+    `true` if it ended early: by a signal, an error, or lack of space.
     """
     direct: bool
     """
@@ -3234,8 +3246,8 @@ class Phase(TypedDict):
     """
     final_flush_ns: NotRequired[Nanos]
     """
-    How long the one flush at its end took, where writes were not durable each. It is in the
-    elapsed time, and so in the rates, but in no latency and in no interval.
+    The duration of the one flush at its end, if the writes were not durable one by one. It is
+    in the elapsed time, and so in the rates, but in no latency and in no interval.
     """
     floor: NotRequired[Floor]
     """
@@ -3247,7 +3259,7 @@ class Phase(TypedDict):
     """
     flush_latency_ns: NotRequired[LatencySummary]
     """
-    The flush's part, where the flush is a call of its own.
+    The part of the flush, if the flush is a separate call.
     """
     growth: NotRequired[Growth]
     """
@@ -3267,7 +3279,7 @@ class Phase(TypedDict):
     """
     latency_ns: LatencySummary
     """
-    From handing the operation to the device until it was done.
+    From the submission of the operation to its completion.
     """
     ledger: Ledger
     """
@@ -3279,7 +3291,7 @@ class Phase(TypedDict):
     """
     mixed: NotRequired[Mixed]
     """
-    Of one half of a mixed test: the share of the test's operations that read.
+    For one half of a mixed test: the share of the test's operations that read.
     """
     name: str
     """
@@ -3307,7 +3319,7 @@ class Phase(TypedDict):
     """
     replay: NotRequired[Replayed]
     """
-    Of a part of a replayed trace, or of its recognised transactions: the trace.
+    For a part of a replayed trace, or its recognised transactions: the trace.
     """
     response_histogram: NotRequired[StoredHistogram]
     """
@@ -3327,7 +3339,7 @@ class Phase(TypedDict):
     """
     stall_over_ns: Nanos
     """
-    A wait longer than this is a stall: 100 ms, or ten times the median where that is longer.
+    A wait longer than this is a stall: 100 ms, or ten times the median if that is longer.
     """
     stalls: NotRequired[List[StallRecord]]
     """
@@ -3343,22 +3355,22 @@ class Phase(TypedDict):
     """
     stopped_ns: NotRequired[Nanos]
     """
-    How long this process stood still during it: stopped by a signal, frozen with its cgroup, or
-    with the whole machine. Absent where that was not watched.
+    How long this process was stopped during it: by a signal, frozen with its cgroup, or
+    suspended with the machine. Absent if that was not watched.
     """
     think: NotRequired[Think]
     """
-    Time in which the app did something else between operations, by the scenario (closed loop
-    only).
+    Time in which the app did something else between operations, as the scenario says (closed
+    loop only).
     """
     threads: NotRequired[int]
     """
-    Threads that did it side by side.
+    Number of threads that did it concurrently.
     """
     time: ReadingOfTime
     """
-    Where the measuring thread's time went; of several threads, the sum. The halves of a mixed test
-    share it.
+    The split of the measuring thread's time; for several threads, the sum. The halves of a
+    mixed test share it.
     """
     waits: NotRequired[List[WaitRecord]]
     """
@@ -3366,7 +3378,7 @@ class Phase(TypedDict):
     """
     watched: NotRequired[Watched]
     """
-    Counters of the kernel that were read while it ran, from which causes of stalls are inferred.
+    Kernel counters read during the phase, from which causes of stalls are inferred.
     """
 
 
@@ -3417,7 +3429,8 @@ class Environment(TypedDict):
     """
     limits: NotRequired[Limits]
     """
-    What the control groups of the process limit; absent in files of older versions and in simulations.
+    The limits of the process's control groups; absent in files of older versions and in
+    simulations.
     """
     memory_bytes: ReadingOfBytes
     """
@@ -3444,12 +3457,12 @@ class Explained(TypedDict):
     """
     findings: List[Finding]
     """
-    What to change or to know: data in danger first, then by cost.
+    What to change or to know: risks to data first, then by cost.
     """
     run: NotRequired[Findings]
     """
-    The same with comparisons and waits, as stored in the run; absent for a path, where nothing was
-    measured.
+    The same with comparisons and waits, as stored in the run; absent for a path, for which
+    nothing was measured.
     """
     subject: str
     """
@@ -3459,7 +3472,7 @@ class Explained(TypedDict):
 
 class Run(TypedDict):
     """
-    Everything that was seen in one run of one scenario on one target.
+    Everything measured in one run of one scenario on one target.
     """
 
     command: List[str]
@@ -3468,11 +3481,11 @@ class Run(TypedDict):
     """
     conditions: NotRequired[List[Conditions]]
     """
-    Charge, power and heat before each test and at the end, of a device with a battery.
+    Charge, power and heat before each test and at the end, for a device with a battery.
     """
     downgrades: NotRequired[List[Downgrade]]
     """
-    Requests that could not be honoured as asked.
+    Requests that could not be fulfilled exactly.
     """
     environment: Environment
     """
@@ -3516,11 +3529,12 @@ class Run(TypedDict):
     """
     shared: NotRequired[SharedRecord]
     """
-    What was removed for others by `flashlag share`; absent in a run as it was measured.
+    What `flashlag share` removed for others; absent in a run as measured.
     """
     simulated_ns: NotRequired[Nanos]
     """
-    Time that passed on a simulated device, from its first step to the end; absent elsewhere.
+    Time that passed on a simulated device, from its first step to the end; absent for other
+    devices.
     """
     skipped: NotRequired[List[Skipped]]
     """
