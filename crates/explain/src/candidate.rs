@@ -30,6 +30,12 @@ pub struct Suspicion {
 }
 
 impl Suspicion {
+    /// With the fix and the price of the cause's row among the findings; `None` if the row has no price.
+    pub fn of(id: CauseId) -> Option<Suspicion> {
+        let row = id.finding().row();
+        Some(Suspicion { id, action: row.action, risk: row.risk? })
+    }
+
     /// A cause if the evidence shows one, else ruled out.
     pub fn weighed(
         self,

@@ -1,8 +1,6 @@
 //! Two phases that differ in one thing.
 
-use flashlag_schema::finding::{
-    CauseId, Counted, FindingAction, FindingEvidence, FindingRisk, FindingSides,
-};
+use flashlag_schema::finding::{CauseId, Counted, FindingEvidence, FindingSides};
 use flashlag_schema::{Phase, Run};
 use flashlag_spec::scenario::{FileKind, FileSave, JournalMode, PrefsCall};
 use flashlag_spec::{Operation, State};
@@ -34,11 +32,7 @@ fn journal(context: &Context<'_>, main: &Phase) -> Option<Candidate> {
     let other = context.subjects.other_journal?;
     let is_wal = context.plan.save(main).is_some_and(|kind| kind.journal == JournalMode::Wal);
     let (rollback, wal) = if is_wal { (other, main) } else { (main, other) };
-    let suspicion = Suspicion {
-        id: CauseId::RollbackJournal,
-        action: FindingAction::UseWal,
-        risk: FindingRisk::LogGrows,
-    };
+    let suspicion = Suspicion::of(CauseId::RollbackJournal)?;
     weigh(context.run, rollback, wal, suspicion)
 }
 
@@ -47,11 +41,11 @@ fn trim(run: &Run, main: &Phase) -> Option<Candidate> {
     let trimmed = same_test(run, main, State::Trimmed)?;
     let deleted = same_test(run, main, State::Deleted);
     let before = deleted.or_else(|| same_test(run, main, State::Filled))?;
-    let (id, action) = match deleted {
-        Some(_) => (CauseId::DeletedNotTrimmed, FindingAction::Trim),
-        None => (CauseId::FullNotTrimmed, FindingAction::DeleteAndTrim),
+    let id = match deleted {
+        Some(_) => CauseId::DeletedNotTrimmed,
+        None => CauseId::FullNotTrimmed,
     };
-    weigh(run, before, trimmed, Suspicion { id, action, risk: FindingRisk::BusyWhileTrimming })
+    weigh(run, before, trimmed, Suspicion::of(id)?)
 }
 
 fn full(context: &Context<'_>, main: &Phase) -> Option<Candidate> {
@@ -59,11 +53,7 @@ fn full(context: &Context<'_>, main: &Phase) -> Option<Candidate> {
     if !comes_back(context.run, main, new) {
         return None;
     }
-    let suspicion = Suspicion {
-        id: CauseId::FullStorage,
-        action: FindingAction::KeepSpaceFree,
-        risk: FindingRisk::SpaceKept,
-    };
+    let suspicion = Suspicion::of(CauseId::FullStorage)?;
     weigh(context.run, main, new, suspicion)
 }
 
@@ -92,11 +82,7 @@ fn busy(context: &Context<'_>) -> Option<Candidate> {
     if !grew_alike(busy, alone) {
         return None;
     }
-    let suspicion = Suspicion {
-        id: CauseId::OtherWriter,
-        action: FindingAction::DeferBulkWrites,
-        risk: FindingRisk::OtherWorkWaits,
-    };
+    let suspicion = Suspicion::of(CauseId::OtherWriter)?;
     weigh(run, busy, alone, suspicion)
 }
 
@@ -105,11 +91,7 @@ fn databases(context: &Context<'_>, main: &Phase) -> Option<Candidate> {
     let several = in_stage(context, main, |kind| kind.databases > 1)?;
     let kind = SaveKind { databases: 1, ..context.plan.save(several)? };
     let one = in_stage(context, main, |other| *other == kind)?;
-    let suspicion = Suspicion {
-        id: CauseId::SeveralDatabases,
-        action: FindingAction::OneDatabase,
-        risk: FindingRisk::DataMoved,
-    };
+    let suspicion = Suspicion::of(CauseId::SeveralDatabases)?;
     weigh(context.run, several, one, suspicion)
 }
 
@@ -120,11 +102,7 @@ fn statements(context: &Context<'_>) -> Option<Candidate> {
     let kind = context.plan.save(many)?;
     let single = SaveKind { statements: 1, ..kind };
     let one = in_stage(context, main, |other| *other == single)?;
-    let suspicion = Suspicion {
-        id: CauseId::SmallTransactions,
-        action: FindingAction::GroupFlushes,
-        risk: FindingRisk::MoreLostAtOnce,
-    };
+    let suspicion = Suspicion::of(CauseId::SmallTransactions)?;
     weigh_shares(context.run, one, many, kind.statements, suspicion)
 }
 
@@ -142,11 +120,7 @@ fn commits(context: &Context<'_>, main: &Phase) -> Option<Candidate> {
         };
         alike && save.call == PrefsCall::Apply && save.writes() == 1
     })?;
-    let suspicion = Suspicion {
-        id: CauseId::CommitPerChange,
-        action: FindingAction::SaveTogether,
-        risk: FindingRisk::MoreLostAtOnce,
-    };
+    let suspicion = Suspicion::of(CauseId::CommitPerChange)?;
     weigh(context.run, several, together, suspicion)
 }
 
@@ -165,11 +139,7 @@ fn whole_file(context: &Context<'_>, main: &Phase) -> Option<Candidate> {
     let alone = file_in_stage(context, main, |save| {
         save.kind == FileKind::AppendLog && save.change == change && save.writes() == 1
     })?;
-    let suspicion = Suspicion {
-        id: CauseId::WholeFileAgain,
-        action: FindingAction::KeepApart,
-        risk: FindingRisk::DataMoved,
-    };
+    let suspicion = Suspicion::of(CauseId::WholeFileAgain)?;
     weigh(context.run, whole, alone, suspicion)
 }
 

@@ -3,7 +3,8 @@
 use flashlag_schema::{Phase, Run};
 use flashlag_spec::Operation;
 use flashlag_spec::scenario::{
-    FileSave, JournalMode, Save, Scenario, Statement, Step, SyncCall, Synchronous, Test,
+    FileSave, JournalMode, Requirement, Save, Scenario, Statement, Step, SyncCall, Synchronous,
+    Test,
 };
 
 /// The scenario of a run, if it can be parsed again.
@@ -20,6 +21,11 @@ impl Plan {
     /// The test of that name.
     pub fn test(&self, name: &str) -> Option<&Test> {
         self.0.as_ref()?.tests.get(name)
+    }
+
+    /// What the scenario requires of the storage; nothing if it can't be read.
+    pub fn requirements(&self) -> &[Requirement] {
+        self.0.as_ref().map_or(&[], |scenario| &scenario.requirements)
     }
 
     /// Whether a fill step runs that test.

@@ -1,8 +1,8 @@
 //! Causes that a single phase shows: growth, the flush, waiting for a CPU.
 
 use flashlag_schema::finding::{
-    CauseId, Counted, Estimate, FindingAction, FindingEffect, FindingEvidence, FindingRisk,
-    FindingSides, MeasuredWait, SavePart,
+    CauseId, Counted, Estimate, FindingAction, FindingEffect, FindingEvidence, FindingSides,
+    MeasuredWait, SavePart,
 };
 use flashlag_schema::{Growth, Phase};
 use flashlag_spec::scenario::JournalMode;
@@ -49,10 +49,11 @@ fn growth(context: &Context<'_>, phase: &Phase) -> Option<Candidate> {
     let effect = effect(Counted::Saves, &now, &fixed, share)?;
     let journal = context.plan.save(phase).map(|kind| kind.journal);
     let rollback = matches!(journal, Some(JournalMode::Delete | JournalMode::Truncate));
-    let suspicion = Suspicion {
-        id: CauseId::GrowingFiles,
-        action: if rollback { FindingAction::KeepJournalFile } else { FindingAction::GrowInSteps },
-        risk: FindingRisk::SpaceAllocated,
+    let suspicion = Suspicion::of(CauseId::GrowingFiles)?;
+    let suspicion = if rollback {
+        Suspicion { action: FindingAction::KeepJournalFile, ..suspicion }
+    } else {
+        suspicion
     };
     let sides = FindingSides {
         now: part_of(phase, SavePart::Grew),
@@ -77,11 +78,7 @@ fn cpu(phase: &Phase) -> Option<Candidate> {
         mean_ratio: None,
         cost_s_per_1000: Estimate { value: each.as_secs_f64() * 1e3, interval: None },
     };
-    let suspicion = Suspicion {
-        id: CauseId::CpuWait,
-        action: FindingAction::FreeCpu,
-        risk: FindingRisk::OtherWorkWaits,
-    };
+    let suspicion = Suspicion::of(CauseId::CpuWait)?;
     let evidence = FindingEvidence::SchedulerCount { runnable_ns: each, share };
     let sides = FindingSides { now: side(phase), fixed: None };
     Some(suspicion.weighed(share >= CPU_IS_A_CAUSE, sides, effect, evidence))
@@ -107,11 +104,7 @@ fn flush(phase: &Phase) -> Option<Candidate> {
         mean_ratio: None,
         cost_s_per_1000: Estimate { value: flush.as_secs_f64() * 1e3, interval: None },
     };
-    let suspicion = Suspicion {
-        id: CauseId::FlushPerWrite,
-        action: FindingAction::GroupFlushes,
-        risk: FindingRisk::MoreLostAtOnce,
-    };
+    let suspicion = Suspicion::of(CauseId::FlushPerWrite)?;
     let evidence = FindingEvidence::FlushTimedApart { flush_ns: flush, share };
     let sides = FindingSides { now: side(phase), fixed: None };
     Some(suspicion.weighed(true, sides, effect, evidence))

@@ -259,14 +259,12 @@ fn figures_table(text: &mut String, drawn: &FiguresTable) {
         one.groups.iter().for_each(|group| figures(text, &one, &group.rows, head));
     }
     let against = table.columns.iter().position(|it| *it == Column::Ratio(RatioKind::P50));
-    let is_ratio = |row: &TableRow| against.and_then(|at| row.cells.get(at)).is_some_and(has_value);
+    let is_ratio = |row: &TableRow| {
+        against.and_then(|at| row.cells.get(at)).is_some_and(|cell| !cell.is_empty())
+    };
     if table.rows().any(is_ratio) {
         paragraph(text, RATIOS);
     }
-}
-
-fn has_value(cell: &Cell) -> bool {
-    !cell.is_empty()
 }
 
 /// Rows of figures under the titles of their columns.

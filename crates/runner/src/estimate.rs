@@ -2,7 +2,7 @@
 
 use flashlag_spec::replay::ReplayLevel;
 use flashlag_spec::scenario::{
-    Durability, FileSave, Io, IoOperation, Pattern, Replay, Save, Scenario, Test,
+    Durability, FileSave, Io, IoOperation, Pattern, Replay, Save, SavePace, Scenario, Test,
 };
 use flashlag_units::{Bytes, Nanos};
 
@@ -163,13 +163,7 @@ fn written_of(io: &Io, moved: Bytes) -> Bytes {
 }
 
 fn save_cost(save: &Save) -> (Bytes, Nanos) {
-    let pace = SavePace {
-        saves: save.saves,
-        time: save.time.map(|time| time.0),
-        think: save.think.map(|think| think.0).unwrap_or_default(),
-        per_second: save.arrivals.per_second,
-    };
-    let (saves, time) = pace.most();
+    let (saves, time) = most_saves(&save.pace());
     // Rows of one transaction share pages, but never more than if each were a save.
     let rows = u64::from(save.statements);
     let bytes_per_save = (PAGES_PER_SAVE * PAGE + 2 * save.row.0.0).saturating_mul(rows);
@@ -179,36 +173,20 @@ fn save_cost(save: &Save) -> (Bytes, Nanos) {
 
 /// A save of a file writes it, and the filesystem the block with its inode.
 fn file_save_cost(save: &FileSave) -> (Bytes, Nanos) {
-    let pace = SavePace {
-        saves: save.saves,
-        time: save.time.map(|time| time.0),
-        think: save.think.map(|think| think.0).unwrap_or_default(),
-        per_second: save.arrivals.per_second,
-    };
-    let (saves, time) = pace.most();
+    let (saves, time) = most_saves(&save.pace());
     let once = save.written_at_once().0.saturating_add(PAGE);
     let bytes_per_save = once.saturating_mul(u64::from(save.writes()));
     (Bytes(saves.saturating_mul(bytes_per_save).saturating_add(save.size.0.0)), time)
 }
 
-/// What decides how many saves a test makes.
-struct SavePace {
-    saves: Option<u64>,
-    time: Option<Nanos>,
-    think: Nanos,
-    per_second: Option<f64>,
-}
-
-impl SavePace {
-    /// The most saves, and how long they take.
-    fn most(&self) -> (u64, Nanos) {
-        let rests = Nanos(self.think.0.saturating_mul(self.saves.unwrap_or_default()));
-        let time = self.time.unwrap_or(Nanos::from_secs(30).plus(rests));
-        let scheduled = self.per_second.map(|rate| (rate * time.as_secs_f64()) as u64);
-        let between_rests = time.0.checked_div(self.think.0).map(|rests| rests.saturating_add(1));
-        let by_time = (10_000 * (time.0 / 1_000_000_000)).min(between_rests.unwrap_or(u64::MAX));
-        (self.saves.or(scheduled).unwrap_or(by_time), time)
-    }
+/// The most saves of a test, and how long they take.
+fn most_saves(pace: &SavePace) -> (u64, Nanos) {
+    let rests = Nanos(pace.think.0.saturating_mul(pace.saves.unwrap_or_default()));
+    let time = pace.time.unwrap_or(Nanos::from_secs(30).plus(rests));
+    let scheduled = pace.arrivals.per_second.map(|rate| (rate * time.as_secs_f64()) as u64);
+    let between_rests = time.0.checked_div(pace.think.0).map(|rests| rests.saturating_add(1));
+    let by_time = (10_000 * (time.0 / 1_000_000_000)).min(between_rests.unwrap_or(u64::MAX));
+    (pace.saves.or(scheduled).unwrap_or(by_time), time)
 }
 
 /// Size of the file of a test's background.

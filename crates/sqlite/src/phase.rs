@@ -10,6 +10,7 @@ use flashlag_device::{
     Budget, Clock, SchedulerTimes, WaitMeter, WaitReading, WaitSampler, WaitWindow,
 };
 use flashlag_spec::Reading;
+use flashlag_spec::scenario::SavePace;
 use flashlag_stats::{Histogram, OpTimes, Recorder, RecorderConfig, WaitSplit, Waited};
 use flashlag_units::{Bytes, Nanos};
 use flashlag_workload::Arrivals;
@@ -17,7 +18,7 @@ use flashlag_workload::Arrivals;
 use crate::clock::PhaseClock;
 use crate::error::SqliteError;
 use crate::job::{OnInterval, SaveJob, SaveWatch, SavesOutcome, TopUps};
-use crate::saver::{Pace, Saver};
+use crate::saver::Saver;
 use crate::storage::{Place, written_since};
 use crate::writes::{Writes, bytes_of, calls_of};
 
@@ -40,7 +41,7 @@ enum EndReason {
 }
 
 struct Phase<'a, S, M> {
-    pace: Pace,
+    pace: SavePace,
     stop: &'a AtomicBool,
     saver: S,
     place: Rc<dyn Place>,
@@ -70,7 +71,7 @@ struct Phase<'a, S, M> {
 /// What a loop is to do, beside its saves.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terms {
-    pub(crate) pace: Pace,
+    pub(crate) pace: SavePace,
     pub(crate) seed: u64,
     pub(crate) interval: Nanos,
     pub(crate) stall_over: Nanos,
@@ -79,7 +80,7 @@ pub(crate) struct Terms {
 }
 
 impl Terms {
-    pub(crate) fn of<T>(job: &SaveJob<'_, T>, pace: Pace) -> Terms {
+    pub(crate) fn of<T>(job: &SaveJob<'_, T>, pace: SavePace) -> Terms {
         let SaveJob { seed, interval, stall_over, .. } = *job;
         Terms { pace, seed, interval, stall_over, may_begin: true }
     }

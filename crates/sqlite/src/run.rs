@@ -9,7 +9,6 @@ use crate::error::SqliteError;
 use crate::job::{SaveWatch, SavesOutcome};
 use crate::phase::{self, Terms};
 use crate::prepare::PreparedSaves;
-use crate::saver::Pace;
 use crate::storage::{Place, written_since};
 use crate::transactions::{Transactions, prepared_statements, refused};
 use crate::writes::bytes_of;
@@ -38,7 +37,7 @@ impl PreparedSaves<'_> {
         // The bytes that closing will write are reserved from the start.
         let to_close = most_to_close(save);
         let keeps_back = budget.as_ref().is_none_or(|budget| budget.take(to_close));
-        let terms = Terms { may_begin: keeps_back, ..Terms::of(&job, Pace::from(save)) };
+        let terms = Terms { may_begin: keeps_back, ..Terms::of(&job, save.pace()) };
         let mut saved = phase::run(saver, place, terms, watch)?;
         let (before, refused_writes) = (storage.written(), storage.refused_atomic_writes());
         drop(databases);

@@ -1,43 +1,8 @@
 //! What a loop of saves does: transactions of databases, or files that are written anew.
 
-use flashlag_spec::scenario::{Arrivals, FileSave, Save};
-use flashlag_units::{Bytes, Nanos};
+use flashlag_units::Bytes;
 
 use crate::error::SqliteError;
-
-/// When the saves of a test begin and when they end.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Pace {
-    pub(crate) saves: Option<u64>,
-    pub(crate) time: Option<Nanos>,
-    pub(crate) min_saves: Option<u64>,
-    pub(crate) think: Nanos,
-    pub(crate) arrivals: Arrivals,
-}
-
-impl From<&Save> for Pace {
-    fn from(save: &Save) -> Pace {
-        Pace {
-            saves: save.saves,
-            time: save.time.map(|time| time.0),
-            min_saves: save.min_saves,
-            think: save.think.map(|think| think.0).unwrap_or_default(),
-            arrivals: save.arrivals,
-        }
-    }
-}
-
-impl From<&FileSave> for Pace {
-    fn from(save: &FileSave) -> Pace {
-        Pace {
-            saves: save.saves,
-            time: save.time.map(|time| time.0),
-            min_saves: save.min_saves,
-            think: save.think.map(|think| think.0).unwrap_or_default(),
-            arrivals: save.arrivals,
-        }
-    }
-}
 
 /// Makes the saves of a loop, one after another.
 pub(crate) trait Saver {

@@ -1,9 +1,9 @@
 //! Whether a storage is good enough for the purpose that a scenario is about (`[[require]]`): each required figure
 //! with its limit and who published that, and one verdict.
 
-use flashlag_explain::failed_for;
+use flashlag_explain::{Plan, failed_for};
 use flashlag_schema::Run;
-use flashlag_spec::scenario::{Requirement, Scenario};
+use flashlag_spec::scenario::{Limit, Requirement};
 
 use crate::fail_if::{Metric, Threshold};
 use crate::naming::test_title;
@@ -64,10 +64,9 @@ pub struct Required {
 
 /// What a run says of the purpose of its scenario; `None` if the scenario requires nothing.
 pub fn good_enough(run: &Run) -> Option<GoodEnough> {
-    let settings: Vec<(String, String)> = run.scenario.settings.clone().into_iter().collect();
-    let scenario = Scenario::parse(&run.scenario.text, &settings).ok()?;
+    let plan = Plan::of(run);
     let requirements: Vec<Required> =
-        scenario.requirements.iter().map(|requirement| required(run, requirement)).collect();
+        plan.requirements().iter().map(|requirement| required(run, requirement)).collect();
     let any = |verdict| requirements.iter().any(|required| required.verdict == verdict);
     let verdict = match () {
         () if requirements.is_empty() => return None,
@@ -99,9 +98,9 @@ fn deciding(verdict: Requires, requirements: &[Required]) -> String {
 }
 
 fn required(run: &Run, requirement: &Requirement) -> Required {
-    let (words, limit) = match (&requirement.at_most, &requirement.at_least) {
-        (Some(limit), _) => ("at most", limit.clone()),
-        (None, limit) => ("at least", limit.clone().unwrap_or_default()),
+    let (words, limit) = match &requirement.limit {
+        Limit::AtMost(limit) => ("at most", limit),
+        Limit::AtLeast(limit) => ("at least", limit),
     };
     let base = Required {
         figure: in_words(&requirement.figure),

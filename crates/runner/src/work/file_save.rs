@@ -2,12 +2,12 @@
 
 use flashlag_spec::scenario::{EngineKind, FileSave};
 use flashlag_spec::{Operation, State};
-use flashlag_sqlite::{PreparedFile, SaveJob};
+use flashlag_sqlite::PreparedFile;
 use flashlag_units::{Bytes, Nanos};
 
 use super::phase::{PhaseHead, thinks};
 use super::save::SavesTest;
-use super::{Hindrance, INTERVAL, Outcome, STALL_OVER, Work, World};
+use super::{Hindrance, Outcome, Work, World};
 use crate::events::{Event, Observer};
 
 impl<W: World> Work<W> {
@@ -21,13 +21,7 @@ impl<W: World> Work<W> {
     ) -> Result<Outcome, Hindrance> {
         let label = state.label(run, &save.name);
         let directory = self.world.saves_directory()?;
-        let job = SaveJob {
-            save,
-            directory: &directory,
-            seed: self.task_seed(&label),
-            interval: INTERVAL,
-            stall_over: STALL_OVER,
-        };
+        let job = self.save_job(save, &directory, &label);
         observer.event(Event::Preparing("making the file"));
         let most = PreparedFile::most_to_prepare(save);
         self.allow(most, "making the file")?;

@@ -1,6 +1,7 @@
 //! The recipe of a test of saves of SQLite, and what all saves have of it.
 
 use std::ops::ControlFlow;
+use std::path::Path;
 
 use flashlag_schema::Phase;
 use flashlag_spec::scenario::{Durability, EngineKind, JournalMode, Save, Synchronous};
@@ -41,13 +42,7 @@ impl<W: World> Work<W> {
         self.world.check_saves(save)?;
         let label = state.label(run, &save.name);
         let directory = self.world.saves_directory()?;
-        let job = SaveJob {
-            save,
-            directory: &directory,
-            seed: self.task_seed(&label),
-            interval: INTERVAL,
-            stall_over: STALL_OVER,
-        };
+        let job = self.save_job(save, &directory, &label);
         observer.event(Event::Preparing("making the databases"));
         let (prepared, databases) = self.make_databases(&job)?;
         let test = SavesTest {
@@ -62,6 +57,17 @@ impl<W: World> Work<W> {
             self.world.remove_saves(databases, &job)?;
         }
         Ok(outcome)
+    }
+
+    /// The job of a test of saves, whatever makes them.
+    pub(super) fn save_job<'a, T>(
+        &self,
+        save: &'a T,
+        directory: &'a Path,
+        label: &str,
+    ) -> SaveJob<'a, T> {
+        let seed = self.task_seed(label);
+        SaveJob { save, directory, seed, interval: INTERVAL, stall_over: STALL_OVER }
     }
 
     /// Runs prepared saves, with what is to run beside them.

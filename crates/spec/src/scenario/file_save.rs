@@ -5,7 +5,7 @@ use flashlag_units::{Bytes, Nanos, Text};
 use serde::{Deserialize, Serialize};
 
 use super::fault::ScenarioFault;
-use super::pace::{Arrivals, is_one, one};
+use super::pace::{Arrivals, SavePace, is_one, one};
 use crate::words::Durability;
 
 /// How an app keeps what it saves, where that is in no database.
@@ -111,6 +111,17 @@ impl PrefsCall {
 }
 
 impl FileSave {
+    /// When its saves begin and when they end.
+    pub fn pace(&self) -> SavePace {
+        SavePace {
+            saves: self.saves,
+            time: self.time.map(|time| time.0),
+            min_saves: self.min_saves,
+            think: self.think.map(|think| think.0).unwrap_or_default(),
+            arrivals: self.arrivals,
+        }
+    }
+
     /// Whether the calls are those of the newest Android that changed them.
     pub fn is_new(&self) -> bool {
         let changed = self.kind.changed_with().unwrap_or_default();

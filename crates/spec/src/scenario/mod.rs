@@ -25,11 +25,11 @@ pub use error::ScenarioError;
 pub use fault::{Combination, ScenarioFault};
 pub use file_save::{FileKind, FileSave, PrefsCall};
 pub use hash::hash_of_text;
-pub use pace::{Arrivals, Schedule};
+pub use pace::{Arrivals, SavePace, Schedule};
 pub use repeats::{After, Stretch};
 pub use replay::{Replay, ReplayAs, ReplayFacts};
 pub use types::{
-    Io, IoOperation, JournalMode, Requirement, Save, Scenario, Statement, Step, SyncCall,
+    Io, IoOperation, JournalMode, Limit, Requirement, Save, Scenario, Statement, Step, SyncCall,
     Synchronous, Test, ThreadSpans, Until,
 };
 pub use validate::FIRST_ROWS;

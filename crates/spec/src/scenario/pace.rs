@@ -1,6 +1,6 @@
 //! When operations begin, and defaults that several tables of a scenario have.
 
-use flashlag_units::{Bytes, Text};
+use flashlag_units::{Bytes, Nanos, Text};
 use serde::{Deserialize, Serialize};
 
 /// When operations begin.
@@ -26,6 +26,21 @@ pub enum Schedule {
     Fixed,
     /// Exponential: a Poisson process.
     Poisson,
+}
+
+/// When the saves of a test begin and when they end, whatever makes them.
+#[derive(Clone, Copy, Debug)]
+pub struct SavePace {
+    /// Ends after this many saves.
+    pub saves: Option<u64>,
+    /// Ends after this long.
+    pub time: Option<Nanos>,
+    /// The fewest saves, which may take up to four times `time`.
+    pub min_saves: Option<u64>,
+    /// Time between the end of a save and the next.
+    pub think: Nanos,
+    /// When saves begin.
+    pub arrivals: Arrivals,
 }
 
 pub(super) fn one() -> u32 {

@@ -10,7 +10,7 @@ use super::pace::yes;
 use super::replay::Replay;
 use super::saves::SaveMatrix;
 use super::settings::{refuse_idle_settings, substitute, typed_as};
-use super::types::{Io, Requirement, Scenario, Step, Test};
+use super::types::{Io, Limit, Requirement, Scenario, Step, Test};
 use super::validate::validate;
 use crate::hint::with_hint;
 use crate::words::State;
@@ -51,8 +51,8 @@ pub(crate) struct ScenarioFile {
     step: Vec<Spanned<StepText>>,
     /// Figures that a storage must reach to be good enough for what the scenario is about.
     #[serde(default)]
-    #[cfg_attr(feature = "json-schema", schemars(with = "Vec<Requirement>"))]
-    require: Vec<Spanned<Requirement>>,
+    #[cfg_attr(feature = "json-schema", schemars(with = "Vec<RequirementText>"))]
+    require: Vec<Spanned<RequirementText>>,
 }
 
 /// What is parsed first, since the rest refers to it.
@@ -62,6 +62,23 @@ struct Head {
     name: String,
     #[serde(default)]
     settings: BTreeMap<String, toml::Value>,
+}
+
+/// A figure that a storage must reach: exactly one of `at_most`, `at_least`.
+#[derive(Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+struct RequirementText {
+    /// A test and its figure, as `--fail-if` names them: `append.p99`.
+    figure: String,
+    /// The most that the figure may be: `10ms`. Either this or `at_least`.
+    #[serde(default)]
+    at_most: Option<String>,
+    /// The least that the figure must be: `1500` operations, or `10MB`, a second.
+    #[serde(default)]
+    at_least: Option<String>,
+    /// Who published the limit, and where.
+    source: String,
 }
 
 /// One step: exactly one of `measure`, `fill`, `delete`, `trim`, `idle`.
@@ -149,8 +166,12 @@ impl Scenario {
             steps.push((line, step));
         }
         let require = file.require.into_iter();
-        let require = require.map(|one| (line_of(one.span()), one.into_inner()));
-        let requirements = require.map(with_one_limit).collect::<Result<_, _>>()?;
+        let require = require.map(|one| {
+            let line = line_of(one.span());
+            let fault = |fault: Combination| ScenarioError::File { line, fault: fault.into() };
+            requirement_from(one.into_inner()).map_err(fault)
+        });
+        let requirements = require.collect::<Result<_, _>>()?;
         name_all_tests(&mut steps, &tests);
         validate(&tests, &mut steps)?;
         Ok(Scenario {
@@ -202,14 +223,6 @@ fn head_with<'a>(
     Ok((head, changed))
 }
 
-/// A requirement has one limit.
-fn with_one_limit((line, one): (usize, Requirement)) -> Result<Requirement, ScenarioError> {
-    if one.at_most.is_some() == one.at_least.is_some() {
-        return Err(ScenarioError::File { line, fault: Combination::OneLimit.into() });
-    }
-    Ok(one)
-}
-
 /// `measure = ["*"]` means every test of the file, in its order.
 fn name_all_tests(steps: &mut [(usize, Step)], tests: &[(usize, Test)]) {
     for (_, step) in steps {
@@ -228,6 +241,16 @@ fn plain(value: &toml::Value) -> String {
         toml::Value::Array(items) => items.iter().map(plain).collect::<Vec<_>>().join(","),
         other => other.to_string(),
     }
+}
+
+fn requirement_from(text: RequirementText) -> Result<Requirement, Combination> {
+    let RequirementText { figure, at_most, at_least, source } = text;
+    let limit = match (at_most, at_least) {
+        (Some(most), None) => Limit::AtMost(most),
+        (None, Some(least)) => Limit::AtLeast(least),
+        _ => return Err(Combination::OneLimit),
+    };
+    Ok(Requirement { figure, limit, source })
 }
 
 fn step_from(text: StepText) -> Result<Step, Combination> {

@@ -4,7 +4,7 @@ use flashlag_units::{Bytes, Nanos, Text};
 use serde::{Deserialize, Serialize};
 
 use super::file_save::FileSave;
-use super::pace::{Arrivals, hundred_bytes, is_one, one, yes};
+use super::pace::{Arrivals, SavePace, hundred_bytes, is_one, one, yes};
 use super::replay::Replay;
 use crate::words::{Durability, EngineKind, Pattern, State};
 
@@ -32,20 +32,23 @@ pub struct Scenario {
 }
 
 /// A figure that a storage must reach to be good enough for the purpose that a scenario is about.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Requirement {
     /// A test and its figure, as `--fail-if` names them: `append.p99`.
     pub figure: String,
-    /// The most that the figure may be: `10ms`. Either this or `at_least`.
-    #[serde(default)]
-    pub at_most: Option<String>,
-    /// The least that the figure must be: `1500` operations, or `10MB`, a second.
-    #[serde(default)]
-    pub at_least: Option<String>,
+    /// What it must not cross.
+    pub limit: Limit,
     /// Who published the limit, and where.
     pub source: String,
+}
+
+/// A limit as it was written, in the unit of its figure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// The most that the figure may be: `10ms`.
+    AtMost(String),
+    /// The least that it must be: `1500` operations, or `10MB`, a second.
+    AtLeast(String),
 }
 
 /// A test: block I/O, saves or a trace.
@@ -241,6 +244,19 @@ pub struct Save {
     /// The name of an `[[io]]` that runs in parallel.
     #[serde(default)]
     pub background: Option<String>,
+}
+
+impl Save {
+    /// When its saves begin and when they end.
+    pub fn pace(&self) -> SavePace {
+        SavePace {
+            saves: self.saves,
+            time: self.time.map(|time| time.0),
+            min_saves: self.min_saves,
+            think: self.think.map(|think| think.0).unwrap_or_default(),
+            arrivals: self.arrivals,
+        }
+    }
 }
 
 /// One step.

@@ -14,7 +14,6 @@ use super::simulated::SimulatedFiles;
 use crate::error::SqliteError;
 use crate::job::{SaveJob, SaveWatch, SavesOutcome};
 use crate::phase::{self, Terms};
-use crate::saver::Pace;
 use crate::storage::{Place, written_since};
 use crate::vfs::Files;
 use crate::writes::bytes_of;
@@ -88,7 +87,7 @@ impl<'a> PreparedFile<'a> {
     /// before.
     pub fn run<M: WaitMeter>(self, watch: SaveWatch<'_, M>) -> Result<SavesOutcome, SqliteError> {
         let PreparedFile { job, place, saver, written } = self;
-        let terms = Terms::of(&job, Pace::from(job.save));
+        let terms = Terms::of(&job, job.save.pace());
         let mut saved = phase::run(saver, place as Rc<dyn Place>, terms, watch)?;
         (saved.prepared_bytes, saved.closed_bytes) = (written, Reading::Value(Bytes::ZERO));
         Ok(saved)

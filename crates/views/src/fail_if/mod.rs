@@ -13,7 +13,7 @@ use std::str::FromStr;
 
 use flashlag_schema::{Phase, Run};
 use flashlag_spec::State;
-use flashlag_spec::scenario::Requirement;
+use flashlag_spec::scenario::{Limit, Requirement};
 use flashlag_units::did_you_mean;
 use thiserror::Error;
 
@@ -145,10 +145,10 @@ impl Threshold {
     /// # Errors
     /// The figure or its limit is not in the form of `--fail-if`.
     pub fn of(requirement: &Requirement) -> Result<Threshold, ThresholdError> {
-        let Requirement { figure, at_most, at_least, .. } = requirement;
-        let (sign, limit) = match (at_most, at_least) {
-            (Some(most), _) => ('>', most),
-            (None, least) => ('<', least.as_ref().unwrap_or(figure)),
+        let Requirement { figure, limit, .. } = requirement;
+        let (sign, limit) = match limit {
+            Limit::AtMost(most) => ('>', most),
+            Limit::AtLeast(least) => ('<', least),
         };
         Threshold::parse(&format!("{figure}{sign}{limit}"), format!("[[require]] {figure}"))
     }
@@ -244,16 +244,12 @@ impl Threshold {
     /// # Errors
     /// There is no such phase, or one of the phases lacks the figure.
     pub fn evaluate(&self, run: &Run) -> Result<ThresholdOutcome, ThresholdError> {
-        self.check(&run.phases.iter().map(PhaseName::of).collect::<Vec<_>>())?;
-        let phases = run.phases.iter().filter(|phase| self.phases.takes(&PhaseName::of(phase)));
-        let mut lines: Vec<(bool, String)> = Vec::new();
-        for phase in phases {
-            lines.push(self.one(phase)?);
-        }
-        lines.sort_by_key(|(crossed, _)| !crossed);
+        let mut figures = self.figures(run)?;
+        figures.sort_by_key(|figure| !figure.crossed);
+        let lines: Vec<String> = figures.iter().map(|figure| self.line(figure)).collect();
         Ok(ThresholdOutcome {
-            crossed: lines.iter().any(|(crossed, _)| *crossed),
-            message: lines.into_iter().map(|(_, line)| line).collect::<Vec<_>>().join("\n"),
+            crossed: figures.iter().any(|figure| figure.crossed),
+            message: lines.join("\n"),
         })
     }
 
@@ -303,8 +299,8 @@ impl Threshold {
         Ok(PhaseFigure { phase, value, crossed })
     }
 
-    fn one(&self, phase: &Phase) -> Result<(bool, String), ThresholdError> {
-        let PhaseFigure { value, crossed, .. } = self.read(phase)?;
+    fn line(&self, figure: &PhaseFigure<'_>) -> String {
+        let PhaseFigure { phase, value, crossed } = figure;
         let how = match (crossed, self.above) {
             (true, true) => "above the limit of",
             (true, false) => "below the limit of",
@@ -312,6 +308,6 @@ impl Threshold {
             (false, false) => "not below",
         };
         let (label, name) = (phase.label(), self.metric.name());
-        Ok((crossed, format!("{label}: {name} is {value}, {how} {}", self.limit)))
+        format!("{label}: {name} is {value}, {how} {}", self.limit)
     }
 }
