@@ -1,7 +1,7 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use flashlag_sweep::{Finished, Grid, Sweep, SweepOptions, WORKER, Workers, cores};
 use flashlag_term::Counter;
 use flashlag_units::{Nanos, count};
@@ -15,6 +15,7 @@ use crate::terminal::Terminal;
 /// Simulates every point of a grid and writes the table. Exit status 0 even if points failed: the
 /// row of each says why.
 pub fn sweep(args: &SweepArgs, terminal: &Terminal) -> Result<Exit> {
+    refuse_another_format(&args.output)?;
     let grid = Grid::read(&args.grid)?;
     let options = SweepOptions { force: args.force, ..SweepOptions::default() };
     let sweep = Sweep::open(grid, &args.output, options)?;
@@ -42,6 +43,20 @@ pub fn sweep(args: &SweepArgs, terminal: &Terminal) -> Result<Exit> {
     counter.clear();
     let finished = ended?;
     say(&finished, began.elapsed().as_secs_f64(), terminal)
+}
+
+/// A table named as if it were text would be Parquet, which the program that opens it can't read.
+fn refuse_another_format(output: &Path) -> Result<()> {
+    let ending = output.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    if ["csv", "tsv", "txt", "json", "jsonl", "db", "sqlite"].contains(&ending) {
+        let parquet = output.with_extension("parquet");
+        bail!(
+            "cannot write {}: a sweep's table is Parquet: write `-o {}`, which DuckDB, pandas and Polars read and convert",
+            output.display(),
+            parquet.display()
+        );
+    }
+    Ok(())
 }
 
 /// This program, even if its file was replaced in the meantime.

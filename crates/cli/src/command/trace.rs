@@ -28,7 +28,10 @@ pub fn trace(args: &TraceArgs, terminal: &Terminal) -> Result<Exit> {
         output.map(|path| place_of(path, OutputKind::Export, args.force, read)).transpose()?;
     let recorded = match &args.from {
         Some(from) => Recorded { trace: Some(imported(from, args)?), ended: Exit::Done },
-        None => live::record(args, terminal)?,
+        None => {
+            refuse_a_file(args)?;
+            live::record(args, terminal)?
+        }
     };
     let Recorded { trace: Some(trace), ended } = recorded else { return Ok(recorded.ended) };
     // A trace that is only stored needs no totals.
@@ -44,6 +47,21 @@ pub fn trace(args: &TraceArgs, terminal: &Terminal) -> Result<Exit> {
     }
     shown(&ledger, args, terminal)?;
     Ok(ended)
+}
+
+/// Who names a file means to read it; recording would go on until Ctrl-C instead.
+fn refuse_a_file(args: &TraceArgs) -> Result<()> {
+    let Some(path) = args.path.as_deref().filter(|path| Path::new(path).is_file()) else {
+        return Ok(());
+    };
+    let folder = match Path::new(path).parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    bail!(
+        "{path} is a file: to read a trace, write `flashlag trace --from {path}`; to record what is written to its filesystem, `flashlag trace {}`",
+        folder.display()
+    )
 }
 
 /// The trace in a file, or on standard input.
