@@ -71,12 +71,12 @@ pub fn json(text: &str) -> Result<()> {
     write(&escaped(text))
 }
 
-/// One line on standard error.
+/// Prints one line on standard error.
 pub fn note(text: &str) {
     notes(&printable_line(text));
 }
 
-/// Prints a message of flashlag on standard error: wrapped on a terminal, else one line.
+/// Prints a message of flashlag on standard error: wrapped on a terminal, otherwise on one line.
 pub fn sentence(text: &str) {
     let text = printable_line(&format!("flashlag: {text}"));
     if io::stderr().is_terminal() {
@@ -86,7 +86,7 @@ pub fn sentence(text: &str) {
     }
 }
 
-/// Prepared lines on standard error.
+/// Prints lines that are laid out already on standard error.
 pub fn notes(text: &str) {
     let text = kept(text, Keeps { colors: false, tabs: false });
     // An error here cannot be reported: a full disk below a log must not end a run.

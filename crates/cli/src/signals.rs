@@ -16,8 +16,8 @@ pub fn stop_flag() -> io::Result<Arc<AtomicBool>> {
     let received = RECEIVED.get_or_init(Arc::default);
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         flag::register_usize(signal, Arc::clone(received), signal as usize)?;
-        // In this order: a second signal finds the flag set and ends the program (the next start,
-        // or `flashlag clean`, removes its files).
+        // The order matters: a second signal finds the flag set and ends the program (the next
+        // start, or `flashlag clean`, removes its files).
         flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&stop))?;
         flag::register(signal, Arc::clone(&stop))?;
     }

@@ -38,7 +38,7 @@ impl Sides {
     /// Reads the runs and compares them; those with the same set-up are repeats of one another.
     ///
     /// # Errors
-    /// A file that is no run, or is given twice; runs that did not do the same.
+    /// A file is no run or is given twice, or the runs did not do the same.
     pub fn compared(&self) -> Result<(Vec<Run>, Comparison), CommandError> {
         let paths = self.paths()?;
         reject_repeated(&paths)?;
@@ -50,7 +50,7 @@ impl Sides {
     /// Compares runs that were read before, in the order of [`Sides::paths`].
     ///
     /// # Errors
-    /// Fewer than two; runs that did not do the same.
+    /// There are fewer than two runs, or they did not do the same.
     pub fn compared_runs(&self, runs: &[Run]) -> Result<Comparison, CommandError> {
         let paths = self.paths()?;
         let asked = CompareOptions {
@@ -70,7 +70,7 @@ impl Sides {
 /// Reads runs and compares them; those with the same set-up are repeats of one another.
 ///
 /// # Errors
-/// A file that is no run; runs that did not do the same.
+/// A file is no run, or the runs did not do the same.
 pub fn compared(paths: &[PathBuf], force: bool) -> Result<(Vec<Run>, Comparison), CommandError> {
     let runs = paths.iter().map(|path| run_from(path)).collect::<Result<Vec<_>, _>>()?;
     let asked = CompareOptions { force, ..CompareOptions::default() };

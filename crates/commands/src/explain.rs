@@ -23,7 +23,7 @@ use crate::simulations::{Counting, Simulations};
 const FORECASTS: Duration = Duration::from_secs(15);
 /// The profile of a device that takes no time.
 const NO_DEVICE: &str = "zero";
-/// The scenario that a simulated device is explained by.
+/// The scenario whose run explains a simulated device.
 const QUICK: &str = "quick";
 
 /// What is explained.
@@ -57,7 +57,7 @@ impl Subject {
             Ok(TargetSpec::Directory(_)) if path.exists() => {
                 Subject::Run(Box::new(run_from(path)?))
             }
-            // Nothing of that name: a target that is misspelt, or a file that is missing.
+            // Nothing has that name: a target is misspelt, or a file is missing.
             _ => {
                 Target::parse(&text)?;
                 Subject::Run(Box::new(run_from(path)?))
@@ -68,7 +68,7 @@ impl Subject {
 
 /// Forecasts of the effects that a run does not show.
 pub struct Forecasts<'a> {
-    /// The profile that stands for the device; the nearest built-in one without.
+    /// The profile that stands for the device; `None` for the nearest built-in one.
     pub profile: Option<&'a str>,
     /// Raised to end them.
     pub stop: &'a Arc<AtomicBool>,

@@ -11,7 +11,7 @@ use crate::error::CommandError;
 /// Reads a run file, or fio's `json+` as a run.
 ///
 /// # Errors
-/// The file can't be read or is neither; with the accepted formats.
+/// The file can't be read or is neither; the error lists the accepted formats.
 pub fn run_from(file: &Path) -> Result<Run, CommandError> {
     let path = || file.to_owned();
     let text = text_from(file)?;
@@ -36,7 +36,7 @@ pub(crate) fn text_from(path: &Path) -> Result<String, CommandError> {
 /// The text of the built-in scenario of that name, or of the file.
 ///
 /// # Errors
-/// There is neither; with the built-in names.
+/// There is neither; the error lists the built-in names.
 pub fn scenario_text(name: &str) -> Result<String, CommandError> {
     let builtin = builtin(name).map(|builtin| builtin.text);
     match builtin.or_else(|| sim::builtin_protocol(name)) {

@@ -30,7 +30,7 @@ pub struct PredictWords {
     pub fs: Option<String>,
     /// Bytes written on each day of use.
     pub daily: Bytes,
-    /// Number of seeds to average; `None`: 3 over days of use, else 1.
+    /// Number of seeds to average; `None`: 3 over days of use, otherwise 1.
     pub seeds: Option<u64>,
     /// Whether to use a run although there are doubts about it.
     pub force: bool,

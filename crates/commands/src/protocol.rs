@@ -23,7 +23,7 @@ impl RunWords {
     /// run if no protocol was requested.
     ///
     /// # Errors
-    /// An unknown protocol; `published` without a profile that has published rows.
+    /// The protocol is unknown, or `published` is requested and the profile has no published rows.
     pub fn by_protocol(self) -> Result<RunWords, CommandError> {
         let (asked, more): (Vec<_>, Vec<_>) = self
             .set

@@ -201,7 +201,7 @@ impl Excuses {
     /// Major page faults of this thread.
     fn faults_now(&self) -> Option<u64> {
         let text = read(&self.stat)?;
-        // The name in parentheses may hold anything; the tenth field behind it.
+        // The name in parentheses may hold anything; the number is in the tenth field after it.
         text.rsplit_once(')')?.1.split_whitespace().nth(9)?.parse().ok()
     }
 

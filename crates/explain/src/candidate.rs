@@ -9,7 +9,7 @@ use flashlag_schema::{Phase, Run};
 use crate::plan::Plan;
 use crate::subjects::Subjects;
 
-/// What candidates are weighed over.
+/// The data by which candidates are weighed.
 pub struct Context<'a> {
     pub run: &'a Run,
     pub plan: &'a Plan,
@@ -30,13 +30,14 @@ pub struct Suspicion {
 }
 
 impl Suspicion {
-    /// With the fix and the price of the cause's row among the findings; `None` if the row has no price.
+    /// A suspicion with the fix and the price of the cause's row among the findings; `None` if the
+    /// row has no price.
     pub fn of(id: CauseId) -> Option<Suspicion> {
         let row = id.finding().row();
         Some(Suspicion { id, action: row.action, risk: row.risk? })
     }
 
-    /// A cause if the evidence shows one, else ruled out.
+    /// A cause if the evidence shows one, otherwise ruled out.
     pub fn weighed(
         self,
         is_cause: bool,

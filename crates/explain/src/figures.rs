@@ -51,7 +51,7 @@ impl Figures {
     }
 
     /// The figures of a phase as users feel it: from the intended start if there was a schedule,
-    /// else from the call.
+    /// otherwise from the call.
     pub fn of_phase(phase: &Phase) -> Figures {
         if is_overloaded(phase) {
             return Figures::of_overloaded(phase.ops);

@@ -4,7 +4,7 @@ use flashlag_schema::{Phase, StoredHistogram};
 use flashlag_stats::Histogram;
 
 /// The latency of a phase as users feel it, as a histogram: from the intended start if there was a
-/// schedule, else from the call. `None` if the stored one is invalid.
+/// schedule, otherwise from the call. `None` if the stored one is invalid.
 pub fn response_histogram(phase: &Phase) -> Option<Histogram> {
     restored(phase.response_histogram.as_ref().unwrap_or(&phase.histogram))
 }

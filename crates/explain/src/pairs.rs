@@ -36,7 +36,7 @@ fn journal(context: &Context<'_>, main: &Phase) -> Option<Candidate> {
     weigh(context.run, rollback, wal, suspicion)
 }
 
-/// Trimmed, compared with the state before it: deleted if that was measured, else full.
+/// Trimmed, compared with the state before it: deleted if that was measured, otherwise full.
 fn trim(run: &Run, main: &Phase) -> Option<Candidate> {
     let trimmed = same_test(run, main, State::Trimmed)?;
     let deleted = same_test(run, main, State::Deleted);
@@ -206,7 +206,7 @@ pub fn counted(phase: &Phase) -> Counted {
     }
 }
 
-/// A cause if the first side waits longer, and not by chance; else ruled out.
+/// A cause if the first side waits longer, and not by chance; otherwise ruled out.
 fn weigh(run: &Run, now: &Phase, fixed: &Phase, suspicion: Suspicion) -> Option<Candidate> {
     weigh_shares(run, now, fixed, 1, suspicion)
 }

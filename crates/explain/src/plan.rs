@@ -34,8 +34,9 @@ impl Plan {
         steps.into_iter().any(|step| matches!(step, Step::Fill { test, .. } if test == name))
     }
 
-    /// How a phase's saves work: from the scenario, else from the phase's name (`save_wal`,
-    /// `insert_delete_full`). `None` if neither says, and for phases that are no saves.
+    /// How a phase's saves work: from the scenario, or without it from the phase's name
+    /// (`save_wal`, `insert_delete_full`). `None` if neither says, and for phases that are no
+    /// saves.
     pub fn save(&self, phase: &Phase) -> Option<SaveKind> {
         if phase.operation != Operation::Save {
             return None;
@@ -47,7 +48,7 @@ impl Plan {
         }
     }
 
-    /// The file that a phase of saves wrote, where it was none of SQLite.
+    /// The file that a phase of saves wrote, if it was not a database of SQLite.
     pub fn file_save(&self, phase: &Phase) -> Option<&FileSave> {
         match self.test(&phase.name) {
             Some(Test::FileSave(save)) if phase.operation == Operation::Save => Some(save),

@@ -1,4 +1,4 @@
-//! Makes a finding as the row of its kind says.
+//! Makes a finding according to the row of its kind.
 
 use flashlag_schema::finding::{Effect, Fact, Finding, FindingId, Pair, Severity, Shown};
 use flashlag_spec::Reading;

@@ -9,8 +9,8 @@ use crate::verdict::{LagVerdict, verdict};
 /// The tests that explain a run: the one that decides its verdict, and others that differ from it
 /// in one thing.
 pub struct Subjects<'a> {
-    /// The save of SQLite's default kind in the fullest stage, in its worst repetition; else
-    /// another save; else the durable write.
+    /// The save of SQLite's default kind in the fullest stage, in its worst repetition; without one
+    /// another save, and without any save the durable write.
     pub main: Option<&'a Phase>,
     /// The same test in the stage with the worst verdict.
     pub worst: Option<&'a Phase>,
@@ -109,8 +109,8 @@ fn worst_stage<'a>(run: &Run, list: &[&'a Phase], main: &'a Phase) -> Option<&'a
     Some(severest(run, same).unwrap_or(main))
 }
 
-/// The phase with the worst verdict, of those that can be judged; among several the one with most
-/// late operations, then with the longest tail, then the last.
+/// The phase with the worst verdict among those that can be judged. Among several of them, the one
+/// with the most late operations, then the one with the longest tail, then the last.
 pub fn severest<'a>(run: &Run, phases: impl Iterator<Item = &'a Phase>) -> Option<&'a Phase> {
     let judged = phases.filter_map(|phase| {
         let verdict = verdict(run, phase)?;

@@ -29,7 +29,7 @@ pub fn all(context: &Context<'_>) -> Vec<Candidate> {
         found.extend(growth(context, main));
         found.extend(cpu(main));
     }
-    // From the stage that is explained; else the last one.
+    // The writes of the stage that is explained, or without any the last ones.
     let trusted_writes = || subjects.writes.iter().rev().filter(|phase| is_trusted(run, phase));
     let same_stage = |phase: &&&Phase| {
         subjects.main.is_some_and(|main| (phase.state, phase.run) == (main.state, main.run))

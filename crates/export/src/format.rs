@@ -12,7 +12,8 @@ pub enum Format {
     Tsv,
     /// A Markdown page with GitHub's tables.
     Markdown,
-    /// CSV: of a run every interval of every phase, of a comparison a line for each test and side.
+    /// CSV: for a run every interval of every phase, for a comparison a line for each test and
+    /// side.
     Csv,
     /// OpenMetrics text, version 1.0.0. Runs only.
     OpenMetrics,
@@ -20,7 +21,7 @@ pub enum Format {
     Prometheus,
     /// fio's `json+`. Runs only.
     Fio,
-    /// JSON: of a run the run file, of a comparison `flashlag.comparison/1`.
+    /// JSON: for a run the run file, for a comparison `flashlag.comparison/1`.
     Json,
 }
 

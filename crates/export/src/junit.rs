@@ -21,7 +21,7 @@ pub fn junit(gate: &Gate) -> String {
         }
         writer.write_event(Event::End(BytesEnd::new("testsuites")))
     })();
-    // Writing to memory fails only where there is no memory, and then not by an error.
+    // Writing to memory fails only if memory runs out, and then not with an error.
     flashlag_units::always!(written.is_ok(), "XML is written to memory");
     let mut text = String::from_utf8_lossy(&writer.into_inner()).into_owned();
     text.push('\n');

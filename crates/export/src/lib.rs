@@ -30,7 +30,7 @@ pub fn device_prometheus(stats: &flashlag_schema::DeviceStats) -> String {
     openmetrics::device(stats, openmetrics::Dialect::Prometheus)
 }
 
-/// What a storage says of its wear, in Prometheus's text format: nothing where it is silent.
+/// What storage reports about its wear, in Prometheus's text format; empty if it reports nothing.
 pub fn wear_prometheus(environment: &flashlag_schema::Environment) -> String {
     openmetrics::wear(environment, openmetrics::Dialect::Prometheus)
 }

@@ -71,7 +71,7 @@ fn lede(lede: &Lede) -> String {
     format!("{lead}{}{rest}", escape(&lede.text))
 }
 
-/// A block; nothing for one that is a picture of what tables have.
+/// A block; empty for one that only draws what tables have.
 fn block(text: &mut String, block: &Block) {
     match block {
         Block::Title(title) => paragraph(text, &format!("### {title}")),

@@ -47,7 +47,7 @@ fn none() -> String {
     "-".to_owned()
 }
 
-/// Exact below 0.1 ms, else to the microsecond.
+/// Exact below 0.1 ms, otherwise to the microsecond.
 fn millis(value: Option<Nanos>) -> String {
     match value {
         None => none(),

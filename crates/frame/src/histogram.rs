@@ -54,7 +54,7 @@ impl OfPhase for Row<'_> {
     }
 }
 
-/// A row for each bucket with a value, of each phase that has such a histogram.
+/// A row for each bucket that holds values, in each phase that has such a histogram.
 pub fn histograms(run: &Run, of: HistogramOf) -> Result<RecordBatch, ArrowError> {
     let mut rows = Vec::new();
     for phase in &run.phases {

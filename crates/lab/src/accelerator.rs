@@ -1,5 +1,5 @@
-//! QEMU's accelerator: KVM if a guest boots with it, else translation. `/dev/kvm` can exist and not
-//! work, so a guest tries it once and the answer is kept.
+//! QEMU's accelerator: KVM if a guest boots with it, otherwise translation. `/dev/kvm` can exist
+//! and not work, so a guest tries it once and the answer is kept.
 
 use std::fs::File;
 use std::path::Path;

@@ -44,7 +44,7 @@ impl Kernel {
     }
 }
 
-/// `$FLASHLAG_LAB`, else `flashlag/lab` in the user's cache.
+/// `$FLASHLAG_LAB`, or `flashlag/lab` in the user's cache.
 fn folder() -> PathBuf {
     if let Some(folder) = std::env::var_os(VARIABLE).filter(|folder| !folder.is_empty()) {
         return PathBuf::from(folder);

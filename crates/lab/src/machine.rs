@@ -21,7 +21,7 @@ const QEMU: &str = "qemu-system-x86_64";
 const SILENCE: Duration = Duration::from_secs(60);
 /// Limit for a shutdown, which unmounts and so writes cached data.
 const SHUTDOWN: Duration = Duration::from_secs(60);
-/// Interval of the looks at the stop flag during a boot.
+/// Interval at which the stop flag is checked during a boot.
 const LOOK: Duration = Duration::from_millis(200);
 /// Longest wait for the rest of a message.
 const MESSAGE: Duration = Duration::from_secs(5);

@@ -27,8 +27,8 @@ pub fn add_tool(name: &str, package: &str, archive: &mut Initramfs) -> Result<Pa
     Ok(at)
 }
 
-/// A shell script that ends if the parent died before the binding took effect; else it executes the
-/// program.
+/// A shell script that ends if the parent died before the binding took effect; otherwise it
+/// executes the program.
 const STILL_OURS: &str = r#"[ "$PPID" = "$1" ] || exit 1; shift; exec "$@""#;
 
 /// A command that the kernel kills when the starting thread ends, so that nothing outlives a lab.

@@ -81,7 +81,7 @@ pub struct CrashCheck {
     pub unmountable: Option<String>,
     /// The damage of the database, or that the database is missing; `None` if it is whole.
     pub damage: Option<String>,
-    /// Rows in the database; of a file the saves that are in it.
+    /// Rows in the database; for a file, the saves that are in it.
     pub rows: Option<u64>,
     /// Whether a file is gone or empty.
     #[serde(default)]

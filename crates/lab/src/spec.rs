@@ -99,7 +99,7 @@ impl LabSpec {
     /// Parses `PROFILE+FS[,OPTION]...`.
     ///
     /// # Errors
-    /// As for [`LabSpec::of`], and a word that is unknown.
+    /// Fails as [`LabSpec::of`] does, or if a word is unknown.
     pub fn parse(text: &str) -> Result<LabSpec, TargetError> {
         LabSpec::of(&DeviceSpec::parse_as(Kind::Lab, text)?)
     }
@@ -157,7 +157,7 @@ impl LabSpec {
             TargetOption::State(age) => self.state = Some(age.clone()),
             TargetOption::TimeScale(times) => self.time_scale = Some(times.clone()),
             TargetOption::FillTimeScale(times) => self.fill_time_scale = Some(times.clone()),
-            // Of a simulation: refused before.
+            // Options of a simulation, which were refused before.
             TargetOption::InPlace(_) | TargetOption::AtomicInMemory | TargetOption::Esdfs => {}
         }
     }

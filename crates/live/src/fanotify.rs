@@ -106,7 +106,7 @@ impl FileEvents {
             if self.marked.contains(place) || self.unmarked.contains_key(place) {
                 continue;
             }
-            // Mark the whole filesystem (Linux 4.20), else the single mount.
+            // Mark the whole filesystem (Linux 4.20), otherwise the single mount.
             let add = |of: MarkFlags| {
                 self.queue.mark(MarkFlags::FAN_MARK_ADD | of, mask, CWD, Some(place))
             };

@@ -12,8 +12,8 @@ use crate::error::LiveError;
 pub struct Scope {
     /// Record only the filesystem of this path; all storage if absent.
     pub path: Option<PathBuf>,
-    /// Record only the processes that this process starts from now on, and their descendants; else
-    /// all.
+    /// Record only the processes that this process starts from now on, and their descendants;
+    /// otherwise all.
     pub command_only: bool,
     /// Whether reads are recorded as well.
     pub reads: bool,

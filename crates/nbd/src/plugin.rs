@@ -9,7 +9,7 @@ use crate::life::{Lifeline, Lifetime};
 static SETTINGS: Mutex<Option<Settings>> = Mutex::new(None);
 static DEVICE: OnceLock<Arc<ServedDevice>> = OnceLock::new();
 static LINE: Mutex<Option<Lifeline>> = Mutex::new(None);
-/// The socket of the clients, where nbdkit is not to have them itself.
+/// The socket of the clients, if nbdkit must not serve them itself.
 static RELAY: Mutex<Option<Relay>> = Mutex::new(None);
 static LIFE: Mutex<Option<Lifetime>> = Mutex::new(None);
 
@@ -106,7 +106,7 @@ impl Server for Plugin {
     /// Called before nbdkit leaves the terminal, so that the user can read an error.
     fn get_ready() -> Result<()> {
         let settings = lock(&SETTINGS).clone().unwrap_or_default();
-        // First of all: what follows may take minutes.
+        // This comes first, since what follows may take minutes.
         let line = settings.notify.as_deref().map(|path| Lifeline::connect(path, made));
         *lock(&LINE) = line.transpose().map_err(unusable)?;
         let relay = settings.relay.as_ref().map(Relay::bind);

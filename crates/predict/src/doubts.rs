@@ -34,7 +34,7 @@ pub fn allowed(run: &Run, name: &str, force: bool) -> Result<Vec<String>, Predic
     decide(doubts(run), name, force)
 }
 
-/// The doubts about a run, if there are none or `force` is set; else an error.
+/// The doubts about a run, if there are none or `force` is set; otherwise an error.
 pub(crate) fn decide(
     doubts: Vec<String>,
     name: &str,

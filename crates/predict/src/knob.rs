@@ -51,7 +51,7 @@ pub(crate) fn moved(key: &str, parameter: &Parameter, factor: f64) -> Option<f64
 /// The profile with that parameter at that value.
 ///
 /// # Errors
-/// The device is invalid; with the name of the parameter.
+/// The device is invalid; the error names the parameter.
 pub(crate) fn set(profile: &Profile, key: &str, value: f64) -> Result<Profile, ModelError> {
     set_all(profile, &[(key, value)])
 }

@@ -12,7 +12,8 @@ use crate::task::{Task, tasks};
 /// An upper estimate of a run's cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Estimate {
-    /// Bytes to be written at most: by the tests' limits, else as the fastest storage would write.
+    /// Most bytes that are written: as many as the tests' limits allow, or what the fastest storage
+    /// could write.
     pub written: Bytes,
     /// Duration on storage of ordinary speed.
     pub time: Nanos,
@@ -22,7 +23,7 @@ pub struct Estimate {
     pub beside_file: Bytes,
     /// Space for the files of replayed system calls: the most that a replay needs.
     pub replay_files: Bytes,
-    /// Size of the file that grows by turns with a second one: the largest that a test needs.
+    /// Size of the file that grows alternating with a second one: the largest that a test needs.
     pub grown_file: Bytes,
 }
 
@@ -91,7 +92,7 @@ pub fn estimate(scenario: &Scenario, fillable: Bytes) -> Estimate {
     total
 }
 
-/// Duration of durable 4 KiB writes of as many bytes on storage of ordinary speed.
+/// Duration of writing this many bytes in durable 4 KiB writes on storage of ordinary speed.
 fn growth_time(bytes: Bytes) -> Nanos {
     const ORDINARY_DURABLE_WRITE: u64 = 2_000_000;
     Nanos((bytes.0 / PAGE).saturating_mul(ORDINARY_DURABLE_WRITE))
@@ -118,7 +119,7 @@ fn replay_cost(replay: &Replay) -> (Bytes, Nanos) {
         ReplayLevel::Calls => facts.laid_out,
         ReplayLevel::Blocks => Bytes::ZERO,
     };
-    // Flat out: as long as durable writes take on ordinary storage.
+    // A replay at full speed is assumed to take as long as durable writes on ordinary storage.
     let time = replay.due(facts.lasts).unwrap_or(Nanos(facts.ops.saturating_mul(2_000_000)));
     (Bytes(files.0.saturating_add(facts.written.0)), time)
 }
@@ -316,7 +317,7 @@ mod tests {
         assert_eq!(save("time = \"2s\"").0, 20_000 * each);
     }
 
-    /// What runs beside a test of reads that lasts two seconds.
+    /// The estimate for a two-second test of reads with a background of these fields.
     fn beside(fields: &str) -> Estimate {
         cost_of(&format!(
             "[[io]]\nname = \"t\"\noperation = \"read\"\npattern = \"random\"\nblock = \"4KiB\"\n\

@@ -1,4 +1,4 @@
-//! Options that make a run fit that does not fit as it is.
+//! Options with which a run fits that is too large as it stands.
 
 use flashlag_spec::scenario::Scenario;
 use flashlag_units::Bytes;
@@ -14,8 +14,8 @@ pub(crate) fn needed(scenario: &Scenario) -> Bytes {
     estimate(scenario, Bytes::ZERO).files()
 }
 
-/// Options with which the scenario fits if `free` of `total` is free and `leave` must stay free:
-/// only a smaller `--leave` if a twentieth stays free, else a smaller span too.
+/// Options with which the scenario fits if `free` of `total` is free and `leave` must stay free: a
+/// smaller `--leave` alone if a twentieth stays free, otherwise a smaller span as well.
 pub(crate) fn fits(scenario: &Scenario, free: Bytes, total: Bytes, leave: Bytes) -> Option<Fits> {
     let least_left = Bytes(total.0 / 20);
     let alone = rounded(free.saturating_minus(needed(scenario)));
@@ -47,7 +47,7 @@ fn with(scenario: &Scenario, span: Bytes) -> Option<Scenario> {
     Scenario::parse(&scenario.text, &settings).ok()
 }
 
-/// Rounds down to whole megabytes, above ten to tens, as a person would write.
+/// Rounds down to whole megabytes, and above ten to tens of megabytes, as a person would write it.
 fn rounded(bytes: Bytes) -> Bytes {
     let step: u64 = if bytes.0 >= 100_000_000 { 10_000_000 } else { 1_000_000 };
     Bytes(bytes.0 - bytes.0 % step)

@@ -29,7 +29,7 @@ enum Kind {
 /// cost of the run.
 ///
 /// # Errors
-/// Where the target can't be measured, has no room, or the run would exceed its budget.
+/// The target can't be measured or has no room, or the run would exceed its budget.
 pub fn prepare(request: Request) -> Result<Prepared, RunError> {
     let resumes = request.resume.is_some();
     request.target.check_options(resumes, request.verify, request.budget.is_some())?;

@@ -64,7 +64,7 @@ pub(crate) fn reviewers_leave(given: Option<Bytes>) -> (Bytes, String) {
     }
 }
 
-/// The reason of a leave that the user gave.
+/// The reason for a leave that the user gave.
 pub(crate) const GIVEN_LEAVE: &str = "given by --leave";
 
 /// The profile of a device, as a run records it.

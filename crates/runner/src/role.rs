@@ -1,4 +1,4 @@
-//! What files are for that are laid out before a test.
+//! Purposes of the files that are laid out before a test.
 
 use flashlag_units::Bytes;
 

@@ -31,7 +31,7 @@ impl Recording {
     /// flush, drawn from a seed, in order.
     ///
     /// # Errors
-    /// A recording that can't be read, or in which nothing was written.
+    /// The recording can't be read, or nothing was written in it.
     pub fn moments(path: &Path, seed: u64, count: usize) -> Result<Vec<Nanos>, ServeError> {
         let mut recording = Recording::open(path)?;
         let mut spans = Vec::new();

@@ -54,7 +54,7 @@ impl Listen {
     pub(crate) fn check(&self) -> Result<(), ServeError> {
         match self {
             Listen::Unix(path) => check_socket(path),
-            // nbdkit says that best itself.
+            // nbdkit's own message says best why a port can't be used.
             Listen::Tcp(..) => Ok(()),
         }
     }

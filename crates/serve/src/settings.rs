@@ -32,7 +32,7 @@ pub struct Settings {
     /// A socket of the program that started this one: the device reports there that it is ready,
     /// and exits when the connection closes.
     pub notify: Option<PathBuf>,
-    /// Address of a relay, for versions of nbdkit that a dying client would end. It passes messages
+    /// Address of a relay, for versions of nbdkit that end when a client dies. It passes messages
     /// on to `relay_to`.
     pub relay: Option<Listen>,
     /// nbdkit's own socket, behind the relay.

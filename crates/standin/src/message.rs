@@ -75,8 +75,8 @@ impl Message {
         bytes
     }
 
-    /// The next message. `version` is called only when the message has arrived: the two sides may
-    /// have agreed on one in the meantime.
+    /// The next message. `version` is called only when the message has arrived, since both sides
+    /// may have agreed on a version in the meantime.
     pub fn read(from: &mut impl Read, version: impl Fn() -> u32) -> Result<Message> {
         let mut header = [0; 24];
         from.read_exact(&mut header)?;

@@ -178,8 +178,8 @@ impl Histogram {
     }
 
     /// Rebuilds a histogram from stored buckets. The exact `min`, `max` and `sum` are not in the
-    /// buckets: pass the stored ones, else they are derived from the middles of the buckets. For an
-    /// empty histogram they are ignored.
+    /// buckets: pass the stored ones, otherwise they are derived from the middles of the buckets.
+    /// For an empty histogram they are ignored.
     ///
     /// # Errors
     /// Lists of different lengths, indices out of range or out of order, counts that overflow,

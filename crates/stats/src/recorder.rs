@@ -89,9 +89,9 @@ pub struct PhaseRecord {
     pub bytes: Bytes,
     /// Latencies from submission.
     pub latency: Histogram,
-    /// The flushes' part of the latencies, if flushes are separate calls; else empty.
+    /// The flushes' part of the latencies, if flushes are separate calls; otherwise empty.
     pub flush: Histogram,
-    /// Response times, from the intended start, of an open loop; else empty.
+    /// Response times, from the intended start, of an open loop; otherwise empty.
     pub response: Histogram,
     /// Slots of the schedule at which no operation could start in time.
     pub missed_slots: u64,

@@ -33,7 +33,7 @@ pub struct Index {
     connection: Connection,
 }
 
-/// What the index stores of a file: if size and time are unchanged, so are the contents.
+/// What the index stores about a file: if size and time are unchanged, so are the contents.
 #[derive(PartialEq)]
 struct Stamp {
     bytes: i64,

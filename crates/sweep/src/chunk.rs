@@ -15,7 +15,7 @@ use crate::point::Point;
 use crate::row::Measured;
 use crate::sealed;
 
-/// Most points of a chunk: what is lost when a worker dies.
+/// Maximum number of points in a chunk, which is what a dying worker loses.
 pub const MOST_IN_CHUNK: u64 = 10_000;
 
 /// The version of the program that made something: figures of two versions must not be mixed.
@@ -179,7 +179,7 @@ pub(crate) enum Happened {
 /// Measures the points of a chunk except the first `skip`, and calls `tell` for each.
 ///
 /// # Errors
-/// Bytes that are no chunk, or a chunk of another version; an error of `tell`.
+/// The bytes are no chunk, or a chunk of another version; or `tell` fails.
 pub(crate) fn measure_each(
     chunk: &[u8],
     skip: u64,

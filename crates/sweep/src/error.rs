@@ -46,7 +46,7 @@ pub enum SweepError {
         path: PathBuf,
         source: io::Error,
     },
-    /// A file in the journal's place that is none.
+    /// The file in the journal's place is no journal.
     #[error(
         "{} is no journal of a sweep: move it away, or give another output", path.display()
     )]

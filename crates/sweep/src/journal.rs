@@ -26,7 +26,7 @@ const MAGIC: &[u8] = b"flashlag.sweep/1\n";
 /// Bytes before a frame's content.
 const FRAME: usize = 4 + CHECKSUM;
 
-/// What a journal is of.
+/// The sweep that a journal belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Head {
     pub version: Version,

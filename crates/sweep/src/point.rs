@@ -22,7 +22,7 @@ pub struct Point {
     pub size: String,
     /// The device's state at the start: `new`, `full` or `aged:12mo`; empty for new.
     pub age: String,
-    /// Millionths of the room for files that are in use before the tests; 0 for none.
+    /// The share of the room for files that is in use before the tests, in millionths; 0 for none.
     pub full: u32,
     /// Settings of the scenario.
     pub set: Vec<(String, String)>,

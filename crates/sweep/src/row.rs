@@ -4,7 +4,7 @@ use flashlag_schema::{Phase, StoredHistogram};
 use flashlag_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
-/// What became of a point.
+/// The result of a point.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
     /// The free space that its fill leaves, if it fills.
@@ -13,7 +13,7 @@ pub struct Measured {
     pub rows: Vec<Row>,
 }
 
-/// What became of a test.
+/// The outcome of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Outcome {
     /// It was measured.

@@ -19,8 +19,8 @@ const CHUNK: u64 = 50;
 /// How a sweep is done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SweepOptions {
-    /// Points per chunk; `None` for 50, or what an existing journal has. The table does not depend
-    /// on it.
+    /// Points per chunk; `None` for 50, or the size in an existing journal. The table does not
+    /// depend on it.
     pub chunk: Option<u64>,
     /// Starts from scratch: drops a journal, replaces an output.
     pub force: bool,

@@ -19,8 +19,8 @@ pub fn cores() -> usize {
 /// process ends the sweep: [`Workers`](crate::Workers) measure in processes of their own.
 ///
 /// # Errors
-/// As [`Sweep::add`] and [`Sweep::finish`]; [`SweepError::Stopped`] once `stop` is set: what is
-/// measured stays in the journal.
+/// Fails as [`Sweep::add`] and [`Sweep::finish`] do, and with [`SweepError::Stopped`] once `stop`
+/// is set: what is measured stays in the journal.
 pub fn run(
     sweep: Sweep,
     threads: usize,

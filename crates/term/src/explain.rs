@@ -56,7 +56,7 @@ pub fn explained(run: &Run, findings: &[Finding], style: Style, full: bool) -> S
     page.gap();
     listed(&mut page, &in_words(Some(run), findings), full);
     ruled_out(&mut page, run);
-    // A simulation, and a file of an older version, say nothing of layers.
+    // A simulation, and a file of an older version, say nothing about layers.
     if !run.environment.layers.is_empty() {
         page.gap();
         below(&mut page, &run.environment);

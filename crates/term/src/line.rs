@@ -33,14 +33,14 @@ impl Line {
         self
     }
 
-    /// Appends a piece in exactly `columns`, at their left.
+    /// Appends a piece in exactly `columns`, aligned to the left.
     pub(crate) fn left(&mut self, role: Role, text: &str, columns: usize) -> &mut Line {
         let text = cut(&self.prepare(text), columns, self.style.unicode);
         let room = columns - width(&text).min(columns);
         self.add(role, &text).add(Role::Ink, &" ".repeat(room))
     }
 
-    /// Appends a piece in exactly `columns`, at their right.
+    /// Appends a piece in exactly `columns`, aligned to the right.
     pub(crate) fn right(&mut self, role: Role, text: &str, columns: usize) -> &mut Line {
         let text = cut(&self.prepare(text), columns, self.style.unicode);
         let room = columns - width(&text).min(columns);

@@ -57,7 +57,7 @@ fn columns_in(width: usize) -> Vec<Column> {
         88.. => vec![P50, P99, P999, Late, Verdict],
         // The bar shows p99.9, and a table below has it.
         74.. => vec![P50, P99, Late, Verdict],
-        // The verdict stays at any width.
+        // The verdict is shown at any width.
         56.. => vec![P50, P99, Verdict],
         46.. => vec![P50, Verdict],
         _ => vec![Verdict],
@@ -79,7 +79,7 @@ pub(crate) fn brief(label: &str) -> String {
     shorter.unwrap_or_else(|| label.to_owned())
 }
 
-/// With a space after it, and room for a mark where it has one.
+/// The label has a space after it, and room for a mark if the row has one.
 fn label_width(bar: &Bar<'_>, short: bool) -> usize {
     let columns = if short { width(&brief(bar.label)) } else { width(bar.label) };
     columns + if bar.judgement.failures().is_empty() { 1 } else { 3 }

@@ -42,7 +42,7 @@ pub struct WriterRow {
     pub longest: Nanos,
 }
 
-/// A recording that runs, as lines; the first says all of it.
+/// A running recording as lines; the first one sums it up.
 pub fn recording(seen: &Recording, style: Style) -> Vec<String> {
     let device = format!(
         "{} writes, {}, {} flushes",

@@ -31,8 +31,8 @@ impl Style {
         Style::of(rustix::stdio::stderr())
     }
 
-    /// The capabilities of a stream: colour on a terminal that is not `dumb`, unless `NO_COLOR` is set
-    /// (<https://no-color.org>); the terminal's width, else `COLUMNS`, else 80; Unicode where the
+    /// The capabilities of a stream: colour on a terminal that is not `dumb`, unless `NO_COLOR` is
+    /// set (<https://no-color.org>); the terminal's width, or `COLUMNS`, or 80; Unicode if the
     /// locale is UTF-8.
     pub fn of(stream: impl AsFd) -> Style {
         let terminal = isatty(&stream);

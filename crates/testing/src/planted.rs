@@ -16,8 +16,9 @@ const PLANTS: [fn(&str) -> String; 5] = [
     |text| format!("{text} tax archive.img, private-app.strace"),
 ];
 
-/// The run once for each `step`th of its texts, with a private value in that text, and which text
-/// it is; a word from a list can't be replaced: with another text the file is no run.
+/// The run once for each `step`th of its texts, each time with a private value in that text, and
+/// with the number of the text. Words from a list are not replaced, since with another text the
+/// file is no run.
 pub fn planted(run: &Run, step: usize) -> Vec<(usize, Run)> {
     let mut run = run.clone();
     run.environment.filesystem.source =

@@ -95,7 +95,7 @@ fn was_at_work(phase: &Phase) -> bool {
     !was_stopped && rest <= time.on_cpu_ns.plus(time.runnable_ns)
 }
 
-/// What the loop takes on a device that does nothing, as calibrated.
+/// The loop's overhead on a device that does nothing, as calibrated.
 fn engine(evidence: &Evidence<'_>) -> String {
     let calibrated = evidence.environment.calibration.value();
     let engine = calibrated.and_then(|calibration| calibration.engine.value());

@@ -30,7 +30,7 @@ const STEAL_SEEN: f64 = 0.01;
 const STEAL_TOO_MUCH: f64 = 0.05;
 /// Fewer samples of slow operations say nothing about the tail.
 const LEAST_TAIL: u64 = 10;
-/// Used if the CPU was not most of the wait.
+/// The text if the CPU was not most of the wait.
 const ADDED: &str = "The CPU added to these waits.";
 const ADVICE: &str = "Stop what else is running (see top), or wait until it is done; then run \
                       again.";

@@ -28,7 +28,7 @@ pub struct Evidence<'a> {
     pub payload: Reading<Vec<u8>>,
     /// The fills that were done.
     pub fills: Vec<Fill>,
-    /// How much must stay free, by `--leave`.
+    /// Free space that must remain, according to `--leave`.
     pub leave: Bytes,
     /// Free bytes after the run, before it cleaned up.
     pub free_after: Reading<Bytes>,
@@ -43,9 +43,9 @@ pub struct Evidence<'a> {
 pub struct Fill {
     /// Its test's name.
     pub name: String,
-    /// What it was to spare.
+    /// Free space that it was to leave.
     pub leave: Bytes,
-    /// What was free at its end.
+    /// Free space at its end.
     pub free: Bytes,
     /// Whether it ended because nothing more could be written (no space, a quota).
     pub no_space: bool,

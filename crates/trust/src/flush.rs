@@ -81,7 +81,7 @@ fn judge_phase(evidence: &Evidence<'_>, phase: &Phase, flushes: Option<u64>) -> 
     plausible(evidence, phase, counted)
 }
 
-/// The flushes of a phase, in words; or the finding, if they decide.
+/// The flushes of a phase, in words; or the finding, if the flushes decide it.
 fn count(
     evidence: &Evidence<'_>,
     phase: &Phase,

@@ -116,7 +116,8 @@ fn busy(phase: &Phase) -> f64 {
     1.0 - share(rested, phase.elapsed_ns.0).min(1.0)
 }
 
-/// What updating an inode's modification time has written during a phase of durable writes.
+/// Bytes that updates of an inode's modification time have written during a phase of durable
+/// writes.
 fn timestamps(phase: &Phase) -> Bytes {
     const TICK: Nanos = Nanos::from_millis(4);
     const BLOCK: u64 = 4096;
@@ -159,7 +160,7 @@ fn judges_writes(evidence: &Evidence<'_>, phase: &Phase) -> bool {
     alone && one_disk && !looped && (reads(phase) || (in_place && phase.direct))
 }
 
-/// What this process had written by then and the disks had not.
+/// Bytes that this process had written by then, but the disks had not.
 fn owed(evidence: &Evidence<'_>, now: &Counters) -> Bytes {
     let Some((start, _)) = evidence.ends() else { return Bytes::ZERO };
     let since = now.since(start);
@@ -273,7 +274,7 @@ mod tests {
         let mut case = Case::quiet();
         let index = case.index_of("rand_read_4k");
         let late = Bytes::from_mib(50);
-        // This process wrote it before the phase began, and the kernel within it.
+        // This process wrote the bytes before the phase began, and the kernel sent them within it.
         case.from(index, |before| {
             if let Reading::Value(io) = &mut before.self_io {
                 io.write_bytes.0 += late.0;

@@ -1,4 +1,4 @@
-//! What reviewers measured on the device that a run simulates, cell by cell: only if the run
+//! What reviewers measured on the device that a run simulates, for each cell; only if the run
 //! repeats their protocol.
 
 use flashlag_schema::{Phase, Run};
@@ -23,8 +23,8 @@ impl PublishedBeside {
         PublishedBeside { profile, check }
     }
 
-    /// The figure for this phase's state, run and test; none if the run was not made by the
-    /// protocol that the figure was.
+    /// The figure for this phase's state, run and test; `None` if the run did not follow the
+    /// protocol of that figure.
     pub fn row(&self, phase: &Phase) -> Option<&'static Published> {
         let check = self.check.as_ref()?;
         rows_of(check).find(|row| {
@@ -33,7 +33,8 @@ impl PublishedBeside {
         })
     }
 
-    /// Whose figures they are; where the run repeats no protocol but there is one, how to.
+    /// Who published the figures; or, if the run repeats no protocol although there is one, how to
+    /// repeat it.
     pub fn note(&self, run: &Run) -> Option<String> {
         if let Some(check) = &self.check {
             let mut sources: Vec<&str> = Vec::new();

@@ -5,7 +5,7 @@ use flashlag_spec::Operation;
 
 use crate::format;
 
-/// The name of a cause, whatever it is of: `storage`, `waiting for a CPU`, …
+/// The name of a cause in any phase: `storage`, `waiting for a CPU`, …
 pub fn cause_name(cause: StallCause) -> &'static str {
     match cause {
         StallCause::Storage => "storage",
@@ -28,7 +28,7 @@ pub fn cause_name(cause: StallCause) -> &'static str {
     }
 }
 
-/// What a replayed transaction spends between its calls, as its trace does.
+/// The cause of the time that a replayed transaction spends between its calls, as the trace did.
 pub(crate) const PAUSES: &str = "the trace's own pauses";
 
 /// The name of a cause within a phase. Between the calls of a replayed transaction the app of the trace did
@@ -41,7 +41,7 @@ pub fn cause_name_in(phase: &Phase, cause: StallCause) -> &'static str {
     }
 }
 
-/// How the causes of a phase's stalls are known, where that is more than the scheduler's account.
+/// How the causes of a phase's stalls are known, if not from the scheduler's account alone.
 pub fn basis_in_words(phase: &Phase) -> Option<&'static str> {
     let of = |basis: CauseBasis| phase.stalls.iter().any(|stall| stall.cause_basis == basis);
     match (of(CauseBasis::Reported), of(CauseBasis::Inferred), of(CauseBasis::Modelled)) {
@@ -63,7 +63,7 @@ fn basis_name(basis: CauseBasis) -> &'static str {
     }
 }
 
-/// The listed stalls of a phase whose cause is known, by how.
+/// Counts the listed stalls of a phase with a known cause, by how it is known.
 pub(crate) fn bases(phase: &Phase) -> Vec<(CauseBasis, usize)> {
     let known = |stall: &&StallRecord| stall.cause != StallCause::Unknown;
     let count = |basis: CauseBasis| {
@@ -76,8 +76,8 @@ pub(crate) fn bases(phase: &Phase) -> Vec<(CauseBasis, usize)> {
 const BASES: [CauseBasis; 4] =
     [CauseBasis::Modelled, CauseBasis::Reported, CauseBasis::Inferred, CauseBasis::Measured];
 
-/// How causes are known, of numbers of stalls by their bases: `as modelled`, or with a number each where
-/// they differ.
+/// Says how causes are known, given the number of stalls for each basis: `as modelled`, or with a
+/// number each where they differ.
 pub(crate) fn known(all: &[(CauseBasis, usize)]) -> Option<String> {
     let of = |basis: CauseBasis| -> usize {
         all.iter().filter(|(one, _)| *one == basis).map(|(_, count)| count).sum()

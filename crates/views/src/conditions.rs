@@ -30,7 +30,7 @@ pub fn conditions(run: &Run) -> Vec<(&'static str, String)> {
     known.into_iter().filter_map(|(name, text)| Some((name, text?))).collect()
 }
 
-/// What other apps did over the tests after which that was read.
+/// The I/O of other apps over the tests after which it was read.
 fn others(all: &[Conditions]) -> Option<String> {
     let known: Vec<OtherIo> =
         all.iter().filter_map(|read| read.other_io.value().copied()).collect();

@@ -5,9 +5,8 @@ use flashlag_units::{Bytes, Nanos};
 
 use crate::format;
 
-/// `Wrote 14 GB in 34 min 50 s, 0.01% of the device's rated life; …`. A simulation has
-/// the simulated time, and the share of the modelled device's life. Without a full
-/// stop.
+/// `Wrote 14 GB in 34 min 50 s, 0.01% of the device's rated life; …`. For a simulation, the time is
+/// simulated and the life is that of the modelled device. Without a full stop.
 pub fn cost(run: &Run) -> String {
     let written = run.wear.written_bytes;
     let time = run.phases.last().map(|phase| phase.began_ns.plus(phase.elapsed_ns));

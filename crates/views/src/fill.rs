@@ -30,9 +30,9 @@ pub struct FillCurve {
     pub failures: Vec<Failure>,
 }
 
-/// Minimum writes of the levels that a heading compares. A heading that a fill slows down must also be
-/// true without the longest write of the slower level. So neither twenty writes nor a single one make
-/// a heading.
+/// Minimum writes of the levels that a heading compares. A heading that says that a fill slows down
+/// must also be true without the longest write of the slower level. So neither twenty writes nor a
+/// single one can make a heading.
 const SPEAKS: u64 = 100;
 
 impl FillLevel {
@@ -171,9 +171,9 @@ impl LevelBuilder {
     }
 }
 
-/// From this share in use on, a fill that slows down is attributed to garbage collection rather than to
-/// an exhausted cache. A cache of single-level cells takes a third of three-level
-/// cells' capacity at most (one bit where three are), a half of two-level ones'.
+/// From this share in use on, a fill that slows down is attributed to garbage collection rather
+/// than to an exhausted cache. An SLC cache takes at most a third of the capacity of TLC flash (one
+/// bit per cell instead of three), and half of that of MLC flash.
 const PAST_ANY_CACHE: f64 = 0.5;
 
 /// The share of the storage in use at a moment of a fill, if it is beyond any write cache.

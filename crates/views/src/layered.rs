@@ -21,8 +21,8 @@ pub struct Layered {
     pub title: String,
     /// Its mean wait.
     pub mean: Nanos,
-    /// The layers, from the application to the flash. Their times add up to the mean, but for what could
-    /// not be split.
+    /// The layers, from the application to the flash. Their times add up to the mean, except for
+    /// time that could not be split.
     pub rows: Vec<LayerShare>,
 }
 
@@ -37,12 +37,12 @@ pub struct LayerShare {
     pub requests: String,
     /// Time waited in it for each operation; `None` where that is not known.
     pub time: Option<Nanos>,
-    /// What that time is: `on the CPU`, `garbage collection 2.1 ms`; may be empty.
+    /// What that time was spent on: `on the CPU`, `garbage collection 2.1 ms`; may be empty.
     pub what: String,
 }
 
 impl LayerShare {
-    /// Its requests, and what its time is.
+    /// Its requests, and what its time was spent on.
     pub fn detail(&self) -> String {
         let parts = [self.requests.as_str(), self.what.as_str()];
         let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
@@ -123,7 +123,7 @@ fn rows(run: &Run, phase: &Phase) -> Vec<LayerShare> {
     let whole = phase.latency_ns.mean.unwrap_or_default();
     let layer = |name, bytes, requests: String, place: Place| {
         let (time, what) = times.of(place);
-        // Hardly anything waits in a queue without others.
+        // Without other requests, hardly any time passes in the queue.
         let small = |time: &Nanos| place == Place::Queue && time.0 < whole.0 / 100;
         let (time, what) =
             if time.as_ref().is_some_and(small) { (None, plain()) } else { (time, what) };
@@ -156,7 +156,7 @@ fn requests(phase: &Phase) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// What the filesystem writes of its own, where each request was seen.
+/// The filesystem's own writes, if each request was recorded.
 fn own(phase: &Phase) -> String {
     let Some(kinds) = &phase.ledger.kinds else { return String::new() };
     let own = kinds.journal.bytes.0.saturating_add(kinds.metadata.bytes.0);
@@ -199,7 +199,7 @@ impl Times {
         }
         parts.sort_by_key(|(_, time, _)| std::cmp::Reverse(*time));
         let total = parts.iter().fold(Nanos::ZERO, |sum, part| sum.plus(part.1));
-        // What is less than a hundredth of a layer explains nothing of it.
+        // A part below a hundredth of a layer's time explains nothing.
         parts.retain(|(_, time, _)| time.0 >= total.0 / 100);
         let words: Vec<String> = match parts.as_slice() {
             [(_, _, what)] => vec![what.clone()],

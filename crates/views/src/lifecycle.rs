@@ -21,8 +21,8 @@ pub struct Lifecycle {
     pub columns: Vec<LifecycleColumn>,
     /// The stages, in order; those that were skipped too.
     pub rows: Vec<LifecycleRow>,
-    /// Whose the published figures beside the cells are; where none are, but reviewers measured the
-    /// device that was simulated, by which command they would be. Else `None`.
+    /// Who published the figures beside the cells. If there are none, but reviewers measured the
+    /// simulated device, the command that would show them; otherwise `None`.
     pub published: Option<String>,
 }
 
@@ -110,8 +110,8 @@ impl LifecycleCell {
     }
 }
 
-/// The table of a run; `None` if it has but one stage and skipped none. Fills, saves, tests
-/// beside another writer and durable writes of other sizes ([`sizes`]) are no part of it.
+/// The table of a run; `None` if it has only one stage and skipped none. Fills, saves, tests beside
+/// another writer and durable writes of other sizes ([`sizes`]) are no part of it.
 pub fn lifecycle(run: &Run) -> Option<Lifecycle> {
     let plan = Plan::of(run);
     let tested = |phase: &&Phase| is_test(&plan, phase) && !is_of_other_size(run, phase);
@@ -129,7 +129,7 @@ pub fn lifecycle(run: &Run) -> Option<Lifecycle> {
     }
     let columns = columns(phases());
     let (rows, published) = rows(run, &plan, &columns, &stages);
-    // Where none stands beside a cell, it says how to have them there.
+    // If no figure stands beside a cell, the note says how to get them.
     let published = published.or_else(|| PublishedBeside::of(run).note(run));
     Some(Lifecycle { heading: heading(run, &columns, &rows), columns, rows, published })
 }
@@ -177,7 +177,7 @@ fn columns<'a>(phases: impl Iterator<Item = &'a Phase>) -> Vec<LifecycleColumn> 
     columns
 }
 
-/// One row for each stage; and whose the published figures in them are.
+/// One row for each stage; and who published the figures in them.
 fn rows(
     run: &Run,
     plan: &Plan,
@@ -238,7 +238,7 @@ fn row(
 
 fn cell(run: &Run, index: usize, phase: &Phase, new: Option<&Phase>) -> LifecycleCell {
     let figures = Figures::of_phase(phase);
-    // What a failed check covers is nothing to be a share of.
+    // A figure that a failed check covers can't be the base of a share.
     let new = new.filter(|new| failures_of(run, new).is_empty());
     let share = |new: &Phase| {
         let share = phase.bytes_per_sec / new.bytes_per_sec;
@@ -269,7 +269,7 @@ fn skipped(run: &Run, state: State, number: u32) -> Option<String> {
     (!reasons.is_empty()).then(|| reasons.join("; "))
 }
 
-/// What became of random writes in their slowest stage, by cells that no failed check covers.
+/// How random writes fared in their slowest stage, by cells that no failed check covers.
 fn heading(run: &Run, columns: &[LifecycleColumn], rows: &[LifecycleRow]) -> String {
     let plain = || "Throughput by stage".to_owned();
     let durable = columns.iter().position(|column| column.test == "rand_write_4k");

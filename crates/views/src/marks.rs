@@ -42,8 +42,8 @@ pub const MARKS_NOTE: &str = "Published figures come from other tools and system
 const FROM_THROUGHPUT: &str = "Mean time of a 4 KiB random write, from its throughput: one at a \
     time is assumed.";
 
-/// The marks that may stand beside a run: of other devices than the one it simulates, and of writes
-/// that were made durable as its own were. None where nothing in it is.
+/// The marks that may stand beside a run: those of other devices than the one it simulates, and of
+/// writes made durable in the same way as its own. None if the run has no such write.
 pub fn marks_beside(run: &Run) -> Vec<Mark> {
     let fsync = |phase: &Phase| phase.is_durable_write() && phase.durable == MARKS_DURABLE;
     if !run.phases.iter().any(fsync) {
@@ -56,7 +56,7 @@ pub fn marks_beside(run: &Run) -> Vec<Mark> {
 /// How the writes of all marks were made durable.
 const MARKS_DURABLE: Durability = Durability::Fsync;
 
-/// All marks: medians where they were published, else means from throughput.
+/// All marks: medians if they were published, otherwise means from throughput.
 pub fn marks() -> Vec<Mark> {
     let latency = |device: &'static str, name: &str| {
         let row = writes(device).find(|row| row.metric == "latency p50")?;
@@ -92,7 +92,7 @@ fn writes(device: &str) -> impl Iterator<Item = &'static Published> {
     compared().iter().filter(|row| row.workload == "rand_write_4k").filter(of_device)
 }
 
-/// The mean waits of the rows whose condition begins so, as one point.
+/// The mean waits of the rows whose condition begins with `condition`, as one point.
 fn range(device: &str, condition: &str, label: &str) -> Option<MarkPoint> {
     let rows = writes(device).filter(|row| row.condition.starts_with(condition));
     let waits: Vec<Nanos> = rows.filter_map(mean_wait).collect();

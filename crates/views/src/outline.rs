@@ -300,7 +300,7 @@ pub fn changes(run: &Run) -> Vec<PhaseChange<'_>> {
         })
     });
     let mut all: Vec<PhaseChange<'_>> = all.collect();
-    // By time within a phase: the run file has them by kind.
+    // Sorted by time within a phase: the run file has them by kind.
     all.sort_by_key(|change| (change.phase, change.change.t_ns));
     all
 }

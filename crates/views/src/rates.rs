@@ -19,7 +19,7 @@ pub struct RateRow {
     pub write: Option<usize>,
 }
 
-/// What makes two tests one row.
+/// The properties that the two tests of a row share.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Shape {
     sequential: bool,

@@ -17,12 +17,12 @@ use crate::worst::{BESIDE, circumstances, decides, worst};
 /// The runs of one device, together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Repeats {
-    /// `Lags: in all of 3 runs, by SQLite insert, rollback journal.`: by the test that each run's
-    /// headline decides by.
+    /// `Lags: in all of 3 runs, by SQLite insert, rollback journal.`: in the test that decides each
+    /// run's headline.
     pub sentence: String,
     /// How many runs.
     pub runs: usize,
-    /// How many were asked for.
+    /// How many runs were requested.
     pub asked: usize,
     /// One for each test of each stage that the first run has.
     pub rows: Vec<RepeatRow>,
@@ -45,9 +45,9 @@ pub struct RepeatRow {
     pub p50: Option<Spread>,
     /// The runs' p99 in nanoseconds; `None` if a run's n is too small.
     pub p99: Option<Spread>,
-    /// Of all runs' waits together, where a frame may wait for them.
+    /// The verdict over the waits of all runs, if a frame may wait for them.
     pub judgement: Option<Judgement>,
-    /// Set where a run could not keep its schedule.
+    /// Set if a run could not keep its schedule.
     pub overload: Option<Overloads>,
 }
 
@@ -56,7 +56,7 @@ pub struct RepeatRow {
 pub struct Spread {
     /// Mean of the runs.
     pub mean: f64,
-    /// Standard deviation between the runs; `None` of a single one.
+    /// Standard deviation between the runs; `None` for a single one.
     pub deviation: Option<f64>,
 }
 
@@ -84,8 +84,8 @@ impl Spread {
     }
 }
 
-/// The standard deviation of a sample as a share of its mean; `None` of fewer than two values or a
-/// mean of nothing.
+/// The standard deviation of a sample as a share of its mean; `None` for fewer than two values or a
+/// mean of zero.
 pub(crate) fn spread(values: impl Iterator<Item = f64> + Clone) -> Option<f64> {
     let count = values.clone().count() as f64;
     let mean = values.clone().sum::<f64>() / count;
@@ -93,7 +93,7 @@ pub(crate) fn spread(values: impl Iterator<Item = f64> + Clone) -> Option<f64> {
     (count > 1.0 && mean > 0.0).then(|| (square / (count - 1.0)).sqrt() / mean)
 }
 
-/// The repeats of one scenario on one device: the complete ones, of `asked`.
+/// The repeats of one scenario on one device: the complete ones among `asked`.
 pub fn repeats(runs: &[Run], asked: usize) -> Repeats {
     let mut rows: Vec<(String, RepeatRow)> = Vec::new();
     for run in runs {
@@ -151,7 +151,7 @@ fn row(run: &Run, plan: &Plan, phase: &Phase, runs: &[Run]) -> Option<RepeatRow>
     })
 }
 
-/// Of all runs' waits together; not judged where a failed check covers one of them.
+/// The verdict over the waits of all runs; not judged if a failed check covers one of them.
 fn judged(all: &[(&Run, &Phase)]) -> Judgement {
     let failures: Vec<_> = all.iter().flat_map(|(run, phase)| failures_of(run, phase)).collect();
     if !failures.is_empty() {
@@ -287,7 +287,8 @@ mod tests {
         }
         let full = sample::lifecycle();
         let mut worse = quick.clone();
-        // The default journal's saves once full, as if they were those of now.
+        // The saves with the default journal once full, presented as if measured in the state of
+        // this run.
         let bad =
             full.phases.iter().rfind(|p| p.name == "save_delete" && p.state.name() == "filled");
         let own = worse.phases.iter_mut().find(|phase| phase.name == "save_delete").expect("one");

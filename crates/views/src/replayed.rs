@@ -12,8 +12,8 @@ use crate::format;
 pub struct ReplayedTrace {
     /// What was replayed, when its operations began, and how long it took.
     pub sentence: String,
-    /// What the same operations took where the trace was made, beside what they take here; empty where the
-    /// trace does not say.
+    /// How long the same operations took where the trace was recorded, beside how long they take
+    /// here; empty if the trace does not say.
     pub traced: String,
     /// SHA-256 of the trace's file.
     pub sha256: String,
@@ -26,7 +26,7 @@ pub const REPLAY_RULE: &str = "At the trace's own times, a wait counts from the 
      in the trace, so a slow operation delays those after it in its thread. Flat out, a wait \
      counts from the operation's own start, which is not what the user felt.";
 
-/// The traces that a run replayed, each stage of it for itself.
+/// The traces that a run replayed, with an entry for each stage.
 pub fn replayed_traces(run: &Run) -> Vec<ReplayedTrace> {
     let mut traces: Vec<ReplayedTrace> = Vec::new();
     let mut rest = run.phases.as_slice();

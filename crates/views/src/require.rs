@@ -8,7 +8,7 @@ use flashlag_spec::scenario::{Limit, Requirement};
 use crate::fail_if::{Metric, Threshold};
 use crate::naming::test_title;
 
-/// What a run says of the purpose of its scenario.
+/// Whether a run's storage is good enough for the purpose of its scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GoodEnough {
     /// The scenario's name: `etcd`.
@@ -62,7 +62,8 @@ pub struct Required {
     pub unknown: Option<String>,
 }
 
-/// What a run says of the purpose of its scenario; `None` if the scenario requires nothing.
+/// Whether a run's storage is good enough for the purpose of its scenario; `None` if the scenario
+/// requires nothing.
 pub fn good_enough(run: &Run) -> Option<GoodEnough> {
     let plan = Plan::of(run);
     let requirements: Vec<Required> =
@@ -119,7 +120,7 @@ fn required(run: &Run, requirement: &Requirement) -> Required {
         Ok(figures) => figures,
         Err(error) => return Required { unknown: Some(error.reason()), ..base },
     };
-    // Where a figure does not do, the first of those is the one to show.
+    // If figures fail, the first of them is the one to show.
     let shown = figures.iter().find(|figure| figure.crossed).or(figures.first());
     let measured = shown.map(|figure| figure.value.to_string());
     let doubt = figures.iter().find_map(|figure| failed_for(run, figure.phase).next());

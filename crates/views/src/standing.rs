@@ -44,7 +44,8 @@ fn parse(text: &str) -> Vec<Standing> {
 pub(crate) enum Model {
     /// A built-in profile, with what is published of its device.
     Checked(&'static Standing),
-    /// The same on a filesystem on which nothing published was measured; those on which something was.
+    /// The same, on a filesystem without published measurements; the list has the filesystems with
+    /// some.
     CheckedElsewhere(&'static Standing, Vec<String>),
     /// A built-in profile without published rows.
     Unpublished,
@@ -55,7 +56,7 @@ pub(crate) enum Model {
 }
 
 impl Model {
-    /// Of a simulated run; `None` of any other.
+    /// What a simulated run rests on; `None` for any other run.
     pub fn of(run: &Run) -> Option<Model> {
         if run.target.kind != flashlag_schema::TargetKind::Simulated {
             return None;
@@ -135,7 +136,8 @@ fn published_on(profile: &Profile) -> Vec<String> {
     on.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// `Nexus 7 (2012)`: the device of a simulated run, as its profile begins to describe it.
+/// `Nexus 7 (2012)`: the device of a simulated run, from the beginning of its profile's
+/// description.
 pub(crate) fn simulated_device(run: &Run) -> Option<String> {
     let profile = run.target.profile.as_ref()?;
     if run.target.kind != flashlag_schema::TargetKind::Simulated {
@@ -147,7 +149,7 @@ pub(crate) fn simulated_device(run: &Run) -> Option<String> {
 /// The first words of what a profile is about, or its name where those are a sentence.
 fn short_name(name: &str, about: &str) -> String {
     let begin = about.split([',', ':']).next().unwrap_or_default();
-    // A full stop within a word is none: `eMMC 5.1`.
+    // A full stop within a word does not end a sentence: `eMMC 5.1`.
     let begin = begin.split(". ").next().unwrap_or_default().trim_end_matches('.').trim();
     let short = !begin.is_empty() && begin.chars().count() <= LONGEST_NAME;
     let name = if short { begin } else { name };

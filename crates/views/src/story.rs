@@ -13,7 +13,7 @@ use crate::naming::device_name;
 use crate::outline::for_people;
 use crate::waits::waits;
 
-/// The story, a sentence or two each. Sentences without ground are left out.
+/// The story, a sentence or two each. Sentences that nothing supports are left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Story {
     /// What was measured: `quick ran 8 tests on Nexus 5, ext4.`
@@ -40,7 +40,7 @@ impl Story {
 /// The story of a run with these findings.
 pub fn story(run: &Run, findings: &[Finding]) -> Story {
     let headline = headline(run);
-    // Where there is no verdict, neither waits nor causes can be believed, but that a CPU was the cause.
+    // Without a verdict, neither waits nor causes can be believed, except that a CPU was the cause.
     let failure = headline.no_verdict.as_ref();
     let limited = failure.is_some_and(|failure| failure.id == CheckId::MachineLimits);
     let cpu = failure.is_some_and(|failure| failure.cpu.is_some() && !limited);
@@ -81,8 +81,8 @@ fn is_limit(id: FindingId) -> bool {
     matches!(id, FindingId::IoLimit | FindingId::CpuQuota | FindingId::MemoryLimit)
 }
 
-/// ` (SQLite save, WAL, beside another writer)`, of a finding whose cost is not that of the saves or writes
-/// that the sentences before are about.
+/// ` (SQLite save, WAL, beside another writer)`, for a finding whose cost is not that of the saves
+/// or writes in the sentences before.
 fn elsewhere(run: &Run, finding: &Finding) -> Option<String> {
     let label = match &finding.effect.value()?.basis {
         EffectBasis::Compared { now: phase, .. }

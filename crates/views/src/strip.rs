@@ -111,7 +111,7 @@ fn place_of(run: &Run, plan: &Plan, phase: &Phase) -> Option<(GroupKind, String,
     Some((GroupKind::Save, title, label))
 }
 
-/// `, filled run 3` where the run has more than one stage; else nothing.
+/// `, filled run 3` if the run has more than one stage; otherwise empty.
 fn stage_suffix(run: &Run, phase: &Phase) -> String {
     let first = run.phases.first().map(|phase| (phase.state, phase.run));
     let stages = run.phases.iter().any(|other| Some((other.state, other.run)) != first);

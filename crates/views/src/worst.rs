@@ -5,7 +5,7 @@ use flashlag_explain::{LagVerdict, Plan, is_fill};
 use flashlag_schema::Phase;
 use flashlag_spec::Operation;
 
-/// What a row that decides is.
+/// The kind of a row that decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupKind {
     /// Durable 4 KiB random writes by stage.

@@ -76,7 +76,7 @@ fn to_nanos(time: u128) -> u64 {
 }
 
 /// An exponential variate of mean `mean`, by von Neumann's comparisons: the first number of a
-/// descending run of uniform ones is the fraction where the run's length is odd; else one more
+/// descending run of uniform ones is the fraction if the run's length is odd; otherwise one more
 /// whole `mean` is added and it begins anew.
 fn exponential(random: &mut Pcg64Mcg, mean: u128) -> u128 {
     let mut whole = 0u128;

@@ -59,7 +59,7 @@ fn gate(args: &CompareArgs, comparison: &Comparison) -> Result<Option<Gate>> {
     Ok(Some(Gate::of(comparison, args.fail_if_slower.unwrap_or(0.0))?))
 }
 
-/// The destination of something made from runs, which is never one of the runs.
+/// The destination of an output made from runs, which is never one of the runs' files.
 pub fn place_of(
     path: &Path,
     kind: OutputKind,

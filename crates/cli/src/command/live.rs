@@ -26,8 +26,8 @@ use crate::terminal::Terminal;
 
 /// How often events are fetched.
 const FETCHED: Duration = Duration::from_millis(50);
-/// Recording goes on so long after the command has ended: its dirty pages are written back later,
-/// but its last requests complete at once.
+/// Recording continues for this long after the command has ended: its dirty pages are written back
+/// later, but its last requests complete at once.
 const AFTERWARDS: Duration = Duration::from_millis(100);
 
 /// Number of writers shown during a recording.
@@ -37,7 +37,7 @@ const ROWS: usize = 12;
 pub struct Recorded {
     /// The trace; absent if only counters could be read, which were shown.
     pub trace: Option<Trace>,
-    /// What flashlag itself ends with.
+    /// The exit status of flashlag itself.
     pub ended: Exit,
 }
 

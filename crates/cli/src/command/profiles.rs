@@ -75,7 +75,7 @@ fn check_all(names: &[String], options: &CheckOptions, terminal: &Terminal) -> R
             say::view(&flashlag_term::predict::check(&report, terminal.stdout))
         })
     })?;
-    // As for a crossed threshold: it ran, and a row is off.
+    // The status of a crossed threshold: the check ran, and a row is out of its bounds.
     Ok(if passed { Exit::Done } else { Exit::Crossed })
 }
 

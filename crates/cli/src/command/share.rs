@@ -11,7 +11,7 @@ use crate::exit::Exit;
 use crate::say;
 use flashlag_commands::{name_of, run_from};
 
-/// Writes runs without their private data, after showing what goes and what stays.
+/// Writes runs without their private data, after showing what is removed and what stays.
 pub fn share(args: &ShareArgs) -> Result<Exit> {
     if args.output.is_some() && args.runs.len() > 1 {
         bail!("-o names one file, and there are {} runs: leave it out", args.runs.len());
@@ -54,7 +54,7 @@ fn beside(path: &Path) -> PathBuf {
     path.with_file_name(format!("{stem}-shared.json"))
 }
 
-/// What goes and what stays, as text.
+/// What is removed and what stays, as text.
 fn account(from: &Path, to: &Path, shared: &Shared) -> String {
     let mut text = format!("{}without private data, as {}\n", name_of(from), name_of(to));
     if shared.removed.is_empty() {

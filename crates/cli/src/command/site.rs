@@ -9,7 +9,7 @@ use crate::args::SiteArgs;
 use crate::exit::Exit;
 use crate::say;
 
-/// Names of files in a note, at most.
+/// Maximum number of files that a note names.
 const MOST_NAMED: usize = 5;
 
 /// Makes a static site of a folder of run files.

@@ -80,8 +80,8 @@ pub struct FillOutcome {
 /// filesystem has no sparse files they write ascending too, and say so.
 ///
 /// # Errors
-/// Only where it could not begin. What stops it later is in [`JobOutcome::ended`], with everything
-/// that was recorded until then.
+/// Only if it could not begin. Later errors are in [`JobOutcome::ended`], with everything that was
+/// recorded until then.
 pub fn fill<M: WaitMeter>(
     spec: &FillSpec<'_>,
     watch: Watch<'_, M>,

@@ -35,7 +35,8 @@ const FITRIM: Opcode = opcode::read_write::<Range>(b'X', 121);
 /// filesystem says it discarded; some (F2FS mounted with `discard`) say none and trim when idle.
 ///
 /// # Errors
-/// Without root (`CAP_SYS_ADMIN`), and where the filesystem or the device takes no discards.
+/// The process lacks root's rights (`CAP_SYS_ADMIN`), or the filesystem or the device takes no
+/// discards.
 pub fn trim(path: &Path) -> Result<Bytes, TrimError> {
     trimmed(path).map_err(|errno| {
         let (reason, advice) = explain(errno, path);

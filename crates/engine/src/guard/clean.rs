@@ -135,8 +135,8 @@ fn clean_elsewhere(
     for other in manifest.into_iter().flat_map(|manifest| &manifest.elsewhere) {
         match clean_unvisited(other, of_all, visited) {
             Ok(cleaned) => all.extend(cleaned),
-            // Removed since, or on storage that is not mounted: the user can still clean it by its
-            // path.
+            // The directory was removed since, or is on storage that is not mounted: the user can
+            // still clean it by its path.
             Err(error) if error.is(Errno::NOENT) => {}
             Err(error) => failed.push((other.clone(), error.to_string())),
         }

@@ -136,7 +136,7 @@ impl Workspace {
     /// there yet. Make it before a fill: on full storage there is no room for it.
     ///
     /// # Errors
-    /// A name that is not 1 to 64 of `a-z 0-9 _ -`; whatever the filesystem says.
+    /// The name is not 1 to 64 of `a-z 0-9 _ -`, or the filesystem reports an error.
     pub fn subdirectory(&mut self, name: &str) -> Result<PathBuf, GuardError> {
         let path = self.path.join(name);
         if !is_plain(name) {

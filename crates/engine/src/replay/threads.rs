@@ -16,7 +16,7 @@ use crate::drive::EndReason;
 
 /// The stop flag is checked at this interval.
 const LOOK: Duration = Duration::from_millis(50);
-/// From the moment when all threads are ready to the time of the first operation.
+/// Time from the moment when all threads are ready to the first operation.
 const BEFORE_START: Nanos = Nanos::from_millis(1);
 
 /// Replays the calls of a trace on files that are laid out, each thread of the trace in its own

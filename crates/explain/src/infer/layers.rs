@@ -6,9 +6,10 @@ use flashlag_units::Nanos;
 
 use crate::histograms::restored;
 
-/// What the operations of each interval of a phase waited for. If a model reports it, that; else
-/// the causes of its stalls, and for all shorter waits the shares of the sampled ones of the same
-/// length. The parts of an interval add up to the sum of its latencies. Empty if neither is known.
+/// What the operations of each interval of a phase waited for. A model's report, if there is one;
+/// otherwise the causes of its stalls, and for all shorter waits the shares of the sampled ones of
+/// the same length. The parts of an interval add up to the sum of its latencies. Empty if neither
+/// is known.
 pub fn layers(phase: &Phase) -> Vec<Vec<WaitPart>> {
     let mut begins = Nanos::ZERO;
     let mut all = Vec::with_capacity(phase.intervals.len());

@@ -7,7 +7,7 @@ use flashlag_units::{Bytes, Nanos};
 
 use super::speed::{Speed, best, writes};
 
-/// From this share of the disk's bytes on, others move almost all of them.
+/// If other processes move at least this share of the disk's bytes, they move almost all of them.
 const ALMOST_ALL: f64 = 0.8;
 /// A filesystem's work explains a stall if its bytes at the disk's best speed take this many times
 /// as long.

@@ -55,20 +55,20 @@ fn several(key: &str, ms: u64) -> Run {
     scenario(&two(key), phases.to_vec())
 }
 
-/// Several commits that take so long, beside one write of what `apply` left in 10 ms.
+/// Several commits that take this long, beside one write of what `apply` left that takes 10 ms.
 fn commits(ms: u64) -> Run {
     let lines =
         |call: &str| format!("kind = \"shared-preferences\"\nchanges = 5\ncall = \"{call}\"");
     files(lines("apply"), lines("commit"), ms)
 }
 
-/// A file of 400 kB that takes so long for a change of 100 bytes, beside a log in 10 ms.
+/// A file of 400 kB that takes this long for a change of 100 bytes, beside a log that takes 10 ms.
 fn whole_file(ms: u64) -> Run {
     let whole = "kind = \"datastore\"\nsize = \"400kB\"".to_owned();
     files("kind = \"append-log\"".to_owned(), whole, ms)
 }
 
-/// Two saves of files: `one` takes 10 ms, `several` so long.
+/// Two saves of files: `one` takes 10 ms, `several` takes `ms`.
 fn files(one: String, several: String, ms: u64) -> Run {
     let save =
         |name: &str, lines: &str| format!("\n[[save]]\nname = \"{name}\"\nsaves = 500\n{lines}\n");

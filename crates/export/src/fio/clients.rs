@@ -17,7 +17,7 @@ impl Clients {
         Clients { hosts: hosts.len(), with_ports: both.collect::<BTreeSet<_>>().len() }
     }
 
-    /// The client that did a job; `None` where there is one alone, or none.
+    /// The client that did a job; `None` if there is only one, or none.
     pub(super) fn name(&self, job: &Value) -> Option<String> {
         let host = host_of(job)?;
         match port_of(job) {

@@ -156,7 +156,8 @@ impl Imported {
     ) -> Result<Phase, FioFileError> {
         let ours = job.get("flashlag");
         let mut notes = Vec::new();
-        // The whole latency if fio kept its bins (--lat_percentiles=1), else from submission.
+        // The whole latency if fio kept its bins (--lat_percentiles=1), otherwise the latency from
+        // submission.
         let mut latency = None;
         for (field, note) in LATENCIES {
             if let Some(histogram) =

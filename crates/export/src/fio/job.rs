@@ -91,7 +91,7 @@ fn global(text: &mut String, file: Bytes) {
     if file > Bytes::ZERO {
         set(text, "filesize", file.0);
     }
-    // Laid out before the test, so that it overwrites, as flashlag's do.
+    // The file is laid out before the test, which then overwrites it, as flashlag's tests do.
     set(text, "overwrite", 1);
     set(text, "thread", 1);
     set(text, "randrepeat", 1);

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-/// What numbered bins have beside them.
+/// The fields that numbered bins have beside them.
 const PARAMETERS: [&str; 3] = ["FIO_IO_U_PLAT_BITS", "FIO_IO_U_PLAT_VAL", "FIO_IO_U_PLAT_NR"];
 
 /// Whether the version counts latencies in microseconds.

@@ -38,7 +38,8 @@ pub(super) fn results_in(text: &str) -> Result<Results, FioFileError> {
                 if cut_off {
                     break;
                 }
-                // No JSON after all, as a line of a report that begins with a bracket: on with the next line.
+                // This is no JSON after all, but a line of a report that begins with a bracket: the
+                // search continues with the next line.
                 rest = json.split_once('\n').map_or("", |(_, rest)| rest);
             }
             None => break,

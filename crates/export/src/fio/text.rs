@@ -35,7 +35,8 @@ pub enum TextError {
     },
 }
 
-/// What files packed otherwise begin with, who packs them, and what unpacks them.
+/// The first bytes of files that are packed otherwise, the program that packs them, and the command
+/// that unpacks them.
 const PACKED: [(&[u8], &str, &str); 4] = [
     (&[0x28, 0xb5, 0x2f, 0xfd], "zstd", "zstd -d FILE"),
     (&[0xfd, b'7', b'z', b'X', b'Z'], "xz", "xz -d FILE"),
@@ -68,7 +69,7 @@ fn decoded(bytes: Vec<u8>) -> Result<String, TextError> {
     let text = match bytes.as_slice() {
         [0xff, 0xfe, rest @ ..] => utf16(rest, u16::from_le_bytes),
         [0xfe, 0xff, rest @ ..] => utf16(rest, u16::from_be_bytes),
-        // Results begin with ASCII: of UTF-16 every second byte is then 0.
+        // Results begin with ASCII, so in UTF-16 every second byte is 0.
         [first, 0, ..] if *first != 0 => utf16(&bytes, u16::from_le_bytes),
         [0, second, ..] if *second != 0 => utf16(&bytes, u16::from_be_bytes),
         _ => None,

@@ -1,4 +1,4 @@
-//! What a storage says of its own wear, as metrics.
+//! What storage reports about its own wear, as metrics.
 
 use flashlag_schema::Environment;
 use flashlag_schema::internals::FilesystemInternals;
@@ -8,8 +8,8 @@ use super::writer::{Dialect, Exposition, Kind, Labels};
 /// The states before the end of a device's life, as eMMC names them.
 const STATES: [&str; 3] = ["normal", "warning", "urgent"];
 
-/// The share of life that is used, the state before its end, and the bytes written since the device and its
-/// filesystem were made. What a device does not say is absent.
+/// The share of life that is used, the state before its end, and the bytes written since the device
+/// and its filesystem were made. What a device does not report is absent.
 pub(crate) fn wear(environment: &Environment, dialect: Dialect) -> String {
     let mut out = Exposition::new(dialect);
     let device = &environment.device;

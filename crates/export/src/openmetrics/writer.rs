@@ -62,8 +62,8 @@ impl Exposition {
         Exposition { dialect, text: String::new(), pending: None }
     }
 
-    /// Begins a family. Its metadata is written with its first sample: a family without samples
-    /// is not there at all.
+    /// Begins a family. Its metadata is written with its first sample: a family without samples is
+    /// left out.
     pub(super) fn family(&mut self, name: &str, kind: Kind, unit: &str, help: &str) {
         debug_assert!(name.ends_with(unit), "a family's name ends with its unit: {name}");
         let help = escape(help);

@@ -1,7 +1,7 @@
 //! Classifying a written block: a file's contents, the filesystem's log, or its metadata.
 //!
-//! By its address if the filesystem has fixed places, else by its mark: the metadata of btrfs and
-//! XFS, and the directories and extent trees of ext4, bear marks.
+//! A block's kind follows from its address if the filesystem has fixed places, otherwise from its
+//! mark: the metadata of btrfs and XFS, and the directories and extent trees of ext4, bear marks.
 
 mod ext4;
 mod f2fs;

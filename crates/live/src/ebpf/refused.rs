@@ -1,5 +1,5 @@
 //! Finds out which right or kernel option is missing when the kernel refuses programs: the errno
-//! alone does not tell.
+//! alone does not say.
 
 use std::fs;
 use std::path::Path;

@@ -24,7 +24,8 @@ pub(super) fn with(mount: &MountSpec, option: &TargetOption, on: bool) -> MountS
     next
 }
 
-/// The mount with or without discards after a delete: the default on F2FS, not on the others.
+/// The mount with or without discards after a delete. F2FS discards by default, the other
+/// filesystems do not.
 pub(super) fn discarding(mount: &MountSpec, on: bool) -> MountSpec {
     let mut next = mount.clone();
     next.options.retain(|one| !matches!(one, TargetOption::Discard(_)));

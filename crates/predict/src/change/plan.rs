@@ -3,7 +3,7 @@
 use flashlag_spec::scenario::{JournalMode, Synchronous};
 use flashlag_units::{Bytes, Nanos};
 
-/// What use changes on a device, in the order in which a forecast adds the causes.
+/// The changes that use makes to a device, in the order in which a forecast adds the causes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
     /// Files are stored, each written once, sequentially.

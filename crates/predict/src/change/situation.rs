@@ -33,7 +33,7 @@ impl Situation {
     /// The situation after one change.
     ///
     /// # Errors
-    /// The changed device is invalid; with the name of the parameter.
+    /// The changed device is invalid; the error names the parameter.
     pub fn with(&self, change: &Change) -> Result<Situation, ModelError> {
         let mut next = self.clone();
         match change {

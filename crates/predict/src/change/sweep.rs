@@ -35,7 +35,7 @@ const APART: f64 = 0.1;
 /// Parses `full=10%..95%`: levels ten points apart, and the last.
 ///
 /// # Errors
-/// The text is no sweep; with the notation.
+/// The text is no sweep; the error shows the notation.
 pub fn parse_levels(text: &str) -> Result<Vec<f64>, PredictError> {
     let refuse = |reason| PredictError::Change { change: text.to_owned(), reason };
     let parts = text

@@ -1,7 +1,7 @@
 //! What years of use change on a device, one cause after the other.
 //!
 //! Each cause is a simulation of the same device, with the same seeds, that includes the previous
-//! causes and this one: the difference to the previous simulation is what this cause changes.
+//! causes and this one: the difference from the previous simulation is what this cause changes.
 
 use flashlag_units::Nanos;
 

@@ -10,7 +10,7 @@ use crate::Simulator;
 use crate::change::{Situation, situation_of};
 use crate::fit::{mount_of, nearest};
 
-/// The typical residual up to which a built-in profile stands for a device that was measured.
+/// A built-in profile stands in for a measured device if its typical residual is at most this.
 const NEAR: f64 = 0.5;
 
 /// A modelled device, and how it came to stand for the one of a run.
@@ -22,8 +22,8 @@ pub struct Device {
     pub of: ProfileOf,
 }
 
-/// The device that a run was simulated on; else the profile that is named; else the nearest of the
-/// built-in ones.
+/// The device that a run was simulated on; for a measured run the profile that is named, or without
+/// one the nearest of the built-in ones.
 pub fn device_of(
     run: &Run,
     run_name: &str,

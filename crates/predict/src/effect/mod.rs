@@ -116,7 +116,7 @@ struct Forecasting {
 
 /// A used device is simulated as one of this part of its capacity, equally full, which behaves alike.
 const SMALLER: u64 = 8;
-/// The smallest that stands for a larger one: the blocks of all profiles fit into it.
+/// The smallest device that stands for a larger one: the blocks of all profiles fit into it.
 const SMALLEST: Bytes = Bytes(2 << 30);
 
 /// A smaller device of the same make, with the part of a day's writes that it takes; `None` where the

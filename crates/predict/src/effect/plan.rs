@@ -14,11 +14,11 @@ use crate::change::Change;
 
 /// Share in use that a filled device is compared with.
 const HALF_FULL: f64 = 0.5;
-/// The fullest that is simulated.
+/// The highest fill level that is simulated.
 const FULLEST: f64 = 0.97;
 /// The used share of the rated cycles up to which reads are modelled: then blocks fail.
 const MOST_WORN: f64 = 0.95;
-/// The used share of the rated cycles from which on wear is what a worn device shows.
+/// The used share of the rated cycles from which on wear explains what a worn device shows.
 const LEAST_WORN: f64 = 0.8;
 /// F2FS's segments.
 const SEGMENT: u64 = 2 << 20;
@@ -53,7 +53,7 @@ pub(super) fn plan_of(
     Some(Ok(Forecasting { before, change, per, used }))
 }
 
-/// WAL in place of what the run's saves have.
+/// WAL in place of the journal mode that the run's saves have.
 fn journal(run: &Run, per: Counted) -> Option<(Vec<Change>, Change)> {
     if per != Counted::Saves {
         return None;
@@ -64,7 +64,7 @@ fn journal(run: &Run, per: Counted) -> Option<(Vec<Change>, Change)> {
     Some((from.into_iter().collect(), Change::Journal(JournalMode::Wal)))
 }
 
-/// What the eMMC's cache holds.
+/// The size of the eMMC's cache.
 fn cache(run: &Run) -> Option<Bytes> {
     let internals = run.environment.internals.as_ref()?;
     let Some(DeviceInternals::Emmc { cache_bytes, .. }) = internals.device.value() else {
@@ -114,7 +114,7 @@ fn worn(run: &Run, profile: Option<&Profile>) -> Result<Forecasting, String> {
     })
 }
 
-/// The saves that a run is about, else durable writes.
+/// The saves that a run is about, or durable writes if it has none.
 pub(super) fn saves_of(run: &Run) -> (Vec<Change>, Counted) {
     let main = Subjects::of(run).main;
     let kind = main.and_then(|main| Plan::of(run).save(main)).map(|kind| kind.journal);

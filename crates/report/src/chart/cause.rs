@@ -71,8 +71,8 @@ impl Kind {
 }
 
 /// The shape of a class: a triangle for storage, upside down for the filesystem, a diamond for
-/// waiting for a CPU, a square for executing, a cross for the flash's own work, the cross turned for
-/// others' I/O, a hexagon for the write cache, a star for waking up, else a circle.
+/// waiting for a CPU, a square for executing, a cross for the flash's own work, the cross turned
+/// for others' I/O, a hexagon for the write cache, a star for waking up, and a circle for the rest.
 pub(super) fn shape(class: &str) -> &'static str {
     match class {
         "by-sto" => "M0-5.5L5 3.5H-5Z",

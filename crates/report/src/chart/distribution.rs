@@ -50,7 +50,7 @@ impl DistributionPlot {
             // The values from this bucket on are the longest one in this many.
             let one_in = n as f64 / n.saturating_sub(before).max(1) as f64;
             before = before.saturating_add(count);
-            // As every percentile of the run file.
+            // A bucket's middle stands for its values, as in every percentile of the run file.
             let value = Histogram::middle_of(index as usize).max(shortest).min(longest);
             (self.place(one_in), value)
         });

@@ -9,7 +9,7 @@ pub(super) fn spread(wanted: &[f64], gap: f64, height: f64) -> Vec<f64> {
         placed[index] = wanted[index].max(least);
         least = placed[index] + gap;
     }
-    // What ran over the lower edge pushes the others back up.
+    // Names that ran over the lower edge push the others back up.
     let mut most = height;
     for &index in order.iter().rev() {
         placed[index] = placed[index].min(most);

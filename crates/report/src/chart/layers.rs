@@ -7,7 +7,8 @@ use flashlag_units::Nanos;
 use super::cause::{Kind, by_kind};
 use super::svg::{Svg, stairs};
 
-/// One stretch of time, at its end, with the share of each kind, from 0 to 1, all of them 1.
+/// A stretch of time, placed at its end, with the share of each kind, from 0 to 1; the shares add
+/// up to 1.
 #[derive(Clone, Copy, Debug)]
 struct Stretch {
     ends: Nanos,
@@ -22,7 +23,7 @@ pub(crate) struct Layers {
     times: [Nanos; Kind::ALL.len()],
 }
 
-/// Stretches that are drawn at most.
+/// Maximum number of stretches that are drawn.
 const MOST: usize = 160;
 
 impl Layers {

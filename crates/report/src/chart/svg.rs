@@ -149,7 +149,7 @@ pub(super) fn polyline(points: impl IntoIterator<Item = (f64, f64)>) -> String {
 }
 
 /// A path of upright and level lines through corners of a 1000 × 1000 drawing, rounded to whole
-/// units: of two lines in one direction one is left.
+/// units; lines that go on in the same direction become one.
 pub(super) fn stairs(corners: impl IntoIterator<Item = (f64, f64)>) -> String {
     let mut kept: Vec<(i64, i64)> = Vec::new();
     for (x, y) in corners {

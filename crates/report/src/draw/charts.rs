@@ -112,7 +112,7 @@ fn layers(waited: &Waited) -> Option<(Markup, Vec<(Markup, String)>)> {
     Some((drawing, named.into_iter().map(|(kind, words)| (swatch(kind), words)).collect()))
 }
 
-/// The causes of a kind, of those that there are.
+/// The causes of a kind, as far as they occur.
 fn kind_in_words(kind: Kind, causes: &[NamedCause]) -> String {
     match kind {
         Kind::Storage => return "blocked on storage".to_owned(),

@@ -107,7 +107,8 @@ struct Overloaded<'a> {
     words: &'a str,
 }
 
-/// A row. One of a schedule that was not kept has no latency: it would depend on the length of the test.
+/// A row. If its schedule was not kept, it has no latency, which would depend on the length of the
+/// test.
 fn row<'a>(axis: &LatencyAxis, row: &'a PictureRow) -> Row<'a> {
     let PictureRow { label, figures, judgement, .. } = row;
     let doubt = !judgement.failures().is_empty() && row.overload.is_none();

@@ -35,7 +35,7 @@ struct FlagLink<'a> {
     claim: &'a str,
 }
 
-/// A link to the failed check of a row, after its label; nothing without one.
+/// A link to the failed check of a row, after its label; empty without one.
 pub(crate) fn flagged(flag: Option<&Flag>) -> Markup {
     flag.map_or_else(Markup::default, |flag| {
         Markup::of(&FlagLink { href: anchor(flag.check), claim: &flag.claim })
@@ -53,7 +53,7 @@ fn icon(status: &CheckStatus) -> Markup {
 #[derive(Template)]
 #[template(path = "block/trust.html")]
 struct Checks<'a> {
-    /// The anchor of the first of its kind, the icon, the check.
+    /// For each check: its anchor, if it is the first of its kind, its icon, and the check itself.
     checks: Vec<(Option<String>, Markup, &'a CheckLine)>,
 }
 

@@ -28,7 +28,7 @@ pub(super) fn sweeps(run: &Run) -> Vec<Sweep> {
     groups.into_iter().filter_map(|group| sweep(run, group)).collect()
 }
 
-/// `None` if the depths are not all different, or it is but one.
+/// `None` if the depths are not all different, or there is only one.
 fn sweep(run: &Run, mut phases: Vec<&Phase>) -> Option<Sweep> {
     phases.sort_by_key(|phase| phase.queue_depth);
     let alike = phases.windows(2).any(|pair| pair[0].queue_depth == pair[1].queue_depth);

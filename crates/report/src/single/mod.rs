@@ -27,7 +27,7 @@ pub enum Theme {
 /// A chart that a run has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chart {
-    /// What it is asked for by: `throughput-4k-rand-write`.
+    /// The name by which it is requested: `throughput-4k-rand-write`.
     pub name: String,
     /// What it shows: `Throughput over time: 4K rand write`.
     pub title: String,
@@ -36,7 +36,7 @@ pub struct Chart {
 /// The name of the first screen's chart.
 pub(crate) const STRIP: &str = "strip";
 
-/// What each chart is drawn from.
+/// The data that a chart is drawn from.
 enum Source {
     Strip,
     /// Which distribution plot.
@@ -110,7 +110,7 @@ fn sources(run: &Run) -> Vec<(Chart, Source)> {
     all
 }
 
-/// `4k-rand-write-filled-run-3`: letters and digits, what is between them as one hyphen.
+/// `4k-rand-write-filled-run-3`: letters and digits; everything between them becomes one hyphen.
 fn slug(title: &str) -> String {
     let words = title.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     let name = words.collect::<Vec<_>>().join("-").to_lowercase();

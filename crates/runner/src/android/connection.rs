@@ -8,14 +8,15 @@ use flashlag_android::{PhoneError, RunOnPhone};
 
 use crate::events::{Event, Observer};
 
-/// From one look for the phone to the next.
+/// Interval between two checks for the phone.
 const LOOK: Duration = Duration::from_millis(500);
 /// How often an operation is retried on a phone that stays connected: adb may need a moment after
 /// the cable is back; an operation that keeps failing has another reason.
 const TRIES: u32 = 6;
 
-/// Does something on the phone, and again whenever the connection was lost and came back. Fails
-/// with errors that the cable does not explain, or [`PhoneError::Left`] if the user stops waiting.
+/// Does an operation on the phone, and repeats it whenever the connection was lost and has come
+/// back. Fails with errors that the cable does not explain, or [`PhoneError::Left`] if the user
+/// stops waiting.
 pub(super) fn patiently<T>(
     on: &RunOnPhone,
     stop: &AtomicBool,

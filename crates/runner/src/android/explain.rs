@@ -36,7 +36,7 @@ fn look(
     let emptied = if on.claim()? { on.empty() } else { Ok(()) };
     let installed = emptied.and_then(|()| on.install(&program, &this_program()));
     let seen = installed.and_then(|()| on.explain(directory));
-    // The first error is the one to know.
+    // The removal may fail for the same reason, so the first error is reported.
     match (seen, on.remove()) {
         (Ok(_), Err(error)) => Err(error),
         (seen, _) => seen,

@@ -13,12 +13,12 @@ use super::connection::{patiently, wait};
 use crate::events::Observer;
 use crate::remote::pass_on;
 
-/// From one look at the stop flag to the next.
+/// Interval between two checks of the stop flag.
 const LOOK: Duration = Duration::from_millis(200);
-/// From the end of a stream to the next.
+/// Pause between two attempts to follow a run that is still under way.
 const AGAIN: Duration = Duration::from_millis(500);
 
-/// The end of a run that was followed.
+/// How a followed run ended.
 #[derive(Debug)]
 pub(super) struct End {
     pub(super) outcome: Outcome,
@@ -26,7 +26,7 @@ pub(super) struct End {
     pub(super) unstored: Option<Box<Run>>,
 }
 
-/// Follows a run until it ended, over any number of pulled cables.
+/// Follows a run until it ends, however often the cable is pulled.
 ///
 /// # Errors
 /// The run was killed on the phone, or the user stopped waiting for a phone that is gone.
@@ -43,7 +43,7 @@ pub(super) fn follow(
         let following = on.follow(known)?;
         loop {
             if stop.load(Ordering::Relaxed) && !stopping {
-                // A disconnected phone is asked again once it is back.
+                // If the phone is disconnected, the request to stop is repeated once it is back.
                 stopping = on.stop().is_ok();
             }
             match following.hear(LOOK) {
@@ -63,7 +63,7 @@ pub(super) fn follow(
         wait(on, stop, observer)?;
         let found = patiently(on, stop, observer, || on.found())?;
         match found.map(|(_, state)| state) {
-            // Where the run can't be followed, its end is waited for.
+            // A run that can't be followed is polled until it ends.
             Some(RunState::UnderWay) => std::thread::sleep(AGAIN),
             Some(RunState::Ended(outcome)) => return Ok(End { outcome, unstored }),
             Some(RunState::Dead) | None => return Err(PhoneError::Ended),

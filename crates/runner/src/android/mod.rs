@@ -28,7 +28,7 @@ pub fn phones(spec: &PhoneSpec) -> Result<Vec<Connected>, RunError> {
 /// sentence for each phone.
 ///
 /// # Errors
-/// As [`phones`], and phones that go away meanwhile.
+/// Fails as [`phones`] does, and if a phone is disconnected meanwhile.
 pub fn clean_phones(spec: &PhoneSpec) -> Result<Vec<String>, RunError> {
     let refuse = |source: PhoneError| RunError::Phone { target: spec.to_string(), source };
     let adb = Adb::find().map_err(refuse)?;

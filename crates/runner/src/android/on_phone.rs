@@ -26,7 +26,7 @@ use crate::request::Request;
 use crate::target::Target;
 use crate::work::Work;
 
-/// From one reading of a phase's progress to the next.
+/// Interval between two readings of a phase's progress.
 const TICK: Duration = Duration::from_secs(1);
 
 /// Answers one question of the machine that the phone is connected to, or makes the run. `say` prints a
@@ -57,7 +57,7 @@ pub fn be_on_the_phone(
 }
 
 fn start(folder: &Folder) -> Result<Answer, RunError> {
-    // What an earlier process left would be taken for the answer of the new one.
+    // The answer of an earlier process would otherwise be taken for that of the new one.
     let _ = std::fs::remove_file(folder.outcome());
     settle(folder).map_err(|error| {
         RunError::OnPhone(format!("cannot sync the files copied to {}: {error}", folder.path()))
@@ -79,7 +79,7 @@ fn ask_to_stop(folder: &Folder) -> Result<Answer, RunError> {
     Ok(Answer::Stopping)
 }
 
-/// Prints the steps of the run; of a run without a process, how it ended.
+/// Prints the steps of the run, or how it ended if its process is gone.
 fn follow(
     folder: &Folder,
     after: u64,
@@ -151,7 +151,7 @@ fn earlier(folder: &Folder, order: &PhoneOrder) -> Result<Option<Box<Run>>, RunE
     Run::from_json(&text).map(|run| Some(Box::new(run))).map_err(|error| unreadable(&error))
 }
 
-/// The checks of a run and its cost. Nothing is left behind but the removal of dead runs' files.
+/// Checks a run and computes its cost. Changes nothing, except that it removes files of dead runs.
 fn prepared(folder: &Folder, stop: &Arc<AtomicBool>) -> Result<Prepared, RunError> {
     let order = end::order(folder).map_err(RunError::on_phone)?;
     let (request, directory) = request(&order, None, earlier(folder, &order)?, stop)?;

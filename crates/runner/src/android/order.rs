@@ -59,7 +59,7 @@ fn token(order: &PhoneOrder) -> String {
     format!("flashlag-{hex}")
 }
 
-/// What to do about a run that the phone has already.
+/// What to do about a run that is already on the phone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
     /// A new run.
@@ -93,7 +93,7 @@ pub(super) fn next(
         Some((there, state)) if !resumes && keeps(state) => {
             Err(PhoneError::Kept { scenario: there.name.clone(), target: target() })
         }
-        // What a run left that measured nothing is replaced by a new one.
+        // A run that measured nothing is replaced by a new one.
         Some(_) if !resumes => Ok(Next::Begin),
         Some((there, _)) if !there.is_of_the_run_of(wanted) => Err(PhoneError::OtherRun {
             found: there.name.clone(),

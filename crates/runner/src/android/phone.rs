@@ -97,7 +97,7 @@ fn prepare_on(
     }
     order.resume = next == Next::Bring || next == Next::Continue && has_run_file;
     let brought = request.resume.as_deref().filter(|_| next == Next::Bring);
-    // What a run that is continued has measured stays.
+    // The measurements of a continued run stay on the phone.
     let empties = was_there && next != Next::Continue;
     let emptied = if empties { on.empty() } else { Ok(()) };
     match emptied.and_then(|()| ready(&on, &program, &order, brought)) {
@@ -165,7 +165,7 @@ pub(crate) fn run(
     notes.iter().for_each(|note| observer.event(Event::Note(note)));
     let begins = fresh.is_some();
     if let (Some(fresh), Some(output)) = (fresh, &request.output) {
-        // Before the run, so that there is a file to resume.
+        // The file is stored before the run begins, so that there is one to resume.
         let mut frame = fresh.0;
         complete(&mut frame, &order);
         output.store(&mut frame)?;
@@ -193,7 +193,8 @@ pub(crate) fn run(
         Some(output) => output.store(&mut run)?,
         None => run.seal(),
     }
-    // Only now: until here the phone's file was the only one.
+    // The phone's files are removed only now: until the run was stored here, they were the only
+    // copy.
     match patiently(&on, stop, observer, || on.remove()) {
         // The run was fetched; files that are not flashlag's stay where they are.
         Err(error @ PhoneError::Foreign { .. }) => {
@@ -204,8 +205,9 @@ pub(crate) fn run(
     Ok(run)
 }
 
-/// The measurements of a run that ended without a run file: as the program on the phone sent them,
-/// or else as its file was before the last write failed. `None` if nothing was measured.
+/// The measurements of a run that ended without a run file: either sent by the program on the
+/// phone, or read from its file as it was before the last write failed. `None` if nothing was
+/// measured.
 fn rescued(on: &RunOnPhone, unstored: Option<Box<Run>>, error: &str) -> Option<Run> {
     let run = unstored.map(|run| *run).or_else(|| on.take().ok());
     let mut run = run.filter(|run| !run.phases.is_empty())?;
@@ -235,7 +237,7 @@ fn start(
     })
 }
 
-/// Adds what only this end knows.
+/// Adds the facts that only this machine knows.
 fn complete(run: &mut Run, order: &PhoneOrder) {
     run.target = Target {
         kind: TargetKind::Phone,

@@ -1,4 +1,4 @@
-//! Why a directory can't be measured, a file not written and a run not resumed.
+//! Why a directory can't be measured, a file can't be written or a run can't be resumed.
 
 use std::path::{Path, PathBuf};
 
@@ -44,7 +44,7 @@ pub enum ResumeFault {
          SCENARIO, --set and --seed, or another -o"
     )]
     OtherScenario { scenario: String, seed: u64 },
-    /// A run with tests that fio did.
+    /// A run whose tests were done by fio.
     #[error(
         "the file holds tests that fio did, which no trust check can judge: begin a new run with \
          another -o"
@@ -65,7 +65,7 @@ pub enum OutputKind {
     Report,
     /// A device profile, which takes many simulations to make.
     Profile,
-    /// A run in another form.
+    /// A run exported to another format.
     Export,
 }
 

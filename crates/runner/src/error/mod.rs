@@ -34,7 +34,7 @@ pub enum RunError {
          smaller: --set span=20MB)"
     )]
     Budget { needed: Bytes, budget: Bytes },
-    /// A scenario that replays a trace, and no trace is given.
+    /// The scenario replays a trace, and none is given.
     #[error(
         "{test} of scenario {scenario} replays a trace: give one, with --set trace=FILE (what \
          `flashlag trace` recorded, or any file that `flashlag trace --from` reads)"
@@ -81,7 +81,7 @@ impl RunError {
 /// Why a virtual device can't be made, mounted or used.
 #[derive(Debug, Error)]
 pub enum VirtualError {
-    /// An unknown filesystem or option, or one without a meaning there.
+    /// An unknown filesystem or option, or one that does not apply to this kind of target.
     #[error(transparent)]
     Target(#[from] TargetError),
     #[error(transparent)]

@@ -40,7 +40,7 @@ const CIPHERS: [&str; 7] =
 const PATIENCE: u64 = 120;
 /// The environment variable with another limit, in seconds.
 const PATIENCE_VARIABLE: &str = "FLASHLAG_LAB_PATIENCE";
-/// Boots that are tried: a kernel sometimes fails if two translated processors start at once.
+/// How many boots are tried: a kernel sometimes fails if two translated processors start at once.
 const ATTEMPTS: u32 = 4;
 
 /// Serial number and mount point of the device for crash images.
@@ -241,7 +241,7 @@ fn in_guest(module: &Path) -> PathBuf {
     Path::new("/modules").join(module)
 }
 
-/// This program: the guest's first process, as it is the host's.
+/// This program's file, which is the guest's first process too.
 fn program() -> Result<PathBuf, LabError> {
     std::env::current_exe().map_err(|source| LabError::File {
         action: "find",

@@ -1,5 +1,5 @@
-//! Measures how many saves power cuts lose. A series of saves is recorded request by request; from
-//! the recording follows the image that a cut at any time would have left; a guest mounts each
+//! Measures how many saves power cuts lose. The requests of a series of saves are recorded; the
+//! recording gives the image that a cut at any moment would have left, and a guest mounts each
 //! image and checks it.
 //!
 //! A save counts as acknowledged if the device's clock, read after the guest's report has arrived,
@@ -23,9 +23,9 @@ use crate::error::RunError;
 use crate::events::{Event, Observer};
 use crate::target::LabTarget;
 
-/// Draws of moments at most, if too few lie within the saves.
+/// How often moments are drawn at most, if too few lie within the saves.
 const DRAWS: u64 = 40;
-/// Failures that are described at most.
+/// Maximum number of failures that are described.
 const MOST_LISTED: usize = 8;
 /// Directory of the database.
 const DIRECTORY: &str = "saves";
@@ -38,7 +38,7 @@ pub struct CutsRequest {
     pub journal: JournalMode,
     /// How a commit is made durable.
     pub synchronous: Synchronous,
-    /// What is saved in the place of a database; its seed is the request's.
+    /// The file that is saved instead of a database; it uses the request's seed.
     pub file: Option<FileOrder>,
     pub saves: u64,
     pub cuts: usize,

@@ -5,9 +5,9 @@ use flashlag_spec::State;
 use flashlag_spec::scenario::{Scenario, Step, Test};
 use flashlag_units::{Nanos, Text};
 
-/// Operations of a test on the floor: enough for a median.
+/// Duration of a test on the floor: enough operations for a median.
 const TIME: Nanos = Nanos::from_secs(1);
-/// Saves of a test on the floor: enough even if they are slow.
+/// Number of saves of a test on the floor: enough even if they are slow.
 const SAVES: u64 = 100;
 
 /// Reduces a scenario to what the floor needs: each measured test, once and shortened.

@@ -24,8 +24,8 @@ use crate::target::Target;
 /// The guest's run file, in memory.
 const OUTPUT: &str = "/tmp/run.json";
 
-/// Does the host's orders until the last, then powers the machine off. `None` if this process is not
-/// the first of a guest.
+/// Carries out the host's orders until the last, then powers the machine off. `None` if this
+/// process is not the first of a guest.
 pub fn be_the_guest() -> Option<ExitCode> {
     if !guest::is_guest() {
         return None;
@@ -127,7 +127,7 @@ fn run(order: &RunOrder, link: &Link, orders: &Orders) -> Result<Run, RunError> 
     real::finish(work, first_task, &mut forward)
 }
 
-/// The device under test, asked through the host.
+/// The device under test, queried through the host.
 #[derive(Debug)]
 struct GuestWitness(Link);
 

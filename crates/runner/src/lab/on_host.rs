@@ -20,7 +20,8 @@ use crate::record::REVIEWERS_LEAVE;
 use crate::request::Request;
 use crate::target::LabTarget;
 
-/// A device with its filesystem, mounted by the host. Fields are dropped from the mount down.
+/// A device with its filesystem, mounted by the host. The fields are dropped in order, the mount
+/// first.
 struct MountedDevice {
     mounted: Option<HostMount>,
     attached: LoopDevice,
@@ -76,7 +77,7 @@ pub(super) fn run(asked: LabRun<'_>, observer: &mut dyn Observer) -> Result<(Run
 struct Mount<'a> {
     at: &'a Path,
     output: Option<Arc<RunFile>>,
-    /// Whether each test is reduced to the least: for the software's floor.
+    /// Whether each test is reduced to what the software's floor needs.
     least: bool,
     witness: Option<Box<dyn Witness + 'a>>,
 }
@@ -143,7 +144,7 @@ impl OnHost {
 }
 
 /// Starts a device with a new filesystem and reads the filesystem's layout. Each device gets a
-/// filesystem of its own, since Btrfs mounts no two with one id.
+/// filesystem of its own, since Btrfs refuses to mount two with the same id.
 fn start_device(
     target: &LabTarget,
     profile: &str,

@@ -16,7 +16,7 @@ pub(super) fn fills(scenario: &Scenario) -> Vec<String> {
     tasks(scenario).iter().filter(prepares).map(Task::label).collect()
 }
 
-/// The note of a phase at another pace than real time, whose times are not a phone's.
+/// The note on a phase whose pace is not real time: its times are not those of a phone.
 pub(super) fn pace_note(pace: TimeScale) -> Option<String> {
     (pace != TimeScale::default()).then(|| {
         format!(

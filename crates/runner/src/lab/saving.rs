@@ -63,7 +63,7 @@ pub(super) fn save(order: &SaveOrder, link: &Link, orders: &Orders) -> Result<()
     reported(link, orders, |watch| prepared.run(watch))
 }
 
-/// A file of 10 kB with one change a save; of a log records of 100 bytes.
+/// A file of 10 kB, of which each save changes 100 bytes; a log grows by as much per save.
 fn file_save(order: &FileOrder, saves: Option<u64>) -> FileSave {
     let size = if order.kind == FileKind::AppendLog { Bytes::from_mib(4) } else { Bytes(10_000) };
     FileSave {
@@ -134,7 +134,7 @@ pub(super) fn check(
     Ok(checked)
 }
 
-/// What an app finds of its file.
+/// The state in which an app finds its file.
 fn of_file(directory: &Path, file: &FileOrder) -> Result<CrashCheck, SqliteError> {
     let none = CrashCheck::default();
     Ok(match examine_file(directory, &file_save(file, None), file.seed)? {

@@ -39,7 +39,7 @@ pub(super) struct DeviceWatch {
     now: TimeScale,
 }
 
-/// Edges of a phase at which counters are read: its begin and its end.
+/// Number of edges of a phase at which counters are read: its beginning and its end.
 const EDGES: u32 = 2;
 
 pub(super) fn refuse(error: ServeError) -> LabError {
@@ -206,7 +206,7 @@ impl DeviceWatch {
             }
             _ => Ok(None),
         };
-        // A failure leaves the file to the folder's removal.
+        // If this fails, the file is removed with its folder.
         let _ = std::fs::remove_file(&path);
         self.kinds = counted.map_err(refuse)?;
         Ok(())

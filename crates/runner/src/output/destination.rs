@@ -25,7 +25,7 @@ impl Destination {
     /// replaced, never anything else.
     ///
     /// # Errors
-    /// Something else has the name, the directory does not exist or is not writable.
+    /// Something else has the name, or the directory does not exist or is not writable.
     pub fn check(path: &Path, kind: OutputKind, force: bool) -> Result<Destination, RunError> {
         let destination = Destination::look(path, kind, force)?;
         destination.publisher.probe().map_err(|errno| refused(path, errno))?;
@@ -72,7 +72,7 @@ impl Destination {
             Ok(_) => Ok(()),
             Err(PublishError::Os(errno)) => Err(refused(&path, errno)),
             Err(PublishError::Taken) => {
-                // Made meanwhile, perhaps by another run: the same rules apply.
+                // The file was made meanwhile, perhaps by another run: the same rules apply.
                 let again = Destination::look(&path, self.kind, self.force)?;
                 let written = put(replaces(again.found.as_ref()));
                 written.map(drop).map_err(|error| match error {
@@ -99,7 +99,7 @@ pub fn is_same_file(one: &Path, other: &Path) -> bool {
     }
 }
 
-/// What a new file may replace.
+/// The existing file that a new one may replace.
 pub(super) fn replaces(found: Option<&Stat>) -> Replaces<'_> {
     found.map_or(Replaces::Nothing, Replaces::This)
 }

@@ -46,7 +46,7 @@ pub(super) fn check(
     if kind == OutputKind::Report && text(PAGE_HEAD).is_some_and(|page| page.contains(GENERATOR)) {
         return Ok(());
     }
-    // A long file is read whole only if it begins as a run file.
+    // A long file is read whole only if it begins like a run file.
     let begins = text(PAGE_HEAD).is_some_and(|head| head.contains(flashlag_schema::SCHEMA));
     let run = text(if begins { LONGEST } else { 0 }).and_then(|text| Run::from_json(&text).ok());
     match (run, kind) {

@@ -9,7 +9,7 @@ use rustix::fs::Stat;
 use super::destination::{Destination, path_of, refused, replaces};
 use crate::error::{OutputKind, RunError};
 
-/// Names that are tried at most.
+/// Maximum number of names that are tried.
 const MOST_NAMES: u32 = 100_000;
 
 /// The file of a run, stored after every phase, so that a crash loses at most one phase.
@@ -24,7 +24,7 @@ pub struct RunFile {
 #[derive(Debug)]
 struct Current {
     name: OsString,
-    /// The file with the name: one that may be replaced, later this run's own.
+    /// The file at the path: at first one that may be replaced, later this run's own.
     holds: Option<Stat>,
 }
 

@@ -237,7 +237,7 @@ fn a_run_whose_name_was_taken_meanwhile_goes_beside_it_and_stays_there() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
 }
 
-/// The name of a run in a directory with these files, if the user gave none.
+/// The name that a run gets in a directory with these files, if the user gave none.
 fn unnamed(wanted: &str, there: &[&str]) -> String {
     let folder: TempDir = tempdir().unwrap();
     there.iter().for_each(|name| fs::write(folder.path().join(name), "theirs").unwrap());

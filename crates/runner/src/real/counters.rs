@@ -111,7 +111,7 @@ pub(super) mod tests {
         at(1, None)
     }
 
-    /// Counters that are all `factor` times as far as at the start.
+    /// Counters that are all `factor` times those at the start.
     fn at(factor: u64, flushes: Option<u64>) -> EdgeCounters {
         let bytes = |each: u64| Bytes(factor * each);
         let disk = DiskCounters {
@@ -219,7 +219,7 @@ pub(super) mod tests {
         let reads = between(&before, &after, Direction::Read);
         assert_eq!(reads.block_writes, Reading::Value(14));
         assert_eq!(reads.block_bytes, Reading::Value(Bytes(1400)));
-        // A device that no longer answers: the kernel's.
+        // If the device no longer answers, the kernel's counts are used.
         let gone = between(&before, &with(2, None), Direction::Write);
         assert_eq!(gone.block_writes, Reading::Value(5));
         let unmodelled = DeviceCount { programmed: None, kinds: None, ..device(3) };

@@ -77,7 +77,8 @@ mod tests {
 
     #[test]
     fn the_devices_time_becomes_the_machines_at_whatever_pace() {
-        // Asked at 1,000 ms, on the way for 10, counted after 300: at 1,305 it was 0 there. Half the pace.
+        // The device was queried at 1,000 ms. The query and its answer took 10 ms on the way, and
+        // 300 ms passed before its clock was read: it read 0 at 1,305 ms, and runs at half pace.
         let begin = at((1000, 1510), (300, 200), 0, &[]);
         let end = at((3295, 3305), (5, 5), 1000, &[(100, 200)]);
         let found = between(&begin, &end);

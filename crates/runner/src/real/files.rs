@@ -80,7 +80,7 @@ impl Files {
         if let Some(temporary) = run_temporary {
             workspace.also_temporary(temporary)?;
         }
-        // Made now, since a full storage may have no room for a directory.
+        // The directories are made now, since full storage may have no room for them.
         for name in Role::ALL.map(Role::name).into_iter().chain(["saves", FILL]) {
             workspace.subdirectory(name)?;
         }
@@ -318,7 +318,7 @@ mod tests {
         Files::create(home.path(), None).unwrap()
     }
 
-    /// A file as large as a fill's, which is kept as one.
+    /// Makes a file as large as that of a fill, and keeps it as one.
     fn fill(files: &mut Files, elsewhere: Option<&Path>, span: Bytes) -> PathBuf {
         let (place, stem) = files.next_fill(elsewhere).unwrap();
         let set = FileSet::new(&place.path, &stem, span).opened(place.directory);

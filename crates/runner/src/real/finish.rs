@@ -67,7 +67,7 @@ fn payload_sample(seed: u64) -> Vec<u8> {
 pub(crate) struct Unstored {
     /// Why.
     pub(crate) error: RunError,
-    /// The run, with all that was measured; `None` of one that did not begin.
+    /// The run, with all that was measured; `None` if it did not begin.
     pub(crate) run: Option<Box<Run>>,
 }
 

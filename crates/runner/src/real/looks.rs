@@ -9,10 +9,10 @@ use std::time::Duration;
 use flashlag_inspect::{CounterWatch, Probe};
 use flashlag_schema::Looks;
 
-/// From one reading to the next. One takes a tenth of a millisecond.
+/// Interval between two readings, each of which takes a tenth of a millisecond.
 const PERIOD: Duration = Duration::from_millis(100);
 
-/// The thread. Ends when this is dropped.
+/// The thread that reads the counters; it ends when this value is dropped.
 #[derive(Debug)]
 pub(super) struct LooksThread {
     shared: Arc<Shared>,
@@ -65,7 +65,7 @@ impl LooksThread {
         kept.look();
     }
 
-    /// All readings since the last beginning, and one of this moment.
+    /// All readings since the last call of `begin`, and one taken now.
     pub fn all(&self) -> Looks {
         let mut kept = self.shared.kept();
         kept.look();

@@ -68,7 +68,7 @@ pub(crate) struct Directory<'a> {
     mount_point: Option<String>,
     /// Whether this is Android, whose own commands trim without root.
     is_android: bool,
-    /// Whether the filesystem tells the device of free space as soon as there is any.
+    /// Whether the filesystem discards blocks as soon as they are free.
     discards_at_once: bool,
     probe: Probe,
     files: Files,
@@ -77,7 +77,7 @@ pub(crate) struct Directory<'a> {
     earlier: Nanos,
     /// The heartbeat that notices when this process stands still; `None` where that can't be known.
     heartbeat: Option<Heartbeat>,
-    /// What reads counters around stalls; `None` where no thread can be had.
+    /// The thread that reads counters around stalls; `None` if none could be started.
     looks: Option<LooksThread>,
     /// The device's traffic by other programs, read before the run began.
     baseline: (Counters, Counters),
@@ -192,7 +192,7 @@ impl World for Directory<'_> {
         if test.io.threads < 2 {
             return Ok(drive_device(self, device, test));
         }
-        // Each thread has the files open for itself.
+        // Each thread opens the files for itself.
         drop(device);
         let mut temperature = || self.temperature();
         let watch = &mut ThreadsWatch {
@@ -367,7 +367,8 @@ impl World for Directory<'_> {
     }
 
     fn counters(&self, edge: Edge) -> EdgeCounters {
-        // The kernel's are read next to the phase: asking the device is no part of it.
+        // The kernel's counters are read closest to the phase, so that they do not include the
+        // query to the device.
         let count = || {
             let asked = MonotonicClock.now();
             let device = self.witness.as_ref().and_then(|witness| witness.borrow_mut().count());

@@ -35,8 +35,8 @@ pub(crate) struct DirectoryRequest<'a> {
     pub path: PathBuf,
     /// The device below, if it has counters of its own.
     pub witness: Option<Box<dyn Witness + 'a>>,
-    /// Whether moments in which this process stood still are looked for: an emulated machine on a
-    /// busy host is late by itself.
+    /// Whether to look for moments in which this process stood still; not on an emulated machine,
+    /// which a busy host delays anyway.
     pub watches_stops: bool,
     /// Whether files lie in the directory itself, which is thrown away after the run.
     pub rootdir: bool,
@@ -73,7 +73,8 @@ pub(crate) fn prepare<'a>(
     }
     let root = Root::system();
     let probe = Probe::open(&root, &on.path);
-    // Before the clock is calibrated, so that the cost of both threads is in those figures.
+    // The threads start before the clock is calibrated, so that those figures include the cost of
+    // both.
     let heartbeat = heartbeat(&probe);
     let looks = LooksThread::start(&probe).ok();
     let mut environment = flashlag_inspect::environment(&root, &on.path);
@@ -131,7 +132,7 @@ fn other_apps(environment: &Environment) -> Result<OtherApps, String> {
     }
 }
 
-/// Whether the filesystem tells the device of free space as soon as there is any.
+/// Whether the filesystem discards blocks as soon as they are free.
 fn discards_at_once(environment: &Environment) -> bool {
     let options = &environment.filesystem.options;
     options.value().is_some_and(|options| options.iter().any(|option| option == "discard"))
@@ -288,7 +289,7 @@ state = "new"
         assert!(cost_of(&asked, leave, room).is_ok());
         let short = cost_of(&asked, leave, room.minus(Bytes(1)));
         assert!(matches!(short, Err(RunError::Room { .. })), "{short:?}");
-        // What writes nothing needs no room.
+        // A run that writes nothing needs no room.
         assert!(cost_of(&request(IDLE), leave, MIB).is_ok());
     }
 

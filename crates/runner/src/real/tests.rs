@@ -15,7 +15,7 @@ use crate::request::Request;
 use crate::target::Target;
 use crate::work::Work;
 
-/// Each kind of phase, as short as it can be.
+/// Each kind of phase, as short as possible.
 const KINDS: &str = r#"
 name = "kinds"
 
@@ -96,12 +96,12 @@ fn a_run_measures_each_kind_of_phase_judges_it_and_leaves_nothing_behind() {
     assert_eq!(names, ["writes", "reads", "saves", "level"]);
     let [writes, reads, saves, level] = run.phases.as_slice() else { panic!() };
     assert_eq!([writes.ops, reads.ops, saves.ops, level.ops], [64, 32, 10, 64]);
-    // In order and apart, on one clock.
+    // Phases follow one another without overlap, on one clock.
     for pair in run.phases.windows(2) {
         assert!(pair[1].began_ns >= pair[0].began_ns.plus(pair[0].elapsed_ns), "{pair:#?}");
     }
     let written = writes.ledger.syscall_bytes.value().copied().unwrap();
-    // At least: the kernel counts the other tests of this process too.
+    // Only a lower bound holds: the kernel counts the other tests of this process too.
     assert!(written >= Bytes::from_kib(256), "{written}");
     let beside = reads.ledger.syscall_bytes.value().copied().unwrap();
     assert!(beside >= Bytes::from_mib(2), "{beside} read, in two threads");
@@ -113,7 +113,7 @@ fn a_run_measures_each_kind_of_phase_judges_it_and_leaves_nothing_behind() {
     assert_judged(&run);
 }
 
-/// What each check was given shows in what it says.
+/// The text of each check shows what the check was given.
 fn assert_judged(run: &Run) {
     assert_eq!(check(run, CheckId::DataVerified).status, CheckStatus::Pass);
     assert_eq!(check(run, CheckId::PayloadIncompressible).status, CheckStatus::Pass);
@@ -203,8 +203,8 @@ fn controls(budget: Option<Budget>) -> Controls {
     Controls { seed: 1, stop: Arc::default(), budget, verify: false }
 }
 
-/// Gives a world storage of 41 degrees. Returns what it reads: nothing where this kernel lets no
-/// heartbeat run.
+/// Gives a world storage of 41 degrees. Returns the temperature that it reads, or nothing if this
+/// kernel allows no heartbeat.
 fn warmed(world: &mut Directory<'_>) -> Option<i64> {
     world.heartbeat = Heartbeat::start(Box::new(|| Some(41_000))).ok();
     let heartbeat = world.heartbeat.as_ref()?;
@@ -303,10 +303,10 @@ fn room_is_judged_by_the_free_space_and_the_runs_own_files_at_its_end() {
     let room = check(&work.run, CheckId::FreeSpace).clone();
     assert_eq!(room.status, CheckStatus::Pass, "{room:?}");
     assert!(room.detail.contains("1.0 MB is to stay free"), "{room:?}");
-    // Without a phase's own counters, from those before the run to those read now.
+    // Without counters of the phase itself, those before the run are compared with those read now.
     let clock = check(&work.run, CheckId::Clock);
     assert!(clock.detail.contains("clocks agree over"), "{clock:?}");
-    // Nobody has that much; this run's own files are not why.
+    // No storage has this much space, and the run's own files are not the reason.
     work.evidence.leave = Bytes(u64::MAX / 2);
     work.refresh();
     let room = check(&work.run, CheckId::FreeSpace).clone();

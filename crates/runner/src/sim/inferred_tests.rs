@@ -158,8 +158,8 @@ fn simulated(target: &str, settings: &[(&str, &str)], seed: u64) -> Option<Run> 
     finish(work, &mut Silent).ok()
 }
 
-/// A phase as a directory would show it: without what the model says of its stalls, with the split
-/// that a scheduler would count.
+/// A phase as a run on a directory would record it: without the model's own causes of stalls, but
+/// with the split of time that a scheduler would count.
 fn hidden(phase: &Phase) -> Phase {
     let mut shown = phase.clone();
     for interval in &mut shown.intervals {
@@ -205,12 +205,12 @@ struct Table {
     unnamed: u64,
 }
 
-/// What stays open is no named cause.
+/// Whether the cause stays open, so that none is named.
 fn is_open(cause: StallCause) -> bool {
     matches!(cause, StallCause::Storage | StallCause::Mixed | StallCause::Unknown)
 }
 
-/// The word of a run file.
+/// The word for a cause in a run file.
 fn word(cause: StallCause) -> String {
     serde_json::to_value(cause).unwrap().as_str().unwrap().to_owned()
 }
@@ -292,8 +292,8 @@ impl Table {
     }
 }
 
-/// Adds to one stall in four a time for which the thread waited for a CPU, or was stopped: no
-/// simulated filesystem has a busy machine. The true cause is then the largest part.
+/// Adds to one stall in four a time for which the thread waited for a CPU, or was stopped: a
+/// simulated filesystem never runs on a busy machine. The true cause is then the largest part.
 fn contended(stall: &mut StallRecord, shown: &mut StallRecord, random: &mut Pcg64Mcg) {
     if !random.random_bool(0.25) {
         return;

@@ -35,7 +35,7 @@ impl LayerCounters {
         }
     }
 
-    /// The difference to earlier counters.
+    /// The difference from earlier counters.
     pub fn since(&self, before: &LayerCounters) -> LayerCounters {
         LayerCounters {
             calls: self.calls.saturating_minus(before.calls),
@@ -101,7 +101,7 @@ pub(super) fn looks(samples: Vec<(Nanos, flashlag_iostack::Ledger)>) -> Option<L
 mod tests {
     use super::*;
 
-    /// Counters that are all `factor` times as far as at the start.
+    /// Counters that are all `factor` times those at the start.
     fn at(factor: u64, programmed: Option<u64>) -> LayerCounters {
         LayerCounters {
             calls: Bytes(factor * 100),

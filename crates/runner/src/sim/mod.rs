@@ -52,9 +52,9 @@ pub(crate) struct Simulation {
     stack: SimStack,
     /// The files that were laid out, by [`Role`].
     laid_out: [Option<SimFiles>; 3],
-    /// What grew by turns with the file of [`Role::Grown`].
+    /// The files that grew alternating with that of [`Role::Grown`].
     grown_beside: Option<SimFiles>,
-    /// The time that SQLite computes for a save.
+    /// CPU time of SQLite in a save.
     save_cpu: Nanos,
     /// Number of fills so far.
     fills: u32,
@@ -62,7 +62,7 @@ pub(crate) struct Simulation {
     filled: Vec<SimFiles>,
 }
 
-/// Files of a modelled filesystem, of the names and sizes that they have in a directory.
+/// Files of a modelled filesystem, with the names and sizes that they have in a directory.
 #[derive(Clone, Debug)]
 pub(crate) struct SimFiles {
     set: FileSet,

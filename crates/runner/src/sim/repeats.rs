@@ -11,7 +11,8 @@ use crate::request::Request;
 use crate::task::{Task, tasks, tasks_of};
 use crate::work::Work;
 
-/// Asked after each part, with the run so far, the stretch's index and its number of parts: what follows.
+/// Called after each part with the run so far, the stretch's index and its number of parts; decides
+/// what follows.
 pub type Follow<'a> = &'a mut dyn FnMut(&Run, usize, usize) -> After;
 
 /// Simulates a scenario whose stretches end when `follow` says so. Returns the run, which is not

@@ -150,7 +150,8 @@ fn databases_that_memory_does_not_hold_are_refused_before_they_are_made() {
     assert!(error.to_string().contains("take at most 1023 rows"), "{error}");
 }
 
-/// A background of this test for a second beside nothing: bytes moved, and flushes of the device.
+/// Runs this test as a background for a second, with nothing beside it. Returns the bytes moved and
+/// the device's flushes.
 fn beside(name: &str) -> (Bytes, Nanos, u64) {
     let mut work = work();
     assert_eq!(work.world.temperature(), None, "no sensor is modelled");
@@ -201,7 +202,7 @@ fn a_background_has_the_pattern_operation_and_durability_of_its_test() {
     assert_eq!(of("reads"), (false, true, None));
 }
 
-/// Writes at the device for ten durable writes over a file that is laid out.
+/// Number of writes that reach the device for ten durable writes to a file that is laid out.
 fn writes_of(durable: Durability) -> u64 {
     let mut work = work();
     let io = Io { durable, ..io(&work, "durable") };

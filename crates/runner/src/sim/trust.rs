@@ -43,8 +43,8 @@ pub(super) fn trust(
     Trust::of(checks, phases.len())
 }
 
-/// Whether durable writes reached the flash of a `simulated` or `virtual` device: by its own count
-/// of flushes.
+/// Whether durable writes reached the flash of a `simulated` or `virtual` device, according to its
+/// own count of flushes.
 pub(crate) fn flushes(phases: &[Phase], device: &str) -> Option<Check> {
     let durable = phases.iter().filter(|phase| {
         phase.ops > 0

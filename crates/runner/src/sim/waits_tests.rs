@@ -45,8 +45,8 @@ fn laid_out(stack: &Stack<FlashDevice>, name: &str, size: Bytes) -> FileId {
     file
 }
 
-/// What operations one after another waited for, of those longer than `over`; checks that the parts
-/// of each add up.
+/// What operations at depth 1 that took longer than `over` waited for; checks that the parts of
+/// each add up.
 fn driven(
     device: &mut StackFile<FlashDevice>,
     (count, over): (u64, Nanos),

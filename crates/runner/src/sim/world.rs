@@ -65,7 +65,7 @@ impl Simulation {
         Ok(SimFiles { row: FileRow::new(made?, FileSet::FILE_BYTES), set })
     }
 
-    /// Every byte written once, in order, and made durable.
+    /// Writes every byte once, in order, and makes the files durable.
     fn write_all(&self, files: &SimFiles) -> Result<(), DeviceError> {
         for (index, file) in files.row.files().iter().enumerate() {
             let (mut at, length) = (Bytes::ZERO, files.set.length(index));
@@ -79,7 +79,8 @@ impl Simulation {
         Ok(())
     }
 
-    /// Every byte written once, a page at a time by turns with the other files, and each made durable.
+    /// Writes every byte once, a page at a time alternating with the other files, and makes each
+    /// page durable.
     fn grow_by_turns(&self, files: &SimFiles, beside: &SimFiles) -> Result<(), DeviceError> {
         for (index, pair) in files.row.files().iter().zip(beside.row.files()).enumerate() {
             let (mut at, length) = (Bytes::ZERO, files.set.length(index));
@@ -319,7 +320,7 @@ impl World for Simulation {
 
     fn trim(&mut self) -> Result<Trimmed, String> {
         let bytes = self.stack.trim().map_err(|error| error.to_string())?;
-        // Where nothing is left to trim, the modelled filesystem has discarded everything itself.
+        // If nothing is left to trim, the modelled filesystem has discarded everything itself.
         Ok(Trimmed { bytes, discards_at_once: true })
     }
 

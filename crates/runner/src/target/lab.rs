@@ -17,7 +17,7 @@ pub struct LabTarget {
     pub text: String,
     /// The profile of the device, with the requested size.
     pub profile: Profile,
-    /// The filesystem and the layers about it.
+    /// The filesystem and the layers around it.
     pub spec: LabSpec,
     /// The size of the device.
     pub size: Bytes,
@@ -97,7 +97,8 @@ fn refused(target: &str, source: impl Into<VirtualError>) -> RunError {
 }
 
 impl Pace {
-    /// The paces of a target: real time by default, and of fills as of the rest.
+    /// The paces of a target: real time by default; fills have the pace of the rest unless they
+    /// have their own.
     fn of(spec: &LabSpec) -> Pace {
         let usual = spec.time_scale.as_ref().map(|times| times.value).unwrap_or_default();
         let fills = spec.fill_time_scale.as_ref().map_or(usual, |times| times.value);

@@ -15,7 +15,7 @@ use flashlag_units::{Bytes, nearest};
 
 /// Nobody mistypes a longer target.
 const LONGEST: usize = 512;
-/// The signs between words, from those that stand in a target to those that others use.
+/// The separators between words: first those of a target, then those that people use instead.
 const SIGNS: [&[char]; 3] = [&['+', ',', ';'], &[' ', '\t'], &[':', '/']];
 /// Units of sizes, for those in letters of the other case.
 const UNITS: [&str; 7] = ["kB", "MB", "GB", "TB", "KiB", "MiB", "GiB"];
@@ -92,7 +92,7 @@ struct Read<'a> {
 struct Words<'a> {
     kind: Kind,
     read: Vec<Read<'a>>,
-    /// The signs that nothing follows.
+    /// The separators that no word follows.
     empty: Vec<char>,
 }
 
@@ -199,7 +199,7 @@ impl<'a> Words<'a> {
 }
 
 impl Word {
-    /// The place in a target.
+    /// The word's position in a target.
     fn place(&self) -> usize {
         match self {
             Word::Profile(_) => 0,
@@ -228,7 +228,7 @@ impl Read<'_> {
     }
 }
 
-/// What the profile mounts, as far as the kind of target has it.
+/// The profile's filesystem and mount options, as far as this kind of target has them.
 fn own_mount(kind: Kind, profile: &str) -> Option<String> {
     let profile = Profile::find(profile).ok()?;
     let own = MountSpec::parse(Kind::Sim, &profile.filesystem).ok()?;
@@ -317,7 +317,7 @@ fn similar(kind: Kind, typed: &str) -> Option<Word> {
     if names().filter(|name| name.starts_with(&lower)).count() > 1 {
         return None;
     }
-    // A name whose values are listed, without one: which is meant is not clear.
+    // The option has a list of values and none is given, so it is not clear which is meant.
     let listed = |word: &str| word.strip_prefix(&lower).is_some_and(|rest| rest.starts_with('='));
     if OPTIONS.iter().any(|row| listed(row.word)) {
         return None;
@@ -326,7 +326,8 @@ fn similar(kind: Kind, typed: &str) -> Option<Word> {
     let rows = OPTIONS.iter().filter(|row| row.value.is_none());
     let options = rows.filter(|row| !row.filesystems(kind).is_empty()).map(|row| row.word);
     let near = nearest(&lower, names().chain(filesystems).chain(options))?;
-    // An option that begins otherwise is another one: what there is says more than a guess.
+    // An option with another beginning is a different one: the list of options helps more than a
+    // guess.
     let is_option = OPTIONS.iter().any(|row| row.word == near);
     if is_option && near.chars().next() != lower.chars().next() {
         return None;

@@ -33,7 +33,8 @@ pub enum Target {
 impl Target {
     /// Parses `DIR`, `sim:PROFILE[+FS[,OPTION]...]`, `lab:PROFILE+FS[,OPTION]...` or
     /// `adb:[SERIAL][:PATH]`. An existing path is a directory whatever its name. Fails if the kind,
-    /// profile, filesystem or option does not exist; with the target that was probably meant.
+    /// profile, filesystem or option does not exist; the error suggests the target that was
+    /// probably meant.
     pub fn parse(text: &str) -> Result<Target, RunError> {
         let refuse = |error: TargetError| refused(text, error);
         match TargetSpec::parse(text).map_err(refuse)? {
@@ -53,7 +54,7 @@ impl Target {
     /// The same target with parameters of its simulated device's profile changed (`--parameter`).
     ///
     /// # Errors
-    /// A target that is no simulation, no such parameter, or a value that it can't have.
+    /// The target is no simulation, there is no such parameter, or it can't have that value.
     pub fn with_parameters(self, changes: &[(String, String)]) -> Result<Target, RunError> {
         match self {
             Target::Simulated(target) => {

@@ -15,7 +15,7 @@ pub struct SimTarget {
     pub text: String,
     /// The profile of the device, with the requested size.
     pub profile: Profile,
-    /// The filesystem and the layers about it, without options of the device.
+    /// The filesystem and the layers around it, without options of the device.
     pub mount: MountSpec,
     /// The device's state at the start.
     pub age: Age,

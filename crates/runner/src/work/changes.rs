@@ -98,7 +98,7 @@ fn stored(change: &ChangePoint) -> Change {
     }
 }
 
-/// The detail of a change beside kind, time and bytes, which views print themselves.
+/// The detail of a change besides kind, time and bytes, which views print themselves.
 fn detail(change: &ChangePoint) -> String {
     let heat = change.temperature_millicelsius.map(|(before, then)| {
         format!(", storage at {} °C, before at {} °C", then / 1000, before / 1000)
@@ -139,8 +139,8 @@ mod tests {
 
     use super::*;
 
-    /// Writes of 1 MB one after the other, each as long as `length` says of its number, in intervals
-    /// of a second.
+    /// Writes of 1 MB one after the other, each taking as long as `length` returns for its index,
+    /// in intervals of a second.
     fn recorded(ops: u64, open: bool, length: impl Fn(u64) -> Nanos) -> PhaseRecord {
         let (start, second) = (Nanos::ZERO, Nanos::from_secs(1));
         let config = RecorderConfig { start, interval: second, stall_over: Nanos::MAX, live: None };

@@ -6,7 +6,7 @@ use flashlag_units::Nanos;
 use super::{Work, World};
 use crate::events::{Event, Observer};
 
-/// From one look at the temperature to the next, while the device cools.
+/// Interval between two readings of the temperature, while the device cools.
 const LOOK: Nanos = Nanos::from_secs(5);
 /// The longest wait for the device to cool.
 const LONGEST_WAIT: Nanos = Nanos::from_secs(30 * 60);

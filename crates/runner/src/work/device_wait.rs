@@ -10,7 +10,7 @@ pub(crate) struct DeviceWait {
     pub from: Nanos,
     /// When it ended.
     pub to: Nanos,
-    /// How far both may be off: the device has a clock of its own.
+    /// The largest error of both times: the device has a clock of its own.
     pub within: Nanos,
     /// What it waited for: the parts add up to its length in the device's own time.
     pub waited: Vec<WaitPart>,
@@ -42,7 +42,7 @@ pub(crate) fn report(
         waits.iter().filter(|wait| wait.to > from && wait.from < to && is_near(wait)).collect();
     sorted.sort_by_key(|wait| (wait.from, wait.to));
     for wait in sorted {
-        // Of requests side by side each counts for what those before it did not cover.
+        // Among overlapping requests, each counts for the time that those before it did not cover.
         let begins = wait.from.max(until);
         let covered = wait.to.min(to).saturating_since(begins);
         until = until.max(wait.to);

@@ -81,7 +81,7 @@ impl<W: World> Work<W> {
             quota,
         });
         if let EndReason::NoSpace(error) = &driven.ended {
-            // No space is the end that a fill is for.
+            // Running out of space is the intended end of a fill.
             notes.push(format!("it ended when no more could be written: {}", error.reason));
             driven.ended = EndReason::Limit;
         }
@@ -102,7 +102,8 @@ impl<W: World> Work<W> {
         observer: &mut dyn Observer,
     ) -> Result<Outcome, Hindrance> {
         observer.event(Event::Preparing("deleting what the fill wrote"));
-        // First, since a fill that something else deleted was no fill for the tests before this.
+        // Checked first: if something deleted the fill earlier, the tests before this ran without
+        // it.
         self.world.check_present()?;
         if let Some(deleted) = self.world.delete_fills()? {
             observer.event(Event::Note(&format!("deleted {deleted} of the fill's")));

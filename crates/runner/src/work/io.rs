@@ -116,7 +116,7 @@ impl<W: World> Work<W> {
                 self.keep_verified(&half.head, driven);
             }
             notes.extend(self.world.phase_note());
-            // A stop in a think time is in no wait of an operation.
+            // A stop in a think time delays no operation.
             let within = match half.head.think {
                 None => stopped,
                 Some(_) => half.recorded.stopped_in_stalls(),

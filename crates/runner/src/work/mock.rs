@@ -47,7 +47,7 @@ pub struct MockWorld {
     pub stops: Option<Vec<Stop>>,
     /// What is gone from its place, from the end of the next phase on.
     pub gone_after_phase: Option<DeviceError>,
-    /// The error by which a fill can't begin.
+    /// The error with which a fill fails to begin.
     pub fill_fails: Option<DeviceError>,
     /// The fill ends here by itself: no more space.
     pub full_after: Option<Bytes>,
@@ -56,11 +56,11 @@ pub struct MockWorld {
     pub phase_note: Option<String>,
     /// The temperature of the storage, in thousandths of a degree Celsius.
     pub temperature: Option<i64>,
-    /// What is found where a test is read back.
+    /// The result of reading a test's data back.
     pub reads_back: Option<Verification>,
     /// Whether an idle wait ends at once.
     pub idle_ends_early: bool,
-    /// How a test's I/O is done, where that is not as was asked for.
+    /// How a test's I/O is done, if not as the test asks for it.
     pub falls_back_to: Option<Access>,
     /// How long each operation takes.
     pub service: Nanos,
@@ -379,7 +379,7 @@ impl World for MockWorld {
     }
 }
 
-/// Calls that take a time each, of threads that do not hinder one another.
+/// Calls that take a given time each; threads do not delay one another.
 #[derive(Debug)]
 struct MockCalls {
     clock: VirtualClock,
@@ -461,7 +461,7 @@ pub struct Listener {
     pub notes: Vec<String>,
     /// The sums of bytes written, as they were reported.
     pub wrote: Vec<Bytes>,
-    /// What was announced before phases.
+    /// The preparations that were announced before phases.
     pub preparing: Vec<String>,
     /// Backgrounds that were announced.
     pub beside: usize,

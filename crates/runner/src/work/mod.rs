@@ -49,10 +49,11 @@ use crate::events::{Event, Observer};
 use crate::request::Request;
 use flashlag_units::Nanos;
 
-/// Width of an interval at first: a tenth of the shortest test, and four a second on the screen.
+/// Width of an interval at first: it gives the shortest test ten intervals, and the screen four a
+/// second.
 pub(crate) const INTERVAL: Nanos = Nanos::from_millis(250);
-/// A wait longer than one frame at 60 Hz is recorded with its cause: periods are found among these, and
-/// the stalls are those of them that are far beyond the usual wait.
+/// A wait longer than one frame at 60 Hz is recorded with its cause: flashlag looks for periods
+/// among these, and those far beyond the usual wait are the stalls.
 pub(crate) const STALL_OVER: Nanos = Lag::FRAME_60HZ;
 
 /// A run under way on a world.
@@ -106,7 +107,7 @@ impl<W: World> Work<W> {
     }
 
     /// The seed of a measured test: another stream each time that its label comes again in a later
-    /// step, or every day of a year would write the same addresses.
+    /// step; otherwise every day of a year would write the same addresses.
     fn test_seed(&mut self, label: &str) -> u64 {
         let before = self.begun.entry(label.to_owned()).or_default();
         *before += 1;
@@ -130,7 +131,7 @@ impl<W: World> Work<W> {
     /// Reserves the most that a part of the run may write.
     ///
     /// # Errors
-    /// A [`Hindrance::Skip`] where the budget has less left.
+    /// A [`Hindrance::Skip`] if the budget has less left.
     fn allow(&self, most: Bytes, purpose: &str) -> Result<(), Hindrance> {
         let Some(budget) = &self.controls.budget else { return Ok(()) };
         if budget.take(most) {

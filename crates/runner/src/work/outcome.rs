@@ -8,15 +8,15 @@ use flashlag_schema::Phase;
 pub(crate) enum Outcome {
     /// A phase was measured.
     Measured(Box<Phase>),
-    /// A test of several phases was measured, as reads and writes of a mixed one; and the error that ended
-    /// it, if one did.
+    /// A test of several phases was measured, such as the reads and writes of a mixed one; with the
+    /// error that ended it, if one did.
     Several(Vec<Phase>, Option<String>),
     /// The task was done; there is nothing to store.
     Done,
     /// The task could not be done here, and why; the run goes on.
     Skipped(String),
-    /// The task began, then failed: the phase until then, and the error: on what, where, why, and
-    /// what to try. The run ends.
+    /// The task began, then failed. Holds the phase until then and the error, which says what
+    /// failed, where, why, and what to try. The run ends.
     Failed(Option<Box<Phase>>, String),
 }
 
@@ -50,13 +50,13 @@ impl Outcome {
         self
     }
 
-    /// The same outcome if everything of the run is still in its place; else a failure: a phase on
-    /// files that are gone did not measure the requested storage.
+    /// The same outcome if everything of the run is still in its place, otherwise a failure: a
+    /// phase on files that are gone did not measure the requested storage.
     pub(super) fn unless_gone(self, present: Result<(), DeviceError>) -> Outcome {
         let Err(gone) = present else { return self };
         match self {
             Outcome::Measured(mut phase) => {
-                // So that a continued run does the phase again.
+                // This makes a continued run measure the phase again.
                 phase.cut_short = true;
                 Outcome::Failed(Some(phase), gone.to_string())
             }

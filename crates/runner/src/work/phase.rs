@@ -36,7 +36,7 @@ pub struct PhaseHead {
     pub direct: bool,
     /// The I/O engine.
     pub engine: EngineKind,
-    /// Whether the next operation waits for the last.
+    /// Whether each operation waits for the previous one.
     pub closed_loop: bool,
     /// How long the app does something else after each operation.
     pub think: Option<Nanos>,
@@ -181,12 +181,12 @@ fn watched(looks: &Looks, recorded: &PhaseRecord, stalls: &[Stall]) -> Watched {
     }
 }
 
-/// A think time of a scenario, if it is any time at all.
+/// The think time of a scenario; `None` if it is zero.
 pub(super) fn thinks(think: Option<Text<Nanos>>) -> Option<Nanos> {
     think.map(|think| think.0).filter(|think| *think > Nanos::ZERO)
 }
 
-/// What a reader of rates must know of think times.
+/// The note on think times that a reader of rates needs.
 fn think_in_words(think: Think) -> String {
     let Think { each_ns, total_ns } = think;
     format!(

@@ -117,7 +117,7 @@ impl<W: World> Work<W> {
         (live, self.world.counters(Edge::Begin))
     }
 
-    /// A phase of each kind of operation that there was.
+    /// A phase for each kind of operation in the trace.
     fn replay_outcome(
         &mut self,
         head: &PhaseHead,
@@ -231,7 +231,7 @@ fn job<'a>(replay: &'a Replay, stream: &'a ReplayStream, seed: u64) -> ReplayJob
     ReplayJob { stream, replay, seed, interval: INTERVAL, stall_over: STALL_OVER }
 }
 
-/// Why a part has no account of its own.
+/// Why the phase of one kind of operation has no ledger of its own.
 fn no_ledger(replay: &Replay) -> Ledger {
     let reason = format!("counted with {}_write and {}_read", replay.name, replay.name);
     Ledger {

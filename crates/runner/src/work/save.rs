@@ -1,4 +1,4 @@
-//! The recipe of a test of saves of SQLite, and what all saves have of it.
+//! The recipe of a test of saves of SQLite, and the parts that all tests of saves share.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -30,8 +30,9 @@ pub(super) struct SavesTest<'a> {
 }
 
 impl<W: World> Work<W> {
-    /// Measures saves of SQLite. The databases are made first; what runs beside the saves begins after that,
-    /// so that the first save meets a writer that has just begun, whatever the databases took.
+    /// Measures saves of SQLite. The databases are made first; what runs beside the saves begins
+    /// after that, so that the first save meets a writer that has just begun, however long the
+    /// databases took.
     pub(super) fn measure_save(
         &mut self,
         save: &Save,
@@ -144,11 +145,12 @@ impl<W: World> Work<W> {
             saved.recorded.take_stops(&stops);
             saved.recorded.stopped(&stops)
         });
-        // A stop while a save waited for its schedule or in a think time is in no wait of a save.
+        // A stop in a think time, or while a save waits for its schedule, delays no save.
         let always_saves = head.closed_loop && head.think.is_none();
         let in_saves = if always_saves { stopped } else { saved.recorded.stopped_in_stalls() };
         let mut ledger = self.world.ledger((&before, &after), Direction::Write, saved.app_bytes);
-        // The process's own counter has the background's bytes in it; SQLite's thread knows its own.
+        // The counter of the process includes the background's bytes; that of SQLite's thread does
+        // not.
         ledger.syscall_bytes = saved.page_bytes;
         if saved.out_of_budget {
             saved.notes.push(self.ended_by_budget());
@@ -156,7 +158,7 @@ impl<W: World> Work<W> {
         saved.notes.extend(beside);
         saved.notes.extend(self.world.phase_note());
         let changes = changes_of(&saved.recorded, Operation::Save, false);
-        // Of a file that is written anew at one size nothing grows.
+        // A file that is rewritten at one size never grows.
         let grows = head.engine == EngineKind::Sqlite;
         let tail = PhaseTail {
             time: without_stops(saved.time, in_saves),

@@ -119,7 +119,7 @@ fn keep(
                 Task::Trim => State::Trimmed,
                 _ => run.phases.last().map(|phase| phase.state).unwrap_or_default(),
             };
-            // Each test of a state is skipped for the same reason.
+            // Every test of a state is skipped for the same reason, which is reported once.
             let said = |one: &Skipped| one.state == state && one.reason == reason;
             if !run.skipped.iter().any(said) {
                 let what = match task {

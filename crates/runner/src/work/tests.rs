@@ -168,7 +168,7 @@ fn saves_count_what_sqlite_wrote_from_the_first_row_to_the_closed_database() {
     let by_sqlite = ran.run.wear.written_bytes.saturating_minus(beside);
     let phase = &ran.run.phases[0];
     let in_phase = phase.ledger.syscall_bytes.value().copied().unwrap();
-    // The database's first pages and the checkpoint at its end are no save's.
+    // The database's first pages and the checkpoint at its end belong to no save.
     assert!(by_sqlite > in_phase, "{by_sqlite} of which {in_phase} in saves");
 }
 

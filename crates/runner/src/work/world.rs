@@ -65,12 +65,12 @@ pub struct Controls {
     pub verify: bool,
 }
 
-/// A device that is open for a test, and what could be had of what was asked for.
+/// A device that is open for a test, and the requested options that were not available.
 #[derive(Debug)]
 pub struct OpenedDevice<D> {
     pub device: D,
     pub how: Access,
-    /// Options that could not be had.
+    /// Requested options that were not available.
     pub downgrades: Vec<Downgrade>,
 }
 
@@ -116,9 +116,9 @@ pub struct BackgroundOrder<'a> {
 pub struct BackgroundStart<B> {
     /// What runs, until [`World::end_background`].
     pub running: B,
-    /// Its progress, where another thread may read one.
+    /// Its progress, if another thread can read it.
     pub live: Option<Arc<Live>>,
-    /// Options that could not be had.
+    /// Requested options that were not available.
     pub downgrades: Vec<Downgrade>,
 }
 
@@ -158,7 +158,7 @@ pub struct FillEnd {
     pub span: Bytes,
     /// Free space afterwards.
     pub free: Bytes,
-    /// Options that could not be had.
+    /// Requested options that were not available.
     pub downgrades: Vec<Downgrade>,
     /// Notes for the reader.
     pub notes: Vec<String>,
@@ -196,12 +196,12 @@ pub trait World {
     /// Time since the run began.
     fn now(&self) -> Nanos;
 
-    /// Whether time passes by itself; else only operations and waits move it.
+    /// Whether time passes by itself; otherwise only operations and waits advance it.
     fn in_real_time(&self) -> bool {
         true
     }
 
-    /// Lets time pass, looking now and then whether the run is to end.
+    /// Lets time pass, and checks now and then whether the run is to end.
     fn idle(&mut self, time: Nanos, stop: &AtomicBool);
 
     /// Charge, power and heat of a device with a battery.
@@ -239,7 +239,7 @@ pub trait World {
     /// Whether everything that the run made is still in its place.
     ///
     /// # Errors
-    /// What is gone; figures of it would mean nothing.
+    /// Something is gone; figures of it would mean nothing.
     fn check_present(&self) -> Result<(), DeviceError> {
         Ok(())
     }
@@ -251,7 +251,7 @@ pub trait World {
         io: &Io,
     ) -> Result<OpenedDevice<Self::Device>, DeviceError>;
 
-    /// Opens files for block requests of a trace, of which a model has no call to charge for.
+    /// Opens files for block requests of a trace, for which a model charges no system call.
     fn open_for_requests(
         &mut self,
         file: &Self::File,
@@ -271,7 +271,7 @@ pub trait World {
     /// Does a test's job on the opened device ([`super::drive_device`]), or in several threads.
     ///
     /// # Errors
-    /// Only where the job could not begin; later errors are in [`JobOutcome::ended`].
+    /// Only if the job could not begin; later errors are in [`JobOutcome::ended`].
     fn drive(
         &self,
         device: Self::Device,
@@ -347,7 +347,7 @@ pub trait World {
     /// Replays system calls on the files that were made for them.
     ///
     /// # Errors
-    /// Only where the replay could not begin; later errors are in [`ReplayOutcome::ended`].
+    /// Only if the replay could not begin; later errors are in [`ReplayOutcome::ended`].
     fn replay_calls(
         &mut self,
         files: &mut Self::ReplayFiles,
@@ -368,7 +368,7 @@ pub trait World {
     /// Writes until only [`FillOrder::leave`] is free.
     ///
     /// # Errors
-    /// Only where the fill could not begin.
+    /// Only if the fill could not begin.
     fn fill(
         &mut self,
         place: &Self::FillPlace,
@@ -385,7 +385,7 @@ pub trait World {
     /// A phase is about to begin.
     fn phase_begins(&self, _label: &str) {}
 
-    /// Readings of counters since the last phase began, where the kernel or the like of it has any.
+    /// Readings of counters since the last phase began, if the kernel, or its model, has any.
     fn looks(&self) -> Option<Looks> {
         None
     }
@@ -420,7 +420,7 @@ pub trait World {
     fn refresh(&mut self, run: &mut Run, evidence: &Evidence<Self::Counters>);
 }
 
-/// A test's job with everything that looks on while it runs.
+/// A test's job with everything that observes it while it runs.
 #[derive(Debug)]
 pub struct TestJob<'a> {
     pub io: &'a Io,

@@ -29,7 +29,7 @@ impl ServedDevice {
     /// Opens the device that the settings describe.
     ///
     /// # Errors
-    /// Settings at fault, by name; a file that can't be used.
+    /// A setting is invalid, which the error names, or a file can't be used.
     pub fn open(settings: &Settings) -> Result<ServedDevice, ServeError> {
         if settings.profile.is_empty() {
             return Err(ServeError::setting("profile", "", "say which: profile=nexus5-2013"));

@@ -30,7 +30,7 @@ pub(super) fn nbdkit(given: Option<&Path>) -> Result<PathBuf, ServeError> {
     found.ok_or_else(|| missing(Path::new(NBDKIT)))
 }
 
-/// Path of the plugin: as given, else from the environment, else beside the program.
+/// Path of the plugin: as given, or from the environment, or beside the program.
 pub(super) fn plugin(given: Option<&Path>) -> Result<PathBuf, ServeError> {
     let missing = |path: &Path| ServeError::File {
         operation: "find",

@@ -202,7 +202,7 @@ impl Running {
     /// Checks that the server still runs.
     ///
     /// # Errors
-    /// The server has ended; with its last lines.
+    /// The server has ended; the error has its last lines.
     pub fn check(&mut self) -> Result<(), ServeError> {
         match self.child.try_wait() {
             Ok(None) => Ok(()),
@@ -244,7 +244,7 @@ impl Running {
     /// Ends the server and waits until it has stored everything.
     ///
     /// # Errors
-    /// The server failed; with its last lines.
+    /// The server failed; the error has its last lines.
     pub fn stop(mut self) -> Result<(), ServeError> {
         match self.end() {
             Ok(true) => Ok(()),

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Whether a dying client ends this nbdkit: see `relay`. If the version is unknown, use the relay,
-/// which never does harm.
+/// Whether this version of nbdkit ends when a client dies: see `relay`. If the version is unknown,
+/// the relay is used, which never does harm.
 pub(super) fn needs_relay(nbdkit: &Path) -> bool {
     let asked = Command::new(nbdkit).arg("--version").stdin(Stdio::null()).output();
     let said = asked.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());

@@ -60,7 +60,7 @@ impl Framing {
             let rest = sent.get(bytes..).unwrap_or_default();
             let next = match self.length(rest) {
                 Ok(next) => next,
-                // First what is in order.
+                // The valid messages before it are passed on first.
                 Err(NoMessage) if bytes > 0 => return Ok(Whole { bytes, next: 1 }),
                 Err(NoMessage) => return Err(NoMessage),
             };
@@ -76,7 +76,7 @@ impl Framing {
         }
     }
 
-    /// Length of the first message; if that is not known yet, more than there is.
+    /// Length of the first message; if that is not known yet, more than has arrived.
     fn length(&self, rest: &[u8]) -> Result<usize, NoMessage> {
         if self.part == Part::Flags {
             return Ok(FLAGS);

@@ -1,4 +1,4 @@
-//! A relay in front of those versions of nbdkit that a dying client would end.
+//! A relay in front of those versions of nbdkit that end when a client dies.
 //!
 //! nbdkit 1.32.4 and 1.32.5 (Debian 12), and 1.33.3 to 1.33.9, close their half of a connection
 //! when a reply can't be sent, or when a request is truncated. If another thread then replies to

@@ -171,7 +171,7 @@ pub struct Side {
     printed: f64,
     /// Key of its random numbers, from what was measured.
     key: u64,
-    /// Of a single run: each resample's deviation from the figure; else empty.
+    /// Of a single run: each resample's deviation from the figure; otherwise empty.
     deviations: Vec<f64>,
 }
 

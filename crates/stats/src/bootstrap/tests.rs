@@ -336,7 +336,7 @@ fn a_run_against_itself_has_an_interval_on_both_sides_of_equal() {
     assert!((found.low * found.high - 1.0).abs() < 1e-9, "{found:?}");
 }
 
-/// Two runs that agree to the last operation tell nothing about how runs on another device vary.
+/// Two runs that agree to the last operation say nothing about how runs on another device vary.
 #[test]
 fn a_single_run_is_no_surer_for_repeats_on_the_other_side() {
     let single = [two_levels([6e6, 14e6], 0.55, &mut Pcg64Mcg::seed_from_u64(3))];

@@ -187,7 +187,7 @@ mod tests {
         assert_eq!(to(44_000, 49_999).0, Slower);
         assert_eq!(to(45_001, 50_000).0, Slower);
         assert_eq!(kind_at(|_| None), (Slower, None));
-        // Known at first, and not at the change.
+        // The temperature is known at first, but not at the change.
         assert_eq!(kind_at(|index| (index < 3).then_some(45_000)), (Slower, None));
     }
 

@@ -6,7 +6,7 @@ use flashlag_spec::profile::StorageKind;
 use flashlag_units::ratio;
 
 /// The age of a device. Virtual: `new`, or the requested age (`aged:12mo`, `full`). Real: the share
-/// of its rated life that it reports as used; else nothing.
+/// of its rated life that it reports as used; otherwise nothing.
 pub(super) fn age(run: &Run) -> Option<String> {
     if matches!(run.target.kind, TargetKind::Simulated | TargetKind::Lab) {
         let options = run.target.profile.iter().flat_map(|profile| &profile.device_options);

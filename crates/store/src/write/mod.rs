@@ -26,7 +26,7 @@ pub enum TableFormat {
 /// Why a table can't be written.
 #[derive(Debug, Error)]
 pub enum WriteError {
-    /// The program was built without.
+    /// The program was built without this format.
     #[error(
         "this flashlag was built without Parquet: build it with `--features parquet`, or use CSV"
     )]

@@ -13,7 +13,7 @@ use crate::sealed;
 /// The longest message: even a chunk of the most points is far shorter.
 const LONGEST: u32 = 1 << 30;
 
-/// What a worker is asked.
+/// A task for a worker.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Task {
     /// A chunk, in the bytes that a scheduler gets.

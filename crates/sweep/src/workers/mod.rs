@@ -56,7 +56,8 @@ impl Workers {
     /// is left when it returns.
     ///
     /// # Errors
-    /// As [`run`](crate::run); a program that can't be started, or is of another version.
+    /// Fails as [`run`](crate::run) does, or if a program can't be started or is of another
+    /// version.
     pub fn run(
         &self,
         sweep: Sweep,

@@ -146,8 +146,8 @@ fn titled(names: &[String], row: &CompareRow) -> String {
     }
 }
 
-/// The ratios of median and p99 with their intervals: in words for a pair, else all against the first
-/// side.
+/// The ratios of median and p99 with their intervals: in words for a pair, otherwise all against
+/// the first side.
 fn ratios(page: &mut Page, comparison: &Comparison, names: &[String], row: &CompareRow) {
     for kind in [RatioKind::P50, RatioKind::P99] {
         let of_kind: Vec<&Ratio> = row.ratios.iter().filter(|ratio| ratio.kind == kind).collect();

@@ -7,7 +7,7 @@ use crate::text::width;
 /// The subjects' names cut to the label's columns, after whole words. Names that become equal keep the
 /// parentheses at their end, or else are numbered.
 pub(super) fn fitted(comparison: &Comparison, style: Style) -> Vec<String> {
-    // With a space after it and room for a mark.
+    // The label has a space after it, and room for a mark.
     let columns = (style.columns() / 4).max(10) - 3;
     let names: Vec<String> = comparison.subjects.iter().map(|s| sanitize(&s.name)).collect();
     let cut: Vec<String> = names.iter().map(|name| whole_words(name, columns)).collect();

@@ -7,7 +7,8 @@ use crate::line::Page;
 use crate::style::Role;
 use crate::table::Table;
 
-/// One row for each test and one column for each subject, if that fits; else a block for each test.
+/// One row for each test and one column for each subject, if that fits; otherwise a block for each
+/// test.
 pub(super) fn rates(page: &mut Page, comparison: &Comparison, names: &[String]) {
     let rows: Vec<&CompareRow> = comparison.rows.iter().filter(|row| is_rated(row)).collect();
     if rows.is_empty() {

@@ -89,7 +89,7 @@ fn how_many(lived: &DaysOfUse) -> String {
     }
 }
 
-/// How much was written over what is stored, and whether that made the figures steady.
+/// How much was written over the stored data, and whether that made the figures steady.
 fn settled(settling: &Settling) -> String {
     let verdict = if settling.steady { "steady" } else { "not steady" };
     let change = settling.changing.map_or(String::new(), |change| {
@@ -129,7 +129,7 @@ fn steps(page: &mut Page, forecast: &Forecast) {
     ranges(page, forecast);
 }
 
-/// What the ranges in the table are.
+/// What the ranges in the table mean.
 fn ranges(page: &mut Page, forecast: &Forecast) {
     let all =
         || [&forecast.before].into_iter().chain(forecast.steps.iter().map(|step| &step.after));

@@ -237,8 +237,8 @@ fn bar(state: &State, style: Style, done: Option<(f64, Option<Nanos>)>, now: Ins
     line
 }
 
-/// A remaining time rounded to minutes from ten minutes on, to ten seconds from one minute on, else to
-/// seconds.
+/// A remaining time rounded to minutes from ten minutes on, to ten seconds from one minute on,
+/// otherwise to seconds.
 fn roughly(left: Nanos) -> String {
     let seconds = left.0 / 1_000_000_000 + 1;
     match seconds {

@@ -47,7 +47,7 @@ pub enum ProgressMode {
 
 impl ProgressMode {
     /// The mode for standard error: [`ProgressMode::Quiet`] on request, in place on a terminal that
-    /// supports it, else lines.
+    /// supports it, otherwise lines.
     pub fn of_stderr(quiet: bool) -> ProgressMode {
         let style = Style::of_stderr();
         if quiet {

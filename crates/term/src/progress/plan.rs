@@ -27,7 +27,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// What of `bytes` that were moved was written.
+    /// How many of the `bytes` that were moved were written.
     pub(super) fn written(self, bytes: Bytes) -> Bytes {
         match self {
             Kind::Read => Bytes::ZERO,
@@ -83,8 +83,8 @@ impl Plan {
         Plan { phases, kinds: kinds.collect(), titles: titles.collect() }
     }
 
-    /// A phase as a person would call it: `Filled 2: 4K rand write`; without its group where the
-    /// run has but one.
+    /// A phase as a person would call it: `Filled 2: 4K rand write`; without its group if the run
+    /// has only one.
     pub(super) fn title(&self, label: &str) -> String {
         let (group, test) = split(label);
         let test = self.test(test);

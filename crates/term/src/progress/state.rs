@@ -15,7 +15,7 @@ use crate::style::Style;
 #[derive(Debug)]
 pub(super) struct State {
     pub(super) style: Style,
-    /// Whether the display is redrawn in place, in columns; else it is a log of lines.
+    /// Whether the display is redrawn in place, in columns; otherwise it is a log of lines.
     pub(super) in_columns: bool,
     pub(super) started: Instant,
     pub(super) plan: Plan,

@@ -11,8 +11,8 @@ use crate::picture::{Picture, brief};
 use crate::style::Role;
 use crate::table::{Table, marked, spare, styled};
 
-/// The tests: by stage in a run of several stages, else one row for each test. In short, stages have
-/// throughput alone: the picture has the latency.
+/// The tests: by stage in a run of several stages, otherwise one row for each test. In the short
+/// summary, stages have throughput alone: the picture has the latency.
 pub(super) fn tests(page: &mut Page, run: &Run, depth: Depth) {
     match lifecycle(run) {
         Some(table) => stages(page, run, &table, depth),
@@ -80,8 +80,8 @@ fn stage_block(table: &Lifecycle, block: &[usize], depth: Depth) -> Table {
     text
 }
 
-/// The figures of a test in each stage, with their titles; with the published one where the table
-/// has any. In short, titles so brief that four tests fit beside one another.
+/// The figures of a test in each stage, with their titles; with the published one if the table has
+/// any. In the short summary, the titles are so brief that four tests fit beside one another.
 fn stage_figures(beside: bool, depth: Depth) -> Vec<(String, Column)> {
     let titled = |column: Column| (column.title_with_unit(), column);
     match (depth, beside) {

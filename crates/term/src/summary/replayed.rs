@@ -8,7 +8,8 @@ use super::Depth;
 use crate::line::Page;
 use crate::style::Role;
 
-/// What was replayed, and what its operations took where the trace was made. In full also its hash.
+/// What was replayed, and how long its operations took where the trace was recorded; in the full
+/// summary also its hash.
 pub(super) fn replayed(page: &mut Page, run: &Run, depth: Depth) {
     for trace in replayed_traces(run) {
         page.paragraph(Role::Ink, &format!("{}.", trace.sentence));

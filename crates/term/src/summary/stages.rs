@@ -56,7 +56,7 @@ pub(super) fn events(page: &mut Page, run: &Run, depth: Depth) {
         changes.retain(|change| !steady(change));
     }
     if depth == Depth::Short {
-        // The headline names the gravest.
+        // The headline names the gravest change.
         if changes.len() > 1 {
             page.paragraph(Role::Ink, &changes_heading(run));
         }

@@ -20,13 +20,13 @@ pub(super) fn checks(page: &mut Page, run: &Run) {
     check_lines(run).iter().for_each(|check| one(page, check));
 }
 
-/// Failed checks with their advice, unknown ones with their claims only. Omits what the headline says
-/// of the check that prevented a verdict.
+/// Failed checks with their advice, unknown ones with their claims only. Omits what the headline
+/// says about the check that prevented a verdict.
 pub(crate) fn in_short(page: &mut Page, run: &Run, headline: Option<&NoVerdict>) {
     let checks = check_lines(run);
     let of = |status: CheckStatus| checks.iter().filter(move |check| check.status == status);
     let is_said = |check: &&CheckLine| headline.is_some_and(|said| said.id == check.id);
-    // First: it follows the headline that it explains.
+    // The check that explains the headline comes first.
     for check in of(CheckStatus::Fail).filter(is_said) {
         let mut head = Line::new(page.style());
         head.add(Role::Late, "Fix:");

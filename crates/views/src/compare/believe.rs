@@ -40,7 +40,7 @@ pub fn believe(
     sentences.join(" ")
 }
 
-/// The checks that a sentence names; of more it says how many.
+/// The number of checks that a sentence names at most; of more it gives only the number.
 const NAMED: usize = 3;
 
 /// `Not all of Nexus 5 can be believed: the check that … fails on 2 of 14 rows, and …`.

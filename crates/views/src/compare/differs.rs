@@ -16,7 +16,7 @@ pub fn differences(runs: &[Run], subjects: &[Subject]) -> Vec<Difference> {
     for (place, (field, _)) in first.iter().enumerate() {
         let values: Vec<String> =
             all.iter().filter_map(|fields| Some(fields.get(place)?.1.clone())).collect();
-        // A simulated machine is its storage: the same once is enough.
+        // A simulated machine is its storage, so a difference is listed once.
         let said = differences.last().is_some_and(|last: &Difference| last.values == values)
             || differences.iter().any(|known| known.field == "Machine" && known.values == values);
         if !said && values.iter().any(|value| Some(value) != values.first()) {

@@ -58,7 +58,7 @@ fn any_rate_differs(row: &CompareRow) -> bool {
     row.all_ratios().any(|ratio| ratio.kind == RatioKind::Throughput && ratio.differs)
 }
 
-/// How many times as fast, and whether that is of the median.
+/// How many times as fast, and whether that is the ratio of the medians.
 struct Lead {
     ratio: f64,
     interval: (f64, f64),
@@ -76,7 +76,7 @@ impl Lead {
     }
 }
 
-/// By operations a second; by the median where nothing says how much those vary.
+/// The ratio of operations a second; that of the medians if it is unknown how much the rates vary.
 fn times_as_fast(row: &CompareRow, faster: usize, slower: usize) -> Option<Lead> {
     let of_kind = |kind| {
         let pair = |ratio: &&Ratio| {

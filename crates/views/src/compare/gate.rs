@@ -28,7 +28,7 @@ pub struct GateCase {
     pub test: String,
     /// `4K rand write, filled run 2`.
     pub title: String,
-    /// `p99`; `schedule` where keeping it is the figure.
+    /// `p99`; `schedule` if the figure is whether the schedule was kept.
     pub figure: &'static str,
     /// What was found.
     pub outcome: GateOutcome,
@@ -36,14 +36,14 @@ pub struct GateCase {
     pub detail: String,
 }
 
-/// What a gate finds of a figure.
+/// The gate's outcome for a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GateOutcome {
     /// The whole 95 % interval is slower by more than the tolerance.
     Slower,
     /// Not surely slower by more than the tolerance.
     Passed,
-    /// There is nothing to decide by.
+    /// There is no evidence to decide by.
     Undecided,
 }
 
@@ -77,7 +77,7 @@ impl Gate {
     /// Judges the second side of a comparison against the first.
     ///
     /// # Errors
-    /// Another number of sides than two; no figure that could be decided.
+    /// There are not exactly two sides, or no figure could be decided.
     pub fn of(comparison: &Comparison, tolerance: f64) -> Result<Gate, GateError> {
         let [before, after] = comparison.subjects.as_slice() else {
             return Err(GateError::Sides { sides: comparison.subjects.len() });
@@ -173,7 +173,8 @@ fn cases(row: &CompareRow, [before, after]: [&str; 2], tolerance: f64) -> Vec<Ga
     }
 }
 
-/// Whether one side, or both, could not keep the test's schedule: then there are no times to compare.
+/// Whether one side, or both, could not keep the test's schedule, so that there are no times to
+/// compare.
 fn by_schedule(
     [first, second]: [&CompareSide; 2],
     [before, after]: [&str; 2],
@@ -195,7 +196,7 @@ fn by_schedule(
     }
 }
 
-/// The interval decides, by its end that is nearer to no difference.
+/// The end of the interval that is nearer to no difference decides.
 fn outcome(ratio: &Ratio, tolerance: f64) -> GateOutcome {
     let Some((low, high)) = ratio.interval else { return GateOutcome::Undecided };
     let slower = match ratio.kind {
@@ -205,7 +206,7 @@ fn outcome(ratio: &Ratio, tolerance: f64) -> GateOutcome {
     if slower && ratio.differs { GateOutcome::Slower } else { GateOutcome::Passed }
 }
 
-/// What the interval covers: of single runs it does not cover how runs differ.
+/// What the interval covers; with single runs, it does not cover how much runs differ.
 fn basis(ratio: &Ratio) -> &'static str {
     match (ratio.interval, ratio.between_runs) {
         (Some(_), false) => "; from within single runs: repeat each side (--runs 3) to be surer",

@@ -23,14 +23,15 @@ use crate::worst::GroupKind;
 
 pub use gate::{Gate, GateCase, GateError, GateOutcome};
 
-/// What a comparison may do.
+/// Options of a comparison.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompareOptions {
     /// Compares runs of different scenarios too.
     pub force: bool,
-    /// What every resample follows from.
+    /// The seed of every resample.
     pub seed: u64,
-    /// Which runs are one subject. Empty: runs on the same device and target, set up the same.
+    /// Which runs form a subject. If empty, those on the same device and target with the same
+    /// set-up do.
     pub groups: Vec<Group>,
     /// The file name of each run, which distinguishes runs of one device; may be empty.
     pub files: Vec<String>,
@@ -77,7 +78,7 @@ pub enum CompareError {
         /// The other.
         second: String,
     },
-    /// Two sides that would have one name.
+    /// Two sides that would share a name.
     #[error("two sides are called {label}: give each side a label of its own")]
     LabelTwice {
         /// The label.
@@ -96,7 +97,7 @@ pub enum CompareError {
         /// How many runs.
         runs: usize,
     },
-    /// They did not do the same.
+    /// The runs did not do the same.
     #[error(
         "these runs did different things: {differences} (compare runs of one scenario, or --force)"
     )]
@@ -112,16 +113,16 @@ pub struct Comparison {
     /// Who is faster, by how much: `Moto Z's durable writes are 6.8× as fast as Nexus 5's (6.7 to
     /// 6.9)`. May be empty.
     pub faster: String,
-    /// What each is like, by the test that its run's headline decides by.
+    /// How each subject fares in the test that decides its run's headline.
     pub sentence: String,
     /// The row and figure with the largest difference that is sure; may be empty.
     pub largest: String,
-    /// How long the slow ones of the deciding row took; may be empty.
+    /// How long the slow operations of the deciding row took; may be empty.
     pub more: String,
     /// Whether it can be believed.
     pub believe: String,
-    /// What is compared, in the order given. Runs of a group, or else of the same device and target,
-    /// are repeats of one subject.
+    /// What is compared, in the order given. Runs of a group, or without groups those of the same
+    /// device and target, are repeats of one subject.
     pub subjects: Vec<Subject>,
     /// One for each test in each stage that at least one subject has.
     pub rows: Vec<CompareRow>,
@@ -163,12 +164,12 @@ pub struct CompareRow {
     pub in_strip: bool,
     /// Its kind in the verdict.
     pub kind: Option<GroupKind>,
-    /// Whether something else is at work beside it.
+    /// Whether something else runs at the same time.
     pub beside: bool,
     /// One for each subject; `None` if it has no such phase.
     pub sides: Vec<Option<CompareSide>>,
-    /// For each figure, every subject that has it against the first that has it; without those
-    /// that a failed check covers or that could not keep their schedule.
+    /// For each figure, the ratios of the other subjects that have it to the first that has it.
+    /// Subjects that a failed check covers or that could not keep their schedule are left out.
     pub ratios: Vec<Ratio>,
     /// The same for every pair without that first subject.
     pub other_pairs: Vec<Ratio>,
@@ -191,11 +192,11 @@ pub struct CompareSide {
     /// Bytes a second, mean of the repeats.
     pub bytes_per_sec: f64,
     /// Standard deviation of operations a second between the repeats, as a share of their mean;
-    /// `None` of a single run.
+    /// `None` for a single run.
     pub rate_spread: Option<f64>,
     /// Its verdict, where a frame may wait for such operations ([`CompareRow::in_strip`]).
     pub judgement: Judgement,
-    /// Set where one of its runs, or more, could not keep its schedule: then waits grow with the
+    /// Set if one or more of its runs could not keep their schedule: waits then grow with the
     /// test's length, and no times are given, not even those of the runs that kept it.
     pub overload: Option<Overloads>,
     /// Repeats.
@@ -277,15 +278,15 @@ pub struct Difference {
 pub struct CheckDifference {
     /// What should be true.
     pub claim: String,
-    /// For each subject its worst outcome with its evidence; `None` if it was not made.
+    /// For each subject its worst outcome with its evidence; `None` if the check was not made.
     pub outcomes: Vec<Option<(CheckStatus, String)>>,
 }
 
 /// Compares runs.
 ///
 /// # Errors
-/// Fewer than two runs or groups; one run twice; a run in no group, or in two; labels that fit
-/// neither, or are equal; different scenarios, unless forced.
+/// Fewer than two runs or groups; one run twice; a run in no group, or in two; labels that match
+/// neither subjects nor runs, or are equal; different scenarios, unless forced.
 pub fn compare(runs: &[Run], options: &CompareOptions) -> Result<Comparison, CompareError> {
     if runs.len() < 2 {
         return Err(CompareError::TooFew { given: runs.len() });

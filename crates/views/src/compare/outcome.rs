@@ -1,4 +1,4 @@
-//! How one side did, by the test that decides its run's headline.
+//! How one side fared in the test that decides its run's headline.
 
 use flashlag_explain::LagVerdict;
 use flashlag_schema::Run;
@@ -11,21 +11,21 @@ use crate::worst::{circumstances, worst};
 /// The outcome of one subject.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// The worst of the test that decides, in all its stages.
+    /// The worst verdict of the deciding test over all its stages.
     pub alone: LagVerdict,
-    /// That test when new, where this subject was measured in another stage too.
+    /// The verdict of that test when new, if this subject was measured in another stage too.
     pub new: Option<LagVerdict>,
-    /// A stage with the worst; only where this subject was measured in another than New.
+    /// A stage with the worst verdict; only if this subject was measured in another stage than New.
     pub stage: Option<State>,
     /// Whether it was measured in several stages.
     pub several: bool,
-    /// Whether the test that decides has something beside it, there being no other.
+    /// Whether something runs beside the deciding test, because there is no test without.
     pub beside: bool,
-    /// The worst of the other tests with its circumstances, if it is worse.
+    /// The worst verdict of the other tests with its circumstances, if it is worse.
     pub worse: Option<(LagVerdict, String)>,
 }
 
-/// The stages, by which is named first.
+/// The stages, in the order in which one of them is named.
 pub const STAGES: [State; 5] =
     [State::Filled, State::Deleted, State::Idle, State::Trimmed, State::New];
 

@@ -21,8 +21,8 @@ pub struct Ratios {
     pub others: Vec<Ratio>,
 }
 
-/// Of sides that no failed check covers and that kept their schedule. Each side is resampled once,
-/// whatever it is compared with.
+/// Only for sides that no failed check covers and that kept their schedule. Each side is resampled
+/// once, whatever it is compared with.
 pub fn ratios(
     repeats: &[Vec<(&Run, &Phase)>],
     sides: &[Option<CompareSide>],
@@ -38,8 +38,8 @@ pub fn ratios(
     for (place, against) in prepared.iter().enumerate() {
         for of in &prepared[place + 1..] {
             for (figure, (kind, _)) in KINDS.iter().enumerate() {
-                // A schedule decides the throughput of an open loop, and think times have a part in
-                // that of a closed one.
+                // A schedule sets the throughput of an open loop, and think times reduce that of a
+                // closed one.
                 if *kind == RatioKind::Throughput && paced {
                     continue;
                 }
@@ -67,7 +67,7 @@ impl SideData {
         Some(SideData { subject, samples, figures })
     }
 
-    /// How many times this side's figure the other's is.
+    /// The ratio of the other side's figure to this side's.
     fn ratio(&self, of: &SideData, figure: usize, pair: Pair, names: &[Subject]) -> Option<Ratio> {
         let sides = self.figures.get(figure)?.as_ref().zip(of.figures.get(figure)?.as_ref());
         match sides.and_then(|(first, second)| first.against(second)).filter(is_finite) {
@@ -118,7 +118,7 @@ fn samples(repeats: &[(&Run, &Phase)]) -> Option<Vec<Sample>> {
     repeats.iter().map(sample).collect()
 }
 
-/// Intervals hold latencies: where responses are compared they would be of something else.
+/// Intervals hold latencies, so they are not used where responses are compared.
 fn intervals(phase: &Phase) -> Vec<Interval> {
     if phase.response_histogram.is_some() {
         return Vec::new();
@@ -142,7 +142,7 @@ fn intervals(phase: &Phase) -> Vec<Interval> {
     intervals.unwrap_or_default()
 }
 
-/// Of the bytes a second of tests that were too short to say how much those vary.
+/// The ratio of bytes a second, for tests that were too short to show how much those vary.
 fn without_interval(
     pair: Pair,
     (first, second): (&[Sample], &[Sample]),
@@ -167,8 +167,8 @@ fn without_interval(
     })
 }
 
-/// `on Tablet T, 6.8× as long as on Phone P`, and the interval of that number. The one with more
-/// of it is named first, so that the number is above 1.
+/// `on Tablet T, 6.8× as long as on Phone P`, and the interval of that number. The side with the
+/// larger figure is named first, so that the number is above 1.
 fn in_words(pair: Pair, found: &RatioInterval, subjects: &[Subject]) -> (String, String) {
     let name = |index: usize| subjects.get(index).map_or("", |subject| subject.name.as_str());
     let (more, less, value, low, high) = if found.ratio >= 1.0 {

@@ -74,7 +74,7 @@ fn row(
     }
 }
 
-/// Of each subject, the phases of that label with their runs.
+/// For each subject, the phases with that label, and their runs.
 pub fn repeats<'a>(
     runs: &'a [Run],
     subjects: &[Subject],

@@ -67,7 +67,7 @@ fn difference(first: &Run, numbers: &[usize], run: &Run) -> String {
     format!("{which} {}, not {}: {why}", named(run), named(first))
 }
 
-/// A job of fio's: its name and its options.
+/// A fio job: its name and its options.
 type Job<'a> = (&'a str, BTreeMap<&'a str, &'a str>);
 
 /// The options that differ between the jobs of two imported files, `rw is randwrite, not randread; fsync is absent,

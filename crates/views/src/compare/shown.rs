@@ -7,8 +7,8 @@ use crate::format;
 use crate::repeats::Spread;
 
 impl CompareRow {
-    /// Whether `side` of this row has a verdict: where a frame may wait, where a schedule was not
-    /// kept and where a check fails.
+    /// Whether `side` of this row has a verdict: it does if a frame may wait for it, if a schedule
+    /// was not kept or if a check fails.
     pub fn is_judged(&self, side: &CompareSide) -> bool {
         self.in_strip || side.overload.is_some() || !side.judgement.failures().is_empty()
     }

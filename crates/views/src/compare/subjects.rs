@@ -40,7 +40,7 @@ pub fn subjects(runs: &[Run], options: &CompareOptions) -> Vec<Subject> {
 /// The subjects that a person made.
 ///
 /// # Errors
-/// Fewer than two; one without runs; a run in none of them, or in two.
+/// There are fewer than two groups, one has no runs, or a run is in none of them or in two.
 pub fn grouped(runs: &[Run], options: &CompareOptions) -> Result<Vec<Subject>, CompareError> {
     let groups = &options.groups;
     let mut grouped: Vec<usize> = groups.iter().flat_map(|group| &group.runs).copied().collect();
@@ -68,7 +68,7 @@ pub fn grouped(runs: &[Run], options: &CompareOptions) -> Result<Vec<Subject>, C
     }
 }
 
-/// Sides of one name get those of their groups, else numbers.
+/// Sides that share a name get the names of their groups, or without these a number.
 fn tell_apart(subjects: &mut [Subject], groups: &[Group]) {
     for by_number in [false, true] {
         let names: Vec<String> = subjects.iter().map(|subject| subject.name.clone()).collect();
@@ -145,7 +145,7 @@ pub fn unfinished(runs: &[Run], subjects: &[Subject], files: &[String]) -> Optio
     })
 }
 
-/// The first two runs that are one and the same: a copy, or a simulation made again with one seed.
+/// The first two runs that are the same run: a copy, or a simulation made again with one seed.
 pub fn same(runs: &[Run]) -> Option<(usize, usize)> {
     let is_same = |a: &Run, b: &Run| {
         let (first, second) = (&a.scenario, &b.scenario);
@@ -221,7 +221,7 @@ fn repeats(a: &Run, b: &Run) -> bool {
         && x.encryption == y.encryption
 }
 
-/// What the devices are called, where each group has one device and no two the same name.
+/// The devices' names, if each group has one device and no two share a name.
 fn own_names(runs: &[Run], groups: &[Group]) -> Option<Vec<String>> {
     let name = |group: &Group| {
         let mut names = group.runs.iter().map(|index| Some(device_name(runs.get(*index)?)));
@@ -240,11 +240,11 @@ fn common_label(runs: &[Run], group: &Group) -> Option<String> {
     labels.all(|label| label.as_ref() == Some(&first)).then_some(first)
 }
 
-/// Gives the subjects the names that a person gave: one each, or one for each run, where runs of a
-/// subject have the same.
+/// Gives the subjects the names that a person gave: one for each subject, or one for each run, if
+/// runs of a subject have the same.
 ///
 /// # Errors
-/// A number of labels that is neither.
+/// The number of labels matches neither subjects nor runs.
 pub fn label(subjects: &mut [Subject], runs: usize, labels: &[String]) -> Result<(), CompareError> {
     let by_subject = labels.len() == subjects.len();
     if labels.is_empty() {

@@ -12,7 +12,7 @@ use crate::headline::Deciding;
 use crate::worst::GroupKind;
 use crate::worst::{BESIDE, worst};
 
-/// What each is like by the test that its run's headline decides by, and how long the slow
+/// How each side fares in the test that decides its run's headline, and how long the slow
 /// operations of the row that decides took.
 pub fn headline(runs: &[Run], subjects: &[Subject], rows: &[CompareRow]) -> (String, String) {
     let deciding = deciding(runs, subjects);
@@ -99,7 +99,7 @@ fn is_alone(row: &CompareRow) -> bool {
     matches!(row.kind, Some(GroupKind::DurableWrite | GroupKind::Save))
 }
 
-/// The durable write of that state, its last run; else a save.
+/// The durable write of that state in its last run, or a save if there is none.
 pub fn main_row(rows: &[CompareRow], state: State) -> Option<&CompareRow> {
     let of_state = || rows.iter().rev().filter(|row| row.state == state && is_alone(row));
     let is_write = |row: &&CompareRow| row.kind == Some(GroupKind::DurableWrite);
@@ -153,7 +153,7 @@ fn verb(verdict: LagVerdict, one: bool, staged: bool) -> &'static str {
     if one { single } else { many }
 }
 
-/// `; trimming helps only Tablet T`: of those that are not smooth, by the test that decides.
+/// `; trimming helps only Tablet T`: considers the sides that are not smooth in the deciding test.
 fn rescue(
     subjects: &[Subject],
     rows: &[CompareRow],

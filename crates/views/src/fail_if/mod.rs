@@ -115,7 +115,7 @@ pub enum ThresholdError {
 }
 
 impl ThresholdError {
-    /// Why it can't be decided, without what was asked for.
+    /// Why it can't be decided, without the threshold itself.
     pub(crate) fn reason(&self) -> String {
         match self {
             ThresholdError::Malformed { reason, .. } => reason.clone(),
@@ -140,7 +140,7 @@ impl FromStr for Threshold {
 }
 
 impl Threshold {
-    /// The threshold that a figure crosses where it does not reach what a scenario requires.
+    /// The threshold that a figure crosses if it does not reach what a scenario requires.
     ///
     /// # Errors
     /// The figure or its limit is not in the form of `--fail-if`.
@@ -256,7 +256,7 @@ impl Threshold {
     /// Checks that these phases include one that the threshold applies to, before anything is measured.
     ///
     /// # Errors
-    /// There is no such phase; with the existing ones and one of similar spelling.
+    /// There is no such phase; the error lists the existing ones and one of similar spelling.
     pub fn check(&self, phases: &[PhaseName]) -> Result<(), ThresholdError> {
         if phases.iter().any(|phase| self.phases.takes(phase)) {
             return Ok(());

@@ -21,7 +21,7 @@ pub fn words(run: &Run) -> Option<(String, String)> {
     Some((sentence(run, phase, news), more.join(" ")))
 }
 
-/// The gravest change of a run whose headline is another.
+/// The gravest change of a run whose headline is about something else.
 pub fn in_passing(run: &Run) -> Option<String> {
     let grave = |change: &&Change| weight(change.kind) <= weight(ChangeKind::Slower);
     let changes = run

@@ -23,8 +23,8 @@ pub struct TestVerdict<'a> {
     pub state: State,
     /// `None` if a failed check covers it, or nothing was measured.
     pub verdict: Option<LagVerdict>,
-    /// Its circumstances beside those of the deciding test, within a sentence: `beside another writer`, `in SQLite
-    /// insert, WAL`.
+    /// What distinguishes it from the deciding test, within a sentence: `beside another writer`,
+    /// `in SQLite insert, WAL`.
     pub circumstances: String,
 }
 
@@ -58,7 +58,7 @@ impl Deciding {
         let others = tests.iter().filter(|tested| tested.test != self.test);
         let others = others.filter_map(|tested| Some((tested.verdict?, &tested.circumstances)));
         let worse = others.filter(|(verdict, _)| *verdict > alone);
-        // The first of the worst.
+        // Of equally bad verdicts, the first is kept.
         let worse = worse.reduce(|worst, next| if next.0 > worst.0 { next } else { worst });
         let stages = own().map(|tested| (tested.state, tested.verdict)).collect();
         let worse = worse.map(|(verdict, circumstances)| (verdict, circumstances.clone()));

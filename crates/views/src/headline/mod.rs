@@ -91,7 +91,8 @@ fn no_verdict(run: &Run, phase: &Phase) -> Option<NoVerdict> {
     // CPU contention explains other failures (foreign I/O, unsettled figures): it comes first.
     let cpu = failures_of(run, phase).into_iter().find(|f| f.id == CheckId::CpuContention);
     let cpu_check = failed_for(run, phase).find(|check| check.id == CheckId::CpuContention);
-    // What did not reach storage says nothing of it, and a limit is why a CPU was not free.
+    // Writes that did not reach storage say nothing about it, and a limit explains why no CPU was
+    // free.
     let first = [CheckId::CacheBypass, CheckId::FlushIsReal, CheckId::MachineLimits];
     let all = failures_of(run, phase);
     let leading = first.iter().find_map(|id| all.iter().find(|failure| failure.id == *id).cloned());
@@ -106,7 +107,7 @@ fn no_verdict(run: &Run, phase: &Phase) -> Option<NoVerdict> {
     })
 }
 
-/// The failed checks over a phase but that one, each once.
+/// The failed checks that cover a phase, except that one, each once.
 fn others(run: &Run, phase: &Phase, but: CheckId) -> Vec<CheckId> {
     let mut all: Vec<CheckId> = failures_of(run, phase).into_iter().map(|one| one.id).collect();
     all.sort();
@@ -144,7 +145,7 @@ fn reason(run: &Run, id: CheckId, cpu: Option<CheckCause>) -> String {
     words.to_owned()
 }
 
-/// Whether the files lie in a filesystem that is memory.
+/// Whether the files lie in a filesystem that is kept in memory.
 fn is_in_memory(run: &Run) -> bool {
     run.environment.layers.iter().any(|layer| layer.kind == LayerKind::Memory)
 }
@@ -159,7 +160,7 @@ fn limit_reason(run: &Run) -> &'static str {
     }
 }
 
-/// Leaves "these writes" out of a reason that follows another of them.
+/// Leaves "these writes" out of a reason if an earlier one has it.
 fn say_writes_once(reasons: &mut [String]) {
     const WRITES: &str = "these writes ";
     let mut of_writes = false;
@@ -288,7 +289,7 @@ fn no_lag(run: &Run) -> String {
     format!("{measured}: there is no verdict on lag.")
 }
 
-/// Why a replayed trace has no verdict; `None` of a run that is no replay.
+/// Why a replayed trace has no verdict; `None` for a run that is no replay.
 fn replay_without_saves(run: &Run) -> Option<String> {
     let replay = run.phases.iter().find_map(|phase| phase.replay.as_ref())?;
     let reason = match replay.level {
@@ -300,8 +301,8 @@ fn replay_without_saves(run: &Run) -> Option<String> {
     Some(format!("{reason}, so there is no verdict on lag."))
 }
 
-/// The headline without a judged test: throughput if the run measures that, else changes over time, else
-/// what was measured.
+/// The headline without a judged test: throughput if the run measures it, otherwise changes over
+/// time, otherwise the tests that were measured.
 fn without_waits(run: &Run) -> (String, String) {
     if let Some(sentence) = crate::rates::sentence(run) {
         return (sentence, joined([change::in_passing(run), Some(no_lag(run)), ending(run)]));

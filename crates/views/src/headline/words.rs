@@ -59,8 +59,8 @@ fn all_states_are_judged(run: &Run, phase: &Phase) -> bool {
     judged && run.status == flashlag_schema::RunStatus::Complete
 }
 
-/// `Once full (run 1), 15% of 4 KiB durable writes miss a 60 Hz frame.`: where the worst stage is
-/// another than the full one.
+/// `Once full (run 1), 15% of 4 KiB durable writes miss a 60 Hz frame.`: if the worst stage is not
+/// the full one.
 pub fn once_full(run: &Run, subjects: &Subjects<'_>) -> Option<String> {
     let (worst, full) =
         (subjects.worst?, subjects.main.filter(|main| main.state == State::Filled)?);

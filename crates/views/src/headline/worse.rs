@@ -18,7 +18,8 @@ pub struct Worse<'a> {
     pub verdict: LagVerdict,
     /// The circumstances of the headline's test: `alone`, `with a rollback journal`, `for SQLite saves`.
     pub main: String,
-    /// Those of the row, with its stage where the run has several: `beside another writer once full`.
+    /// The circumstances of the row, with its stage if the run has several: `beside another writer
+    /// once full`.
     pub own: String,
 }
 
@@ -42,7 +43,7 @@ impl<'a> Worse<'a> {
     }
 }
 
-/// What distinguishes two rows, within a sentence: of the first, of the second.
+/// What distinguishes two rows, within a sentence: one text for each.
 fn circumstances(run: &Run, plan: &Plan, main: &Phase, other: &Phase) -> (String, String) {
     let texts = |main: &str, other: &str| (main.to_owned(), other.to_owned());
     match decides(plan, other) {

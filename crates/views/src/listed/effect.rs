@@ -62,7 +62,8 @@ pub(super) fn sentence(run: Option<&Run>, id: FindingId, effect: &Effect) -> Str
             let smaller = size_bytes.map(|size| {
                 format!(" It is simulated as a device of {}, equally full.", format::size(size))
             });
-            // A filesystem that has been in use for a year has lost what a new one has not.
+            // A filesystem that has aged for a year is slower than a new one, whichever of the two
+            // it is.
             let new = match id {
                 FindingId::OtherFilesystem => {
                     " Both filesystems are simulated new and empty, whatever this one has been \
@@ -87,7 +88,7 @@ pub(super) fn sentence(run: Option<&Run>, id: FindingId, effect: &Effect) -> Str
     }
 }
 
-/// What a forecast is of, which is not always what the run did.
+/// The operation that a forecast is about, which is not always one that the run did.
 fn forecast_one(run: Option<&Run>, per: Counted) -> &'static str {
     let replay = run.is_some_and(|run| run.phases.iter().any(|phase| phase.replay.is_some()));
     match (per, replay) {

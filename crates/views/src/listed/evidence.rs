@@ -32,7 +32,7 @@ fn subject(run: Option<&Run>, field: &str) -> String {
     field.trim_end_matches("_ns").replace(['.', '_'], " ")
 }
 
-/// The place in a list, and what follows it: `phases[2].changes` is 2 and `changes`.
+/// The index in a list, and the path that follows it: `phases[2].changes` is 2 and `changes`.
 fn indexed<'a>(field: &'a str, list: &str) -> Option<(usize, &'a str)> {
     let (index, rest) = field.strip_prefix(list)?.strip_prefix('[')?.split_once(']')?;
     Some((index.parse().ok()?, rest.trim_start_matches('.')))

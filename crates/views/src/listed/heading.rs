@@ -5,10 +5,10 @@ use flashlag_spec::Operation;
 
 use crate::format;
 
-/// Of the numbers of things to change, that may help a little and to know; `calm` is that of the run,
-/// absent where nothing was measured.
+/// Made of the numbers of things to change, that may help a little, and to know; `calm` is that of
+/// the run, absent if nothing was measured.
 pub(super) fn heading([changes, small, notes]: [usize; 3], calm: Option<Calm>) -> String {
-    // Late operations want an answer, and what helps each a little is one.
+    // Late operations need an answer, and a change that helps each a little is one.
     let answered = changes == 0 && small > 0 && matches!(calm, Some(Calm::Late(_)));
     let lead = match changes {
         0 if answered && small == 1 => format!("One thing may help ({})", why(calm)),
@@ -31,7 +31,8 @@ pub(super) fn heading([changes, small, notes]: [usize; 3], calm: Option<Calm>) -
     }
 }
 
-/// What is said where nothing to change was found: that there is nothing only where the run shows that.
+/// The heading if nothing to change was found. It says that there is nothing only if the run shows
+/// that.
 fn nothing(calm: Option<Calm>) -> String {
     match calm {
         None => "Nothing to change in the set-up".to_owned(),
@@ -40,7 +41,7 @@ fn nothing(calm: Option<Calm>) -> String {
     }
 }
 
-/// What a run shows that is not calm.
+/// Why a run is not calm.
 fn why(calm: Option<Calm>) -> &'static str {
     match calm {
         None | Some(Calm::Calm) => "nothing is late",

@@ -49,7 +49,7 @@ pub struct ListedFinding {
     pub commands: Vec<String>,
     /// `filesystem options: nobarrier`.
     pub evidence: Vec<String>,
-    /// The ground of the rule.
+    /// The source of the rule.
     pub source: String,
     /// The comparison that shows it, of a cause.
     pub cause: Option<crate::Finding>,
@@ -70,7 +70,7 @@ pub fn listed_of(environment: &Environment) -> FindingList {
     in_words(None, &flashlag_explain::set_up(environment))
 }
 
-/// Findings in words, in their order; `run`: the one that their evidence is in.
+/// Findings in words, in their order; `run` is the one that holds their evidence.
 pub fn in_words(run: Option<&Run>, findings: &[Finding]) -> FindingList {
     let count = |severities: &[Severity]| {
         findings.iter().filter(|one| severities.contains(&one.severity)).count()
@@ -86,7 +86,7 @@ pub fn in_words(run: Option<&Run>, findings: &[Finding]) -> FindingList {
     }
 }
 
-/// The filesystem that a forecast says to be the faster one.
+/// The filesystem that is the faster one according to a forecast.
 fn other_filesystem(finding: &Finding) -> Option<&str> {
     let EffectBasis::Forecast { change, .. } = &finding.effect.value()?.basis else { return None };
     let other = change.strip_prefix("fs=")?.split(',').next();
@@ -123,7 +123,7 @@ fn one(run: Option<&Run>, finding: &Finding) -> ListedFinding {
             format!("On this device {other} would wait less.").into()
         }),
         effect: known.map(|effect| effect::sentence(run, finding.id, effect)),
-        // Of a set-up alone nothing has a figure.
+        // Findings of a set-up alone have no figures.
         unknown: run.and(finding.effect.reason()).map(str::to_owned),
         action: other.map_or_else(
             || action(finding),

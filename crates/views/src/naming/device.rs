@@ -1,5 +1,5 @@
-//! What a device under test is called: a label, else a short name of the machine, the profile or
-//! the disk; and what distinguishes equal names.
+//! What a device under test is called: a label, or without one a short name of the machine, the
+//! profile or the disk; and what distinguishes equal names.
 
 use flashlag_schema::{Environment, Run, TargetKind};
 use flashlag_spec::Reading;
@@ -10,8 +10,8 @@ use crate::format;
 /// A longer name is cut after a word.
 const LONGEST: usize = 32;
 
-/// What the device of a run is called: its label (`--label`), else a short name: `Nexus 5` of a
-/// simulated one, the machine's or the disk's own, `virtio disk at /data`.
+/// What the device of a run is called: its label (`--label`), or without one a short name: `Nexus
+/// 5` for a simulated one, the machine's or the disk's own, `virtio disk at /data`.
 pub fn device_name(run: &Run) -> String {
     let label = run.label.as_deref().map(str::trim).filter(|label| !label.is_empty());
     match label {
@@ -26,7 +26,8 @@ fn unlabelled(run: &Run) -> String {
     }
     let environment = &run.environment;
     let machine = match environment.software.virtualized.value() {
-        // A hypervisor's machine says nothing of what is below it; a phone is known by its name.
+        // A hypervisor's machine says nothing about the storage below it; a phone is known by its
+        // name.
         Some(true) if run.target.kind != TargetKind::Phone => None,
         _ => text(&environment.software.machine),
     };
@@ -60,7 +61,7 @@ fn disk(run: &Run) -> Option<String> {
     Some(at.map_or_else(|| disk.clone(), |at| format!("{disk} at {at}")))
 }
 
-/// The directory, where it says more than that it was the current one.
+/// The directory, unless it only says that it was the current one.
 fn place(run: &Run) -> Option<String> {
     let directory = run.target.directory.as_deref()?.trim().trim_start_matches("./");
     (!matches!(directory, "" | "." | "..")).then(|| directory.to_owned())
@@ -150,8 +151,8 @@ fn options(run: &Run) -> Vec<String> {
     run.environment.filesystem.options.value().cloned().unwrap_or_default()
 }
 
-/// Of each, the mount options that others of its name do not have: `nobarrier`, else `without
-/// nobarrier`.
+/// For each, the mount options that others of its name lack: `nobarrier`; without any, those that
+/// it lacks: `without nobarrier`.
 fn differing(names: &[Name], options: &[Vec<String>]) -> Vec<Option<String>> {
     let alike = |at: usize| (0..names.len()).filter(move |other| names[*other] == names[at]);
     let own = |at: usize| {

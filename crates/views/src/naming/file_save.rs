@@ -5,7 +5,7 @@ use flashlag_schema::{Phase, Run};
 use flashlag_spec::Operation;
 use flashlag_spec::scenario::{EngineKind, FileKind, FileSave, PrefsCall};
 
-/// The file that a phase saved, where it was none of SQLite.
+/// The file that a phase saved, if it was not a database of SQLite.
 pub(crate) fn file_save(run: &Run, phase: &Phase) -> Option<FileSave> {
     // Views ask for each phase many times, and reading the scenario again costs more than the rest.
     let may_be = phase.operation == Operation::Save && phase.engine == EngineKind::Psync;
@@ -37,8 +37,8 @@ pub fn file_save_label(save: &FileSave) -> String {
     label
 }
 
-/// Such saves, one and many: `SharedPreferences commits`. Of several changes with a `commit` each, and of a stop
-/// after `apply`, a save is all of them.
+/// The name of such saves, for one and for many: `SharedPreferences commits`. Several changes with
+/// a `commit` each, or with a stop after `apply`, are one save together.
 pub(crate) fn file_saves(save: &FileSave) -> [String; 2] {
     let one = match (save.kind, save.call, save.changes) {
         (FileKind::SharedPreferences, PrefsCall::Commit, 1) => "SharedPreferences commit",

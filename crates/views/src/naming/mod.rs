@@ -16,8 +16,8 @@ pub(crate) use device::device_names;
 pub use file_save::file_save_label;
 pub(crate) use file_save::{file_save, file_saves};
 
-/// Whether the device was new when the run began: a virtual one, unless its target gave it another state.
-/// Nobody knows of a real one.
+/// Whether the device was new when the run began: a virtual one, unless its target gave it another
+/// state. For a real one this is unknown.
 pub(crate) fn began_new(run: &Run) -> bool {
     let mut options = run.target.profile.iter().flat_map(|profile| &profile.device_options);
     let used = options.any(|option| option.starts_with("state=") && option != "state=new");
@@ -105,7 +105,7 @@ fn titled(name: &str) -> Option<String> {
     known.then(|| format!("{} {pattern} {operation}{depth}{mixed}", block.to_uppercase()))
 }
 
-/// The part of a replayed trace that the end of a phase's name says.
+/// The part of a replayed trace, taken from the end of a phase's name.
 fn replay_title(kind: &str) -> Option<String> {
     let kind = ReplayKind::ALL.into_iter().find(|known| known.name() == kind)?;
     let title = match kind {

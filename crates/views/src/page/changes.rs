@@ -98,7 +98,7 @@ fn line(seen: &PhaseChange<'_>) -> ChangeLine {
     ChangeLine { name, when, title: title.clone(), detail: detail.to_owned() }
 }
 
-/// Maximum number of names in a sentence; of more only the number is printed.
+/// Maximum number of names in a sentence; of more, only the number is printed.
 const NAMED: usize = 8;
 
 /// `Steady: 4K rand read and 4K rand write.` A phase that was not steady says by how much.
@@ -156,7 +156,7 @@ fn size_of(before: f64, after: f64) -> f64 {
     if ratio.is_finite() { ratio } else { f64::MAX }
 }
 
-/// The throughput of a phase over time; `None` if it is of less than two intervals.
+/// The throughput of a phase over time; `None` if it has fewer than two intervals.
 pub fn rate_series(run: &Run, index: usize) -> Option<RateSeries> {
     let phase = run.phases.get(index)?;
     let steps = steps(phase);

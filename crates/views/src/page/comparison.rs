@@ -138,7 +138,7 @@ fn ratios(comparison: &Comparison) -> Option<Section> {
     })
 }
 
-/// The row's title, and the side that its ratios are to unless it is the usual one.
+/// The row's title, and the side that its ratios refer to unless it is the usual one.
 fn ratio_title(comparison: &Comparison, row: &CompareRow, usual: usize) -> String {
     let against = row.ratios.first().map_or(0, |ratio| ratio.against);
     if usual == against {
@@ -206,7 +206,7 @@ fn figures(comparison: &Comparison) -> Section {
     }
 }
 
-/// Tests of a side that are named one by one; of more only the number is printed.
+/// Maximum number of a side's tests that are named; of more, only the number is printed.
 const NAMED: usize = 6;
 
 /// The tests that each side lacks: `Board S: 4K rand read and 4K rand write.`

@@ -72,8 +72,8 @@ struct Lines<'a> {
     left_out: Vec<String>,
 }
 
-/// Panels with their lines: one for each test in a run of several stages, else one for block I/O and
-/// one for each kind of save.
+/// Panels with their lines: one for each test in a run of several stages, otherwise one for block
+/// I/O and one for each kind of save.
 fn panels<'a>(run: &Run, phases: &[&'a Phase]) -> Vec<Lines<'a>> {
     let staged = has_stages(run);
     let mut panels: Vec<Lines<'a>> = Vec::new();

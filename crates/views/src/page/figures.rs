@@ -59,7 +59,7 @@ pub(super) fn fills(run: &Run) -> Option<Section> {
     Some(Section { id: "fill", name: "Fill level", heading, side: vec![how.to_owned()], blocks })
 }
 
-/// From more kinds of save than this on, the tables leave out rows without late saves.
+/// With more kinds of save than this, the tables leave out rows without late saves.
 const MANY: usize = 12;
 /// Maximum number of rows about growth: the costliest.
 const GROWTH: usize = 8;
@@ -81,7 +81,7 @@ pub(super) fn saves(run: &Run) -> Option<Section> {
         let text = format!("In {in_time} more kinds no save was longer than 8.33 ms.");
         blocks.push(Block::Note(None, text));
     }
-    // For few kinds of save a finding has the cost of growth.
+    // With few kinds of save, a finding states the cost of growth.
     let (growth, grew_less) = growth_table(run, GROWTH);
     if !growth.is_empty() && (many || !says_growth(run)) {
         let caption = "A save that makes a file grow waits for a commit of the filesystem’s own. Wait \
@@ -111,7 +111,7 @@ fn is_of_file(phase: &Phase) -> bool {
     phase.engine == EngineKind::Psync && phase.replay.is_none()
 }
 
-/// What one save is, in a sentence.
+/// A sentence that says what one save is.
 fn what_saves_are(saves: &[&Phase]) -> &'static str {
     if saves.iter().all(|phase| phase.replay.is_some()) {
         "A save is a transaction of the trace, from its first operation to the sync that makes it \

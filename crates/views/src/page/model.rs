@@ -52,7 +52,8 @@ pub struct Link {
     /// The section's [`Section::id`].
     pub section: &'static str,
     pub text: String,
-    /// Whether the paragraph is incomplete without it, rather than an offer to read on.
+    /// Whether the paragraph is incomplete without the link, which otherwise only offers to read
+    /// on.
     pub says: bool,
 }
 
@@ -70,7 +71,7 @@ pub struct Section {
     /// The name in a table of contents.
     pub name: &'static str,
     pub heading: String,
-    /// How it was measured and is to be read.
+    /// How it was measured and how to read it.
     pub side: Vec<String>,
     /// The content.
     pub blocks: Vec<Block>,
@@ -114,7 +115,7 @@ pub enum Block {
     Stalls(Vec<PhaseSeries>, Vec<NamedCause>),
     /// Percentiles by fill level.
     Fill(FillCurve, Option<Flag>),
-    /// How many times one side's figures another's are.
+    /// Ratios of one side's figures to another's.
     Ratios(Ratios),
     /// What each side has.
     Matrix(Matrix),
@@ -122,12 +123,12 @@ pub enum Block {
     Named(Vec<(String, Vec<String>)>),
 }
 
-/// A name with what is said of it.
+/// A name with the text about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Term {
     pub name: String,
     pub text: String,
-    /// Where that comes from, or what is to be known beside it; may be empty.
+    /// Where the text comes from, or what a reader must know with it; may be empty.
     pub aside: String,
     /// Whether the text is a word for machines.
     pub is_code: bool,
@@ -148,7 +149,8 @@ pub struct Flag {
 }
 
 impl Flag {
-    /// The first failed check of a row; none that covers the whole run, which the headline names.
+    /// The first failed check of a row, except one that covers the whole run, which the headline
+    /// names.
     pub fn of(failures: &[Failure]) -> Option<Flag> {
         let failure = failures.iter().find(|failure| !failure.covers_all)?;
         Some(Flag { check: failure.id, claim: failure.claim.clone() })
@@ -164,7 +166,7 @@ pub struct FiguresTable {
     pub caption: String,
 }
 
-/// What a table of figures is of.
+/// The subject of a table of figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TableKind {
     Tests,
@@ -210,7 +212,7 @@ pub struct PictureRow {
     pub note: Option<String>,
     pub figures: Figures,
     pub judgement: Judgement,
-    /// What is said in place of marks, of a schedule that was not kept.
+    /// The text in place of marks, if a schedule was not kept.
     pub overload: Option<String>,
 }
 
@@ -223,7 +225,7 @@ pub struct CheckLine {
     pub claim: String,
     pub detail: String,
     pub advice: Option<String>,
-    /// The tests it covers; `None` of the whole run, and where it passes.
+    /// The tests it covers; `None` if it covers the whole run, and if it passes.
     pub covers: Option<String>,
 }
 
@@ -288,7 +290,7 @@ pub struct Distributions {
 pub struct Panel {
     pub title: String,
     pub words: String,
-    /// The most operations of a curve.
+    /// The largest number of operations of any curve.
     pub most: u64,
     pub curves: Vec<Curve>,
     /// Names of curves that there was no room for.
@@ -304,7 +306,7 @@ pub struct Curve {
     pub histogram: Histogram,
 }
 
-/// The most curves that can be told apart in one plot.
+/// Maximum number of curves that a reader can distinguish in one plot.
 pub const CURVES: usize = 5;
 
 /// A phase over time, with its stalls.
@@ -324,7 +326,7 @@ pub struct PhaseSeries {
     pub waited: Waited,
 }
 
-/// One stretch of time, at its end.
+/// An interval, drawn at its end.
 #[derive(Clone, Copy, Debug)]
 pub struct SeriesPoint {
     pub ends: Nanos,
@@ -347,7 +349,7 @@ pub type NamedCause = (StallCause, &'static str);
 /// What operations waited for over time.
 #[derive(Clone, Debug, Default)]
 pub struct Waited {
-    /// What it is of, and how it is known: the beginning of a sentence.
+    /// The operations and how their waits are known: the beginning of a sentence.
     pub words: String,
     /// The end of each interval, with its waits by cause.
     pub parts: Vec<(Nanos, Vec<WaitPart>)>,
@@ -357,7 +359,7 @@ pub struct Waited {
 /// Ratios of sides by test.
 #[derive(Clone, Debug)]
 pub struct Ratios {
-    /// The side that they are to.
+    /// The side that they refer to.
     pub against: String,
     /// The title of each test, with a row for each side.
     pub groups: Vec<(String, Vec<RatioRow>)>,
@@ -367,7 +369,7 @@ pub struct Ratios {
 #[derive(Clone, Debug)]
 pub struct RatioRow {
     pub label: String,
-    /// What the median is of.
+    /// The operations that the median is of.
     pub words: String,
     /// The ratio of medians.
     pub median: Option<Ratio>,
@@ -375,7 +377,7 @@ pub struct RatioRow {
     pub figures: Vec<(&'static str, String, bool)>,
 }
 
-/// What each side has of what is not the same on all.
+/// For all that differs between sides, the value of each.
 #[derive(Clone, Debug)]
 pub struct Matrix {
     pub caption: &'static str,

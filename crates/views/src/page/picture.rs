@@ -21,7 +21,7 @@ pub fn picture(run: &Run) -> Picture {
         title: group.title.clone(),
         rows: group.rows.iter().map(|one| row(run, one, flagged)).collect(),
     });
-    // What is overloaded says so in its row.
+    // An overloaded test says so in its row.
     let judged = strip.groups.iter().flat_map(|group| &group.rows);
     let judged = judged.filter(|row| row.judgement.verdict() != Some(LagVerdict::Overloaded));
     let caveats = caveats(judged.map(|row| (row.label.clone(), &row.judgement)));

@@ -138,7 +138,7 @@ fn sections(run: &Run, run_files: &[String]) -> Vec<Section> {
     } else {
         ([None, None], over_time())
     };
-    // What to do, and what was found, before the details of it.
+    // The advice and the findings come before their details.
     let sections = [
         required::section(run),
         layers(run),

@@ -108,7 +108,7 @@ fn usual_in_words(run: &Run, usual: &[PhaseStalls]) -> Option<String> {
     })
 }
 
-/// Maximum number of named tests; of more only the number is printed.
+/// Maximum number of named tests; of more, only the number is printed.
 const NAMED: usize = 6;
 
 /// What the operations of a phase waited for.
@@ -135,7 +135,7 @@ fn charted<'a>(phases: &'a [PhaseStalls], run: &Run) -> Vec<&'a PhaseStalls> {
         order.extend(phases.iter().max_by_key(longest));
     }
     order.sort_by_key(|phase| Reverse((phase.total, changed(phase))));
-    // Fewer for a run without any trusted phase.
+    // A run without any trusted phase gets fewer charts.
     let judged = run.phases.iter().any(|phase| failures_of(run, phase).is_empty());
     order.truncate(if judged { CHARTS } else { CHARTS / 2 });
     order.sort_by_key(|phase| phase.phase);

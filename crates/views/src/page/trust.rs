@@ -6,7 +6,7 @@ use super::model::{Block, CheckLine, Section};
 use crate::doubt::CheckCounts;
 use crate::outline::{for_people, trust_heading};
 
-/// The section; the headline refers to it, so it is there where nothing was checked, too.
+/// The section; the headline refers to it, so it exists even if nothing was checked.
 pub(super) fn section(run: &Run) -> Section {
     Section {
         id: "trust",
@@ -49,7 +49,7 @@ fn line(run: &Run, check: &Check) -> CheckLine {
     }
 }
 
-/// Tests that a check names one by one; of more only the number is printed.
+/// Maximum number of tests that a check names; of more, only the number is printed.
 const NAMED: usize = 6;
 
 /// The tests that a check is about; `None` if it is about the whole run.

@@ -245,7 +245,8 @@ fn limits(limits: &Limits) -> Vec<Option<String>> {
     let set = limits.set.iter();
     let set =
         set.map(|limit| Some(format!("{} ({}{})", limit.in_words(), limit.file, used(limit))));
-    // Without a list of groups nothing is known of any: as all that can't be read, that is left out.
+    // Without a list of groups nothing is known about any, so they are left out like everything
+    // that can't be read.
     let unseen = limits.unseen.iter().filter(|reason| !reason.starts_with("/proc/self/cgroup"));
     set.chain(unseen.map(|reason| Some(reason.clone()))).collect()
 }

@@ -17,7 +17,7 @@ use crate::worst::GroupKind;
 /// The figures that the cells of a row are read from.
 pub(super) struct RowFigures<'a> {
     pub(super) figures: &'a Figures,
-    /// `None` if an amount of data says nothing, as of saves.
+    /// `None` if an amount of data means nothing, as for saves.
     pub(super) bytes_per_sec: Option<f64>,
     pub(super) ops_per_sec: Option<f64>,
     pub(super) lag: Option<&'a Lag>,
@@ -52,7 +52,8 @@ impl RowFigures<'_> {
                 Some(share) => Cell::Percentage(share),
                 None => Cell::duration(None, figures),
             },
-            // Of a schedule that was not kept, how late its saves were says how long the test was.
+            // If a schedule was not kept, the lateness of its saves only reflects how long the test
+            // was.
             Column::Over(_) if figures.overloaded => Cell::Missing(Missing::Overloaded),
             Column::Over(limit) => match self.lag {
                 Some(lag) => Cell::Part { count: limit.count(lag), of: lag.saves },
@@ -108,22 +109,23 @@ pub fn has_stages(run: &Run) -> bool {
 }
 
 /// The tests of a run, a row each, with or without its saves; those that did nothing are left out.
-/// Where the run has one stage, with the flush of each that was timed apart.
+/// In a run of one stage, each test whose flush was timed separately has a row for it.
 pub fn tests_table(run: &Run, saves: bool) -> Table {
     let is_test = |phase: &Phase| phase.ops > 0 && (saves || phase.operation != Operation::Save);
     let staged = has_stages(run);
     let mut rows = Vec::new();
     for (index, phase) in run.phases.iter().enumerate().filter(|(_, phase)| is_test(phase)) {
         rows.extend(phase_row(run, index, phase_title(run, phase), &TESTS));
-        // By stage there are many rows already; a finding says what the flush costs.
+        // A table by stage has many rows already, and a finding says what the flush costs.
         rows.extend(flush_row(index, phase).filter(|_| !staged));
         rows.extend(replay_rows(index, phase));
     }
     Table { title: "test", columns: TESTS.to_vec(), groups: one_group(rows), notes: Vec::new() }
 }
 
-/// Below a part of a paced replay, whose figures count from the intended start: what its operations took
-/// from their start; and below any part what they took where the trace was made.
+/// The rows below a part of a replay. If the replay is paced, its figures count from the intended
+/// start, so one row has the times from the operations' own start; another has the times where the
+/// trace was recorded.
 fn replay_rows(index: usize, phase: &Phase) -> Vec<TableRow> {
     let Some(replay) = &phase.replay else { return Vec::new() };
     let begun = (!phase.closed_loop).then(|| {

@@ -32,7 +32,7 @@ pub enum Cell {
     Percentage(f64),
     /// A number.
     Count(u64),
-    /// How many of a number.
+    /// A count out of a total.
     Part {
         /// How many.
         count: u64,

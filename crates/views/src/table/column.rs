@@ -28,7 +28,7 @@ pub enum Column {
     Late,
     /// Saves longer than a limit.
     Over(LagLimit),
-    /// Number of saves that those longer than a limit are of.
+    /// Number of all saves, beside the number of those longer than a limit.
     Of,
     /// Number of values.
     N,
@@ -42,7 +42,7 @@ pub enum Column {
     Runs,
     /// Standard deviation of the rate between the runs of a side, as a share of its mean.
     RateSpread,
-    /// The side that ratios are to.
+    /// The side that ratios refer to.
     Against,
     /// A figure's ratio to the same figure of another side.
     Ratio(RatioKind),
@@ -62,7 +62,7 @@ pub enum Column {
     Grew,
     /// A figure of those saves.
     Grown(GrowthFigure),
-    /// The same of the others.
+    /// The same figure of the other saves.
     InPlace(GrowthFigure),
 }
 
@@ -133,7 +133,7 @@ impl Column {
         }
     }
 
-    /// What stands below its title: the name of a limit, which half of the saves; empty for others.
+    /// The text below its title: the name of a limit, or which half of the saves; empty for others.
     pub fn below(self) -> &'static str {
         match self {
             Column::Over(limit) => limit.name(),

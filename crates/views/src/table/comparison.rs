@@ -5,7 +5,7 @@ use super::{Cell, Column, Missing, Table, TableGroup, TableRow};
 use crate::compare::{CompareRow, CompareSide, Comparison, RatioKind};
 use crate::repeats::Spread;
 
-/// Every figure that a view shows of a side; [`Table::select`] leaves some of them.
+/// Every figure that a view shows of a side; [`Table::select`] picks some of them.
 const COLUMNS: [Column; 16] = [
     Column::Runs,
     Column::N,

@@ -1,4 +1,4 @@
-//! What saves wait for that make a file grow.
+//! What saves that make a file grow wait for.
 
 use flashlag_explain::Figures;
 use flashlag_schema::{GrowthPart, Phase, Run};

@@ -27,7 +27,7 @@ pub(super) fn answer(ledger: &TraceLedger) -> String {
         doing.add(writer, by_block);
     }
     let written = all.values().fold(0_u64, |sum, doing| sum.saturating_add(doing.bytes));
-    // Of equals, the first name: the same sentence every time.
+    // Among equals, the first name is taken, so that the sentence is always the same.
     let most = all.iter().rev().max_by_key(|(_, doing)| doing.bytes);
     let left_out = ledger.source.left_out;
     let to = if by_block { " to the device" } else { "" };
@@ -39,7 +39,7 @@ pub(super) fn answer(ledger: &TraceLedger) -> String {
             let (bytes, share) = (Bytes(doing.bytes), share_of(doing.bytes, written));
             format!("{name} writes the most{to}: {bytes} of {} ({share}).", Bytes(written))
         }
-        // What could not be read may have written.
+        // Processes or requests that were left out may have written.
         None if left_out > 0 => format!(
             "What is written{to} is not known: {} that may write {} left out.",
             count(left_out),

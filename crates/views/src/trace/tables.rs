@@ -211,7 +211,7 @@ fn databases(databases: &[TraceDatabase], most: usize) -> TraceTable {
     }
 }
 
-/// Writes at each layer, with what each makes of the layer above.
+/// Writes at each layer, with their ratio to those of the layer above.
 fn layers(ledger: &TraceLedger) -> TraceTable {
     let layers = &ledger.layers;
     let mut rows = Vec::new();

@@ -82,7 +82,7 @@ pub(super) fn notes(ledger: &TraceLedger) -> Vec<String> {
     notes
 }
 
-/// Which device passes on to which, and of which that is not known.
+/// Which device passes requests on to which, and for which devices that is unknown.
 fn stacked(devices: &[TraceDeviceUse]) -> Vec<String> {
     let passing = devices.iter().filter(|device| !device.counted).map(|device| {
         format!(
@@ -154,7 +154,7 @@ pub(super) fn stalled(what: TraceStalled) -> &'static str {
 /// The name of a process of which nothing is known.
 pub(super) const NOT_KNOWN: &str = "(not known)";
 
-/// The name of a process: its own, else its thread's, else a number.
+/// The name of a process: its own, or its thread's, or a number.
 pub(super) fn process_name(writer: &TraceWriter) -> String {
     let name =
         writer.process.as_deref().or(writer.thread.as_deref()).filter(|name| !name.is_empty());

@@ -68,7 +68,7 @@ pub fn repair(socket: Option<&Path>) -> Result<Exit> {
     send(connect(socket)?, &Command::Repair)
 }
 
-/// Lets requests to a served device fail, or stall.
+/// Makes requests to a served device fail or stall.
 pub fn fault(args: &FaultArgs) -> Result<Exit> {
     let (kind, op) = match args.what {
         FaultWhat::Read => (FaultKind::Error, FaultOp::Read),

@@ -218,7 +218,7 @@ fn decide(run: &Run, output: &Path, thresholds: &[Threshold]) -> Result<Exit> {
         crossed |= outcome.crossed;
         say::note(&outcome.message);
     }
-    // Nothing that was not shown to be met passes.
+    // A requirement that was not shown to be met does not pass.
     crossed |= good_enough(run).is_some_and(|answer| answer.verdict != Requires::Met);
     Ok(match (run.trust.verdict, crossed) {
         (Verdict::Untrusted, _) => Exit::Untrusted,

@@ -57,7 +57,7 @@ fn blocks_of_a_ramp_wrap_around_and_are_scaled_for_what_correlates_across_their_
     assert_eq!(blocks.length, 2);
     let each: Vec<u64> = blocks.each().map(|block| block[0]).collect();
     let pairs = (1..=11).map(|value| value + value % 11 + 1);
-    // And the shorter block of one that ends a resample.
+    // The shorter block that ends a resample, here of one interval, is among them.
     assert_eq!(each, pairs.chain(1..=11).collect::<Vec<u64>>());
     let alike: f64 = 8.0 / 11.0;
     let missed = (2.0 * alike / ((1.0 - alike * alike) * 2.0)).min(0.6);
@@ -106,7 +106,7 @@ fn values_are_spread_evenly_over_their_bucket_and_stay_within_what_was_seen() {
     near(at(0.25), (1 << 20) as f64 + (1 << 13) as f64);
     near(at(0.0), (1 << 20) as f64);
     near(at(1.0), 5_000_000.0);
-    // Of the second bucket alone: limited to the largest value.
+    // All values are in the second bucket, so the quantile is limited to the largest value.
     near(values.quantile(&[0, 2], 1.0), 5_000_000.0);
     near(values.quantile(&[0, 0], 0.5), 5_000_000.0);
 }
@@ -182,7 +182,7 @@ fn intervals_are_alike_by_their_shares_above_the_quantile() {
     // Ten fast intervals and ten slow ones: the longest blocks, a fifth of the run.
     let apart = (1..=20).map(|at| interval(at * 100, 1, &[if at > 10 { 9000 } else { 100 }; 9]));
     assert_eq!(median_blocks(apart.collect()), 4);
-    // A quarter of the operations of each is above, however many each has.
+    // In each interval a quarter of the operations is above the value, however many it has.
     let more = (1..=20u64).map(|at| {
         let values: Vec<u64> = (0..4 * at).map(|op| if op % 4 == 0 { 9000 } else { 100 }).collect();
         interval(at * 100, 1, &values)
