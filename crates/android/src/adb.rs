@@ -138,8 +138,9 @@ fn cut_short(done: &Done) -> PhoneError {
     PhoneError::Adb { action: "shell".to_owned(), reason }
 }
 
-/// The line of adb's output with the reason: the last line with an error, else the last line. Lines
-/// with a star are about the server; after a failed copy, the last line says how much was copied.
+/// The line of adb's output with the reason: the last line with an error, or without one the last
+/// line. Lines with a star are about the server; after a failed copy, the last line says how much
+/// was copied.
 fn reason_in(text: &str) -> Option<String> {
     let lines: Vec<&str> = text
         .lines()

@@ -23,8 +23,9 @@ impl Alignment {
     pub(crate) const NONE: Alignment = Alignment { memory: PAGE, offset: 1 };
 }
 
-/// The alignment that a file opened with `O_DIRECT` needs: from `statx` (since Linux 6.1), else the
-/// device's logical block size, else a page. Fails with the reason if direct I/O is not possible.
+/// The alignment that a file opened with `O_DIRECT` needs: from `statx` (since Linux 6.1), or
+/// without that the device's logical block size, or a page. Fails with the reason if direct I/O is
+/// not possible.
 pub(crate) fn alignment(file: &OwnedFd) -> Result<Alignment, String> {
     let alignment = match from_statx(file) {
         Some((0, _) | (_, 0)) => {

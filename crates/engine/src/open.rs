@@ -141,7 +141,7 @@ fn not_ours(files: &FileSet, engine: EngineKind) -> DeviceError {
     }
 }
 
-/// io_uring if requested and possible, else psync.
+/// io_uring if requested and possible, otherwise psync.
 fn choose(
     table: FileTable,
     mut geometry: Geometry,

@@ -102,9 +102,9 @@ impl Side {
     }
 }
 
-/// Half the width of a 95 % interval of a difference of two means, in its standard errors:
-/// Student's, with the degrees of freedom of Welch (1947, "The generalization of 'Student's'
-/// problem"). A few values say little about how much waits vary.
+/// Half the width of a 95 % interval of a difference of two means, in standard errors of that
+/// difference: from Student's t, with the degrees of freedom of Welch (1947, "The generalization of
+/// 'Student's' problem"). If there are few values, they say little about how much waits vary.
 fn half_width(a: Mean, b: Mean) -> Option<f64> {
     let (one, other) = (a.error * a.error, b.error * b.error);
     let together = one + other;

@@ -24,8 +24,8 @@ pub fn aged(model: &Model, seed: u64, age: Age) -> Result<(Flash, Nanos), FlashE
 /// A flash of an age, and its time. `daily` is what a day of use writes.
 ///
 /// # Errors
-/// The parameters of the model contradict one another, the past of its map is not modelled, or so long
-/// a use wears it out.
+/// The parameters of the model contradict one another, the past of its map is not modelled, or this
+/// much use wears the device out.
 pub fn aged_by(
     model: &Model,
     seed: u64,
@@ -69,8 +69,8 @@ fn fill(flash: &mut Flash) -> Result<Nanos, FlashError> {
     Ok(flash.submit(now, Command::Flush)?.ended)
 }
 
-/// Program/erase cycles after so long a use: bytes written on a day, times the bytes that the
-/// device programs for each of them in that state, over its capacity.
+/// Program/erase cycles after this much use: the bytes written on all days, times the bytes that
+/// the device programs for each of them in that state, over its capacity.
 fn cycles(
     model: &Model,
     seed: u64,

@@ -137,9 +137,9 @@ impl Flash {
         self.front.keep_ledger();
     }
 
-    /// The number of the last command that changed data, counted from 1 over all writes and
-    /// discards, and of the first one that may still be lost; both 0 unless [`Flash::keep_ledger`]
-    /// was called.
+    /// Two numbers, counted from 1 over all writes and discards: that of the last command that
+    /// changed data, and that of the first one that may still be lost. Both are 0 unless
+    /// [`Flash::keep_ledger`] was called.
     pub fn changes(&self) -> (u64, u64) {
         self.front.commands()
     }
@@ -147,7 +147,7 @@ impl Flash {
     /// Cuts the power at `at`; it comes back at once. Nothing that was in progress goes on.
     ///
     /// # Errors
-    /// As the idle work that was due until then.
+    /// Fails as the idle work that was due until then.
     pub fn power_cut(&mut self, at: Nanos) -> Result<PowerCut, FlashError> {
         self.last = self.last.max(at);
         self.ftl.power_cut(&mut self.front, self.last)
@@ -167,8 +167,8 @@ impl Flash {
         self.ftl.trace().map(|trace| trace.last())
     }
 
-    /// What of [`Flash::waited`] passed while the last command waited for commands that were
-    /// submitted before.
+    /// The part of [`Flash::waited`] that passed while the last command waited for commands that
+    /// were submitted before.
     pub fn waited_behind(&mut self) -> Option<Waited> {
         self.ftl.trace().map(|trace| trace.behind())
     }

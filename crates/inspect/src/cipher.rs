@@ -1,5 +1,5 @@
-//! The cipher of an encrypted device: from the header of its LUKS volume, which root can read; else
-//! the only disk cipher that the kernel has in use.
+//! The cipher of an encrypted device: from the header of its LUKS volume, which root can read;
+//! otherwise the only disk cipher that the kernel has in use.
 //!
 //! LUKS1: On-Disk Format Specification 1.2.3. LUKS2: On-Disk Format Specification 1.1.3.
 //! `/proc/crypto`: Documentation/crypto/userspace-if.rst and crypto/proc.c.

@@ -41,7 +41,7 @@ pub(crate) fn encryption(
     }
 }
 
-/// fscrypt: by the directory's statx attribute, else by Android's properties.
+/// fscrypt: according to the directory's statx attribute, or without it to Android's properties.
 pub(crate) fn per_file(root: &Root, directory: &Path, found: &FilesystemStack) -> bool {
     if root.is_live() {
         // The same bit for every architecture: include/uapi/linux/stat.h, STATX_ATTR_ENCRYPTED.

@@ -44,7 +44,7 @@ struct Command {
 /// `NVME_IOCTL_ADMIN_CMD`: `_IOWR('N', 0x41, struct nvme_admin_cmd)`.
 const ADMIN: Opcode = opcode::read_write::<Command>(b'N', 0x41);
 
-/// What the drive says of its wear. The command needs root.
+/// The wear that the drive reports. The command needs root.
 pub(crate) fn life(root: &Root, disk: &Path) -> Result<DeviceLife, String> {
     if !root.is_live() {
         return Err("an NVMe drive reports its wear to a command alone, and to no file".to_owned());

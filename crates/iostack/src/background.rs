@@ -15,9 +15,9 @@ use crate::host_queue::Pid;
 /// A background reader or writer.
 #[derive(Clone, Debug)]
 pub struct BackgroundJob {
-    /// Whether it writes; else it reads.
+    /// Whether it writes; otherwise it reads.
     pub writes: bool,
-    /// Whether addresses are random; else sequential.
+    /// Whether addresses are random; otherwise they are sequential.
     pub random: bool,
     /// The files it uses, which must be laid out.
     pub files: FileRow,

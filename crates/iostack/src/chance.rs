@@ -44,7 +44,7 @@ impl Chance {
         Nanos(((u128::from(time.0) * u128::from(factor)) >> 16) as u64)
     }
 
-    /// How long a call waits for a task that has preempted it: zero for most calls, else
+    /// How long a call waits for a task that has preempted it: zero for most calls, otherwise
     /// exponentially distributed.
     pub(crate) fn preempted(&mut self) -> Nanos {
         if self.preempted == 0 || self.random.next_u64() >> 32 >= self.preempted {

@@ -115,10 +115,10 @@ impl StackSpec {
             TargetOption::InPlace(on) => self.ipu = *on,
             TargetOption::RootDirectory => self.rootdir = true,
             TargetOption::Fuse => self.fuse = true,
-            // A wrapper in the kernel: a call's time does not show its cost.
+            // esdfs is a wrapper in the kernel, and the time of a call does not show its cost.
             TargetOption::Esdfs => self.fuse = false,
             TargetOption::Encrypt(_) => self.encrypt = true,
-            // Options of the device, or of the lab and refused earlier.
+            // Options of the device; or of the lab, which were refused earlier.
             TargetOption::Size(_)
             | TargetOption::State(_)
             | TargetOption::TimeScale(_)

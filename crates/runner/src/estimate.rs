@@ -311,7 +311,7 @@ mod tests {
         let each = 5 * 4096 + 2 * 100;
         assert_eq!(save("saves = 7"), (7 * each, Nanos::from_secs(30)));
         assert_eq!(save("saves = 7\nrow = \"1KiB\"\ndatabases = 3").0, 7 * (20_480 + 2_048) * 3);
-        // By a schedule, and without one as fast as 10,000 a second.
+        // With a schedule, and without one as fast as 10,000 a second.
         let paced = "time = \"2s\"\narrivals = { per_second = 35.0 }";
         assert_eq!(save(paced), (70 * each, Nanos::from_secs(2)));
         assert_eq!(save("time = \"2s\"").0, 20_000 * each);

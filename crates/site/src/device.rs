@@ -35,7 +35,7 @@ struct Body {
     groups: Vec<Group>,
     drawings: Vec<Drawing>,
     runs: Vec<RunLine>,
-    /// Runs that are only in the data.
+    /// The sentence about runs that the page leaves out and only the data has.
     more_runs: Option<String>,
 }
 

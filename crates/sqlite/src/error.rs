@@ -211,7 +211,8 @@ fn code_in_words(code: i32) -> String {
     if code == 0 { String::new() } else { format!(", {} ({code})", name_of(code)) }
 }
 
-/// SQLite's name of a result code: the extended code if storage can cause it, else the primary one.
+/// SQLite's name of a result code: the extended code if storage can cause it, otherwise the primary
+/// one.
 fn name_of(code: i32) -> &'static str {
     match code {
         ffi::SQLITE_IOERR_READ => "SQLITE_IOERR_READ",

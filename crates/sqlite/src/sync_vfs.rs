@@ -120,7 +120,8 @@ unsafe extern "C" fn open(
     unsafe {
         let Some(methods) = (*file).pMethods.as_ref() else { return ffi::SQLITE_CANTOPEN };
         let Some(opened) = redirect::opened() else {
-            // The file descriptor is an earlier one: the database is open twice in this process.
+            // SQLite reused a file descriptor from an earlier open: the database is open twice in
+            // this process.
             methods.xClose.map(|close| close(file));
             (*file).pMethods = std::ptr::null();
             return ffi::SQLITE_CANTOPEN;

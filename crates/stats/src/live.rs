@@ -66,7 +66,7 @@ pub struct Snapshot {
     pub p99: Nanos,
     /// Longest wait so far.
     pub longest: Nanos,
-    /// Used bytes of the storage during a fill; else zero.
+    /// Used bytes of the storage during a fill; otherwise zero.
     pub filled: Bytes,
     /// Bytes written in the phase, if that is known to be more than it moved.
     pub written: Bytes,

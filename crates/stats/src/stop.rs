@@ -25,8 +25,9 @@ pub fn stopped_within(stops: &[Stop], from: Nanos, to: Nanos) -> Nanos {
 }
 
 impl PhaseRecord {
-    /// Subtracts stops from what looked blocked, in the split of each stall and in the sampled
-    /// waits that contain the stall. `stops` are on the machine's clock. Latencies do not change.
+    /// Subtracts stops from the time that looked blocked, in the split of each stall and in the
+    /// sampled waits that contain the stall. `stops` are on the machine's clock. Latencies do not
+    /// change.
     pub fn take_stops(&mut self, stops: &[Stop]) {
         if stops.is_empty() {
             return;

@@ -8,7 +8,8 @@ use crate::style::{Role, Style};
 use crate::text::width;
 
 /// A table of a label and right-aligned columns that fits a width: first the least needed columns
-/// go, then labels are cut, then the last columns go. A line below names what went.
+/// are left out, then labels are cut, then the last columns are left out. A line below names the
+/// columns that are missing.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Table {
     title: String,
@@ -18,7 +19,7 @@ pub(crate) struct Table {
     rows: Vec<Row>,
     /// Whether long labels are cut in the middle rather than at the end.
     middle: bool,
-    /// What has all columns, for the line about those that are left out.
+    /// The option that shows all columns, for the line about those that are left out.
     whole: Option<&'static str>,
 }
 
@@ -287,7 +288,7 @@ impl Table {
                 shown.remove(place);
             }
         }
-        // Half a figure is a wrong figure. What is left of a label says less than a column, too.
+        // Half a figure is a wrong figure, and what is left of a cut label says less than a column.
         while self.spans.is_empty() && used(&shown) + wanted.min(NARROWEST_LABEL) > room {
             if shown.pop().is_none() {
                 break;
@@ -315,7 +316,8 @@ pub(crate) fn spare(column: Figure) -> u8 {
     }
 }
 
-/// The text of a cell with its role: late if the row is trusted, muted without a value.
+/// The text of a cell with its role: muted if the row is not trusted or the cell has no value,
+/// otherwise late if it shows a long wait.
 pub(crate) fn styled(cell: &Cell, trusted: bool) -> (Role, String) {
     let role = match cell {
         _ if !trusted => Role::Muted,

@@ -11,7 +11,7 @@ pub(crate) fn sanitize_parts(text: &str) -> String {
     text.split("  ").map(sanitize).collect::<Vec<_>>().join("  ")
 }
 
-/// `text` cut to `columns`, with an ellipsis where it is cut.
+/// `text` cut to `columns`, with an ellipsis in place of what is cut.
 pub(crate) fn cut(text: &str, columns: usize, unicode: bool) -> String {
     if width(text) <= columns {
         return text.to_owned();

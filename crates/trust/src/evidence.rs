@@ -196,7 +196,7 @@ mod tests {
         };
         let expected = (edges(&case, 0).0, edges(&case, 3).1);
         assert_eq!(of_phases(&case), Some(expected));
-        // With one phase, its own edges; with none, nothing.
+        // With one phase, the ends are its own edges; without counters there are none.
         case.counters = vec![None, case.counters[1].clone(), None];
         assert_eq!(of_phases(&case), Some(edges(&case, 1)));
         case.counters.clear();

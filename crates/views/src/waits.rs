@@ -62,7 +62,7 @@ impl WaitGroup {
 /// A part of a bar.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct WaitPart {
-    /// Of the mean wait.
+    /// The part of the mean wait.
     pub time: Nanos,
     /// The same as a share, 0 to 1; the three add up to 1.
     pub share: f64,

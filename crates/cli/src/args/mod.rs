@@ -215,7 +215,7 @@ impl RunArgs {
         RunArgs { scenario, purpose: None, ..self.clone() }
     }
 
-    /// The request for a run, without the places of its results.
+    /// The request for a run, without the paths of its results.
     pub fn words(&self) -> RunWords {
         RunWords {
             set: self.set.clone(),

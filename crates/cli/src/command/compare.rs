@@ -66,7 +66,7 @@ pub fn place_of(
     force: bool,
     runs: &[PathBuf],
 ) -> Result<Destination> {
-    // By a link, too.
+    // A link to the file counts, too.
     let is_read = |run: &&PathBuf| {
         is_same_file(path, run) || run.canonicalize().is_ok_and(|run| is_same_file(path, &run))
     };

@@ -46,8 +46,8 @@ pub(super) fn read_back<D: Device>(filling: &mut Filling<'_, D>, seed: u64) -> V
     verified
 }
 
-/// The generation of the operation with this number (counted from 0): from 1, and from 1 again
-/// after the last but one of 32 bits.
+/// The generation that belongs to the operation with this number (counted from 0). It counts from
+/// 1, and after the last but one number of 32 bits from 1 again.
 fn generation_of(operation: u64) -> u32 {
     (operation % u64::from(u32::MAX - 1)) as u32 + 1
 }

@@ -127,7 +127,7 @@ impl std::fmt::Debug for Ring {
 }
 
 /// The cheapest ring that this kernel has: completions are processed only when this thread asks for
-/// them (since 6.1); else without interrupting it (5.19); else a plain one.
+/// them (since 6.1); otherwise one that does not interrupt it (5.19); otherwise a plain one.
 fn build(depth: u32) -> std::io::Result<IoUring> {
     let deferred = IoUring::builder()
         .setup_single_issuer()

@@ -137,7 +137,7 @@ impl Imported {
         self.skipped.push(Skipped { step, state: State::New, reason });
     }
 
-    /// The refusal of a file without any phase, with what fio says of its jobs.
+    /// The refusal of a file without any phase, with what fio reports about its jobs.
     fn nothing(&self) -> FioFileError {
         let said = |skipped: &Skipped| format!("{}: {}", skipped.step, skipped.reason);
         let said: Vec<String> = self.skipped.iter().take(3).map(said).collect();

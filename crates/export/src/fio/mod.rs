@@ -76,7 +76,7 @@ pub enum FioFileError {
     /// No job read or wrote anything.
     #[error("no job in it has read or written anything{why}")]
     Nothing {
-        /// What fio says of them, after a colon; may be empty.
+        /// What fio reports about them, after a colon; may be empty.
         why: String,
     },
 }

@@ -54,17 +54,17 @@ pub(crate) struct Host {
     rests: Vec<(Nanos, Nanos)>,
     /// Share of the waiting commands that are passed over, of 2⁶⁴.
     passed_over: u64,
-    /// How much later the command that was started last ends, being passed over.
+    /// How much later the command that was started last ends because it was passed over.
     later: Nanos,
     random: Pcg64Mcg,
     /// End of the last command.
     quiet_from: Nanos,
-    /// The begin of the command that was started last, for what it waits for.
+    /// The stages of the command that was started last, for the account of what it waits for.
     #[serde(skip)]
     begin: Begin,
 }
 
-/// When a command got on.
+/// When a command left the queue, found the device awake, and got the controller.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Begin {
     /// It left the queue.
@@ -150,7 +150,8 @@ impl Host {
         (taken, self.controller)
     }
 
-    /// How much later a command ends for being passed over: by all that was reserved before it.
+    /// How much later a command ends because it was passed over: by all the time that was reserved
+    /// before it.
     fn draw_later(&mut self, taken: Nanos, kind: CommandKind) -> Nanos {
         let line = match kind {
             CommandKind::Read if self.duplex => &self.outward,
@@ -207,8 +208,8 @@ impl Host {
         line.reserve(ready, self.read_rate.time(bytes))
     }
 
-    /// When the command that was started last got on, and how much later it ends for being passed
-    /// over.
+    /// The stages of the command that was started last, and how much later it ends because it was
+    /// passed over.
     pub(crate) fn begin_of_last(&self) -> (Begin, Nanos) {
         (self.begin, self.later)
     }

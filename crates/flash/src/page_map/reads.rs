@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// Counts the page reads per die for the valid slots of a block, 64 slots at a time.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Reads {
-    /// The slots of a word on each die, if that is the same for every word; else empty.
+    /// The slots of a word on each die, if that is the same for every word; otherwise empty.
     masks: Vec<u64>,
     /// Number of halvings that fold the slots of a page into its first one, and the mask of first
     /// slots.

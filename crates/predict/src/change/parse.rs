@@ -189,7 +189,7 @@ impl fmt::Display for Change {
     }
 }
 
-/// Whole months, or else days.
+/// In whole months if the age has no rest, otherwise in days.
 fn months(age: Nanos) -> String {
     const DAY: u64 = 86_400_000_000_000;
     const MONTH: u64 = 2_629_800_000_000_000;

@@ -22,8 +22,8 @@ pub struct Device {
     pub of: ProfileOf,
 }
 
-/// The device that a run was simulated on; for a measured run the profile that is named, or without
-/// one the nearest of the built-in ones.
+/// The device of the profile that is named; without one that of a simulated run, or for a measured
+/// run the nearest of the built-in ones.
 pub fn device_of(
     run: &Run,
     run_name: &str,

@@ -30,7 +30,7 @@ struct Stairs {
     mark: SeriesMark,
     /// The start of each bucket, in percent from the left, with its latency.
     steps: Vec<(f64, Nanos)>,
-    /// Its longest value.
+    /// The place of its longest value.
     end: (f64, Nanos),
 }
 

@@ -30,7 +30,7 @@ pub(super) struct Frame {
     pub(super) plot: Svg,
     /// Left and right of the plot.
     pub(super) margins: (f64, f64),
-    /// Of the whole, and of the plot's height.
+    /// The height of the whole chart, and of the plot.
     pub(super) size: (f64, f64),
 }
 

@@ -64,7 +64,7 @@ pub(crate) struct Directory<'a> {
     has_battery: bool,
     /// The I/O of other apps between tests, or why that can't be separated from the run's own.
     other_apps: Result<OtherApps, String>,
-    /// Where the filesystem is mounted, where that is known.
+    /// The mount point of the filesystem, if it is known.
     mount_point: Option<String>,
     /// Whether this is Android, whose own commands trim without root.
     is_android: bool,

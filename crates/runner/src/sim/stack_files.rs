@@ -146,7 +146,7 @@ mod tests {
         assert!(error.contains(&format!("take at most {most} rows")), "{error}");
         assert_eq!(fits_memory(&save("insert", most - 1000, 1000)), Ok(()));
         assert!(fits_memory(&save("insert", most - 999, 1000)).is_err());
-        // Where time ends the test, nobody knows how many are inserted.
+        // If time ends the test, nobody knows how many rows are inserted.
         let mut timed = save("insert", most, 1000);
         timed.time = Some(flashlag_units::Text(Nanos::from_secs(1)));
         assert_eq!(fits_memory(&timed), Ok(()));

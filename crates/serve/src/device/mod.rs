@@ -87,7 +87,8 @@ impl ServedDevice {
         self.perform(offset, Work::Discard(length), fua)
     }
 
-    /// Makes a range read as zeros: by a discard if allowed and supported, else by writing them.
+    /// Makes a range read as zeros: by a discard if allowed and supported, otherwise by writing
+    /// them.
     pub fn zero(&self, offset: u64, length: u64, may_trim: bool, fua: bool) -> Result<(), Refusal> {
         self.counts.zero();
         let unit = self.core().discard_unit().filter(|_| may_trim);

@@ -7,7 +7,8 @@ use flashlag_spec::scenario::{FileKind, FileSave};
 pub enum Named {
     /// The file that the app reads.
     Base,
-    /// What it is written as, or renamed to, before it is complete: `.bak`, `.tmp`, `.new`. Of a log the next one.
+    /// The name under which it is written, or to which it is renamed, before it is complete:
+    /// `.bak`, `.tmp`, `.new`. For a log, the next one.
     Beside,
     /// The `.bak` that `AtomicFile` looks for since it makes none itself.
     Former,
@@ -48,7 +49,8 @@ const XML_BUFFER: usize = 32 * 1024;
 const PROTO_BUFFER: usize = 4096;
 
 impl Named {
-    /// The name in the directory of a test. All begin with `save-`, by which what a run left behind is found.
+    /// The name in the directory of a test. All names begin with `save-`, which identifies what a
+    /// run left behind.
     pub(super) fn of(self, save: &FileSave) -> &'static str {
         match (save.kind, self) {
             (FileKind::SharedPreferences | FileKind::AtomicFile, Base) => "save-0.xml",
@@ -70,8 +72,8 @@ pub fn calls_of(save: &FileSave) -> Vec<FileCall> {
     let once = calls_of_a_write(save);
     let writes = save.writes() as usize;
     let mut calls: Vec<FileCall> = once.iter().copied().cycle().take(once.len() * writes).collect();
-    // Each call that `apply` queued but the last finds a newer state in memory, and looks only whether the file
-    // is there.
+    // Each call that `apply` queued, except the last, finds a newer state in memory and only checks
+    // whether the file exists.
     let skipped = save.changes.saturating_sub(save.writes());
     calls.splice(0..0, (0..skipped).map(|_| Stat(Base)));
     calls

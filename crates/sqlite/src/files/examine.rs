@@ -1,4 +1,4 @@
-//! What an app finds of its file after a crash.
+//! The state in which an app finds its file after a crash.
 
 use std::path::Path;
 
@@ -16,7 +16,8 @@ use crate::error::SqliteError;
 pub enum Found {
     /// Whole, with what this many saves wrote; 0 is the file before the first.
     Saves(u64),
-    /// Gone, or empty: the app begins with its defaults. A log of which nothing is left is the same.
+    /// Gone, or empty: the app begins with its defaults. A log with nothing left counts as gone,
+    /// too.
     Empty,
     /// Neither: a part of it, or other bytes.
     Damaged(String),
@@ -35,7 +36,7 @@ pub fn examine_file(directory: &Path, save: &FileSave, seed: u64) -> Result<Foun
         // replaces the file.
         FileKind::SharedPreferences => true,
         FileKind::AtomicFile => !save.is_new(),
-        // What was not renamed is no file yet.
+        // A file that was not renamed does not count yet.
         _ => false,
     };
     if is_backup && place.stat(beside)?.is_some() {

@@ -1,7 +1,7 @@
 use crate::error::SqliteError;
 use crate::storage::Place;
 
-/// What the calls of a save are made on: one directory, with at most one file of it open.
+/// The files on which a save makes its calls: one directory, with at most one file of it open.
 pub(crate) trait FilePlace: Place {
     /// Size of a file; `None` if it is not there.
     fn stat(&self, name: &str) -> Result<Option<u64>, SqliteError>;

@@ -75,7 +75,7 @@ impl<'a> PreparedFile<'a> {
         save.written_at_once()
     }
 
-    /// Bytes written to prepare.
+    /// Bytes that preparing the file wrote.
     pub fn written(&self) -> &Reading<Bytes> {
         &self.written
     }

@@ -116,7 +116,7 @@ impl FilePlace for RealFiles {
     }
 
     fn close(&self) -> Result<(), SqliteError> {
-        // What close could report of a file that was synced, the sync has reported.
+        // The sync has already reported any error that close could report.
         self.open.replace(None);
         Ok(())
     }

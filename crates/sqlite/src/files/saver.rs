@@ -15,7 +15,8 @@ pub(crate) struct FileSaver<'a> {
     save: &'a FileSave,
     place: Rc<dyn FilePlace>,
     calls: Vec<FileCall>,
-    /// The file and what lies beside it; of a log the present one and the next.
+    /// The names of the file and of the files beside it; for a log, of the present one and the
+    /// next.
     names: [&'static str; 2],
     content: Content,
     /// The present content, and how much of it the present save has written.
@@ -93,8 +94,8 @@ impl<'a> FileSaver<'a> {
         }
     }
 
-    /// Begins a new log where the next records would exceed the size: a file of its own, as LevelDB makes it
-    /// (`DBImpl::MakeRoomForWrite`), and the old one is removed.
+    /// Begins a new log if the next records would exceed the size: a new file, as LevelDB makes it
+    /// (`DBImpl::MakeRoomForWrite`); the old one is removed.
     fn begin_log(&mut self) -> Result<(), SqliteError> {
         if self.save.kind != FileKind::AppendLog {
             return Ok(());

@@ -7,7 +7,7 @@ use crate::style::Role;
 
 /// The parts of a wait: in full, a bar for each group.
 pub(super) fn waits(page: &mut Page, run: &Run, depth: Depth) {
-    // With failed checks it is uncertain; -v has it.
+    // With failed checks the split is uncertain, so only -v shows it.
     if depth == Depth::Short && has_failed(run) {
         return;
     }

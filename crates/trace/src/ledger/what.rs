@@ -87,7 +87,7 @@ pub(super) fn file_name(trace: &Trace, index: u32) -> String {
     }
 }
 
-/// The name of a thread, for display: its process's name, else its own, else its number.
+/// The name of a thread, for display: its process's name, or its own, or its number.
 pub(super) fn task_name(trace: &Trace, index: u32) -> Option<String> {
     let task = trace.tasks.get(index as usize)?;
     let number = || task.tid.map(|tid| format!("thread {tid}"));

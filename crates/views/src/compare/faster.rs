@@ -34,7 +34,8 @@ pub fn line(subjects: &[Subject], rows: &[CompareRow]) -> Option<String> {
     })
 }
 
-/// The durable write of the fullest stage, else a save there, else the first test that two have.
+/// The durable write of the fullest stage; without one a save there, without either the first test
+/// that two have.
 fn row(rows: &[CompareRow]) -> Option<&CompareRow> {
     let compared = |row: &&CompareRow| usable(row).len() > 1;
     let of_state = |state| main_row(rows, state).filter(compared);

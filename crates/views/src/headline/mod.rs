@@ -71,7 +71,7 @@ pub fn headline(run: &Run) -> Headline {
     Headline { sentence, more, believe, no_verdict }
 }
 
-/// The name of a simulated device: its label, or else the profile's.
+/// The name of a simulated device: its label, or without one the profile's.
 fn called(run: &Run) -> Option<String> {
     let device = simulated_device(run)?;
     let label = run.label.as_deref().map(str::trim).filter(|label| !label.is_empty());

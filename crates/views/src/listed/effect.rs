@@ -62,8 +62,7 @@ pub(super) fn sentence(run: Option<&Run>, id: FindingId, effect: &Effect) -> Str
             let smaller = size_bytes.map(|size| {
                 format!(" It is simulated as a device of {}, equally full.", format::size(size))
             });
-            // A filesystem that has aged for a year is slower than a new one, whichever of the two
-            // it is.
+            // A filesystem that was in use for a year has lost speed that a new one still has.
             let new = match id {
                 FindingId::OtherFilesystem => {
                     " Both filesystems are simulated new and empty, whatever this one has been \

@@ -42,7 +42,7 @@ pub struct Lede {
     pub lead: Option<&'static str>,
     /// The paragraph, without the text of its link.
     pub text: String,
-    /// Where more stands.
+    /// Where a reader finds more.
     pub link: Option<Link>,
 }
 

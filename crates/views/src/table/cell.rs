@@ -36,7 +36,7 @@ pub enum Cell {
     Part {
         /// How many.
         count: u64,
-        /// Of how many.
+        /// The total that it is counted out of.
         of: u64,
     },
     /// A verdict, or the reason for having none.

@@ -30,7 +30,7 @@ pub fn control_of(socket: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// A connection to the named device, by either of its sockets, or else to the only one.
+/// A connection to the named device, by either of its sockets, or without a name to the only one.
 pub fn connect(named: Option<&Path>) -> Result<Control> {
     let Some(named) = named else {
         let mut running = running_in(&folder());

@@ -58,7 +58,8 @@ pub(super) fn once(args: &RunArgs, terminal: &Terminal) -> Result<Exit> {
     progress.finished();
     let exit = conclude(&run, &results, args, terminal, &thresholds)?;
     if run.target.kind == TargetKind::Simulated && !terminal.quiet {
-        // Not in the run file: the same seed must give the same bytes on any machine.
+        // Printed and not stored in the run file: the same seed must give the same bytes on any
+        // machine.
         say::note(&format!("Took    {} of real time", Nanos(took.as_nanos() as u64)));
     }
     Ok(exit)

@@ -54,7 +54,7 @@ pub(crate) struct SlcCache {
     cache: Area,
     reserve: Option<Box<Reserve>>,
     fixed: u64,
-    /// If the constant capacity is part of the user's: the bits of a cell otherwise.
+    /// The bits of a cell in normal use, if the constant capacity is part of the user's.
     shared: Option<u64>,
     /// Whether a shared cache has given room back, and takes nothing until it is empty.
     giving_back: bool,
@@ -247,7 +247,7 @@ impl SlcCache {
     fn has_room<S: Store>(&mut self, store: &mut S, at: Nanos, units: u64) -> bool {
         self.cache.reclaim(store, at);
         let (occupied, most) = (self.cache.occupied(), self.most(store));
-        // Emptied, and blocks of a row of dies fit in again.
+        // The cache takes data again once it is empty and the blocks of a row of dies fit in.
         let group = self.cache.shape.group.min(self.fixed / self.cache.shape.unit_bytes);
         self.giving_back &= occupied > 0 || most < group;
         !self.giving_back && occupied + units <= most

@@ -45,7 +45,7 @@ impl SlotRing {
         self.tail + self.slots.len() as u64
     }
 
-    /// Slots left in the present group of `program`, if `slots` more do not fit in it, else 0.
+    /// Slots left in the present group of `program`, if `slots` more do not fit in it, otherwise 0.
     #[inline]
     pub(crate) fn rest_of(&self, program: u64, slots: u64) -> u64 {
         let rest = program - self.head() % program;

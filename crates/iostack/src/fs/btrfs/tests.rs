@@ -34,7 +34,8 @@ fn said(plan: Plan) -> Vec<String> {
 
 #[test]
 fn an_fsync_writes_two_copies_of_two_nodes_and_seals_them_by_the_superblock() {
-    // Observed on Linux 6.18: two copies each of the log tree's leaf and of the leaf with its root.
+    // Observed on Linux 6.18: an fsync writes two leaves, that of the log tree and the one that
+    // holds its root, in two copies each.
     let mut fs = made("btrfs");
     assert_eq!(said(write(&mut fs, 0, 3)), ["12"]);
     assert_eq!(said(synced(&mut fs)), ["32 32", "F", "4D"]);

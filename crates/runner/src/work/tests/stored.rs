@@ -140,7 +140,7 @@ fn a_test_ends_when_it_is_steady_only_where_it_was_to_run_until_then() {
     let steady = ran_of("until = \"steady\"\n");
     assert!((25..30).contains(&(steady.elapsed_ns.0 / 1_000_000_000)), "{}", steady.elapsed_ns);
     assert_eq!(steady.changes[0].kind, ChangeKind::SteadyState);
-    // Rounds of 5 s if the test waits for a steady state, else of a twentieth of the phase.
+    // Rounds of 5 s if the test waits for a steady state, otherwise of a twentieth of the phase.
     let rounds = |phase: &flashlag_schema::Phase| phase.changes[0].detail.clone();
     assert!(rounds(&steady).contains("rounds of 5.0 s"), "{}", rounds(&steady));
     assert!(rounds(&whole).contains("rounds of 3.0 s"), "{}", rounds(&whole));

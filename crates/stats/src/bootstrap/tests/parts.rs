@@ -201,7 +201,7 @@ fn a_run_against_itself_pairs_its_draws_in_opposite_orders() {
     };
     let (low, high) = resampled(&ramp(1), &ramp(1));
     assert!((high - 3800.0).abs() < 0.2 && low == -high, "{low} {high}");
-    // Of two runs that are not the same, draw by draw.
+    // The interval of two different runs, from their draws one by one.
     let (low, high) = resampled(&ramp(1), &ramp(2));
     assert!(low.abs() < 1e-9 && high.abs() < 1e-9, "{low} {high}");
 }

@@ -167,8 +167,8 @@ fn system_call(text: &str) -> Option<Point<'_>> {
     Some(Point::CallEnter { name, words: call_words(values) })
 }
 
-/// A system call as perf and trace-cmd print it: `sys_enter_fsync: fd: 0x00000003`, `sys_exit_fsync: 0x0`; `None`
-/// of another event.
+/// A system call as perf and trace-cmd print it: `sys_enter_fsync: fd: 0x00000003`,
+/// `sys_exit_fsync: 0x0`; `None` for another event.
 fn named_call<'a>(name: &'a str, values: &str) -> Option<Option<Point<'a>>> {
     if let Some(name) = name.strip_prefix("sys_enter_") {
         return Some(Some(Point::CallEnter { name, words: call_words(values) }));

@@ -37,7 +37,7 @@ pub trait Look: Debug {
     /// The name of a filesystem's device; `None` if the filesystem is not recorded.
     fn filesystem(&mut self, device: &str) -> Option<String>;
 
-    /// The name of the disk that a block device is, or is on; `None` if the disk is not recorded.
+    /// The name of the disk that a block device is or lies on; `None` if the disk is not recorded.
     fn disk(&mut self, device: &str) -> Option<String>;
 
     /// The path of a file.

@@ -167,7 +167,7 @@ fn cells<'a>(layout: &Layout, line: &'a str) -> Option<Vec<Cow<'a, str>>> {
     Some([borrowed(before), vec![Cow::Owned(name)], borrowed(after)].concat())
 }
 
-/// The operation of a request by its code, or by the kernel's letters or words.
+/// The operation of a request, from its code or from the kernel's letters or words.
 fn operation(
     codes: &[(String, BlockOperation)],
     cell: &str,
