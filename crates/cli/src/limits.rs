@@ -39,7 +39,7 @@ pub fn with_enough_stack(all: fn() -> std::process::ExitCode) -> std::process::E
     let thread = std::thread::Builder::new().stack_size(OWN_STACK).spawn(all);
     match thread.map(std::thread::JoinHandle::join) {
         Ok(Ok(exit)) => exit,
-        // It has printed why.
+        // The panic has already printed its reason.
         Ok(Err(_)) => std::process::ExitCode::from(101),
         // There is no memory for a stack.
         Err(_) => all(),

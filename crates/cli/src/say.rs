@@ -96,7 +96,7 @@ pub fn notes(text: &str) {
 /// Prints the text of a view on standard error, beside what a command prints.
 pub fn view_beside(text: &str) {
     let text = kept(text, Keeps { colors: true, tabs: false });
-    // As for notes.
+    // As in [`note`], an error here cannot be reported.
     let _ = write!(io::stderr().lock(), "{text}");
 }
 

@@ -23,7 +23,7 @@ pub const SET: OptionNames = OptionNames { long: "--set", short: None };
 /// pasted.
 #[derive(Debug)]
 pub struct Suggestion {
-    /// What is wrong.
+    /// The error itself.
     pub error: String,
     /// The command that works.
     pub command: String,

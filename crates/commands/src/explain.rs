@@ -26,7 +26,7 @@ const NO_DEVICE: &str = "zero";
 /// The scenario whose run explains a simulated device.
 const QUICK: &str = "quick";
 
-/// What is explained.
+/// The subject of an explanation.
 #[derive(Debug)]
 pub enum Subject {
     /// What a directory or a phone's storage is made of; nothing was measured.
@@ -72,7 +72,7 @@ pub struct Forecasts<'a> {
     pub profile: Option<&'a str>,
     /// Raised to end them.
     pub stop: &'a Arc<AtomicBool>,
-    /// What counts the simulations.
+    /// The display that counts the simulations.
     pub counting: Box<dyn Counting>,
 }
 

@@ -64,7 +64,7 @@ pub trait CallDevice {
     /// The clock that completions are timed by.
     type Clock: Clock;
 
-    /// That clock.
+    /// The clock that completions are timed by.
     fn clock(&self) -> &Self::Clock;
 
     /// Makes a call. A synchronous device carries it out here.

@@ -51,7 +51,7 @@ impl SyncCall {
 /// The way in which a write becomes durable before it completes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
-    /// It does not.
+    /// The write is not made durable.
     #[default]
     None,
     /// A flush follows the write; its part of the latency is reported.

@@ -13,7 +13,7 @@ pub enum AnyDevice {
     Psync(Box<PsyncDevice>),
     /// io_uring.
     Uring(Box<UringDevice>),
-    /// Nothing at all.
+    /// A device that does nothing.
     Null(NullDevice),
 }
 

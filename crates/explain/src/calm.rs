@@ -24,7 +24,7 @@ pub enum Calm {
 }
 
 impl Calm {
-    /// Of a run.
+    /// What a run shows.
     pub fn of(run: &Run) -> Calm {
         let plan = Plan::of(run);
         let felt: Vec<&Phase> = run.phases.iter().filter(|phase| is_felt(&plan, phase)).collect();

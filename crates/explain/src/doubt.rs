@@ -19,9 +19,9 @@ pub fn is_trusted(run: &Run, phase: &Phase) -> bool {
     failed_for(run, phase).next().is_none()
 }
 
-/// Whether a busy CPU caused most of a phase's waits, or only added to them: as the check says; if
-/// a file does not store that, by the phase's own split, in which more than half of the time is
-/// most.
+/// Whether a busy CPU caused most of a phase's waits, or only added to them: according to the
+/// check. If a file does not store that, the phase's own split decides: more than half of the time
+/// counts as most.
 pub fn cpu_cause(check: &Check, phase: &Phase) -> CheckCause {
     let by_split = || {
         let time = phase.time.value()?;

@@ -11,7 +11,7 @@ use flashlag_spec::scenario::{
 pub struct Plan(Option<Scenario>);
 
 impl Plan {
-    /// Of a run.
+    /// The plan of a run.
     pub fn of(run: &Run) -> Plan {
         let settings: Vec<(String, String)> =
             run.scenario.settings.iter().map(|(key, value)| (key.clone(), value.clone())).collect();

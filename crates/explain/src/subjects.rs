@@ -73,8 +73,8 @@ impl<'a> Subjects<'a> {
     }
 }
 
-/// The phase to explain: in the fullest stage; SQLite's default journal mode first; the worst of
-/// its repetitions that can be judged.
+/// The phase to explain, from the fullest stage: preferably in SQLite's default journal mode, and
+/// the worst of its repetitions that can be judged.
 fn best<'a>(run: &Run, plan: &Plan, list: &[&'a Phase]) -> Option<&'a Phase> {
     let rank = |phase: &Phase| match plan.save(phase) {
         Some(kind)

@@ -16,7 +16,7 @@ pub const FREEZE: Nanos = Nanos::from_secs(1);
 /// How a device would feel, the worst that applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LagVerdict {
-    /// None of the others.
+    /// None of the other verdicts applies.
     Smooth,
     /// 1 % late or more, or p99.9 of 100 ms or more.
     Hitches,

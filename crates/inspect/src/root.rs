@@ -105,7 +105,7 @@ impl Root {
         if text.is_empty() { Err(format!("{} is empty", path.display())) } else { Ok(text) }
     }
 
-    /// As [`Root::line`], as a reading.
+    /// The result of [`Root::line`] as a reading.
     pub(crate) fn reading(&self, path: impl AsRef<Path>) -> Reading<String> {
         self.line(path).into()
     }

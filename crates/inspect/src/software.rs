@@ -122,7 +122,7 @@ fn emulated_phone(root: &Root) -> Option<bool> {
     abi.starts_with("arm").then_some(false)
 }
 
-/// An Android property: from the build's files, which older releases let everyone read, else by
+/// An Android property: from the build's files, which older releases let everyone read, or by
 /// `getprop`, whose output a captured tree keeps as `/getprop`.
 pub(crate) fn property(root: &Root, key: &str) -> Option<String> {
     let in_file = |file: &&str| {

@@ -25,7 +25,7 @@ const PIECE: u64 = 1 << 20;
 pub struct StackCalls<D> {
     stack: Stack<D>,
     names: Vec<String>,
-    /// By thread.
+    /// The call in flight of each thread.
     slots: Vec<Option<Pending>>,
     done: Vec<Completion>,
     /// What each thread's call in flight waits for, if the stack accounts for it.
@@ -49,9 +49,9 @@ struct Pending {
 enum Next {
     /// The thread goes on.
     Nothing,
-    /// More of a read.
+    /// Continue a read.
     Read(FileId, u64, u64),
-    /// More of a write.
+    /// Continue a write.
     Write(FileId, u64, u64),
     /// Sync further files, and last the directory.
     Sync(VecDeque<Option<FileId>>),

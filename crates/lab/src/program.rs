@@ -8,7 +8,7 @@ use crate::initramfs::Initramfs;
 
 /// The program that binds another to its parent's life.
 pub(crate) const BINDER: &str = "setpriv";
-/// Its options for that.
+/// The options that bind it.
 pub(crate) const BINDING: [&str; 2] = ["--pdeathsig", "KILL"];
 
 /// Puts the running program into the archive as `/init`.

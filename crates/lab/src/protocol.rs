@@ -64,7 +64,7 @@ pub struct SaveOrder {
 /// A file that is saved without a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileOrder {
-    /// What writes it.
+    /// The kind of library that writes it.
     pub kind: FileKind,
     /// The version of Android whose calls are made.
     pub android: Option<u32>,

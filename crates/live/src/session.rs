@@ -52,7 +52,7 @@ impl SourceChoice {
     }
 }
 
-/// What recording cost.
+/// The cost of recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
     /// CPU time of this process before the recording began.

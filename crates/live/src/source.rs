@@ -7,7 +7,7 @@ use flashlag_units::Bytes;
 
 use crate::error::LiveError;
 
-/// What is recorded.
+/// The scope of a recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scope {
     /// Record only the filesystem of this path; all storage if absent.

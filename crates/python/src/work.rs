@@ -15,7 +15,7 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// The result of the work, and the exception of a signal that came in the meantime.
 pub struct Worked<T> {
-    /// What the work gave.
+    /// The result of the work.
     pub value: T,
     /// `KeyboardInterrupt`, or what the caller's own handler raised.
     pub signal: Option<PyErr>,

@@ -61,7 +61,7 @@ pub fn prepare(request: Request) -> Result<Prepared, RunError> {
 /// Prepares a run and makes it.
 ///
 /// # Errors
-/// As [`prepare`] and [`Prepared::run`].
+/// Fails as [`prepare`] and [`Prepared::run`] do.
 pub fn run(request: Request, observer: &mut dyn Observer) -> Result<Run, RunError> {
     prepare(request)?.run(observer)
 }

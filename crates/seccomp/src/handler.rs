@@ -80,8 +80,8 @@ extern "C" fn on_refused(_: c_int, info: *mut siginfo_t, context: *mut c_void) {
                 0.. if call.number == libc::SYS_fcntl => refused.arguments[1],
                 #[cfg(target_arch = "arm")]
                 0 if call.number == libc::SYS_clock_gettime => {
-                    // SAFETY: whoever reads a clock by the refused call hands over room for a time of 64 bits, in
-                    // the first half of which the kernel has just put one of 32.
+                    // SAFETY: whoever reads a clock by the refused call passes room for a time of
+                    // 64 bits, into the first half of which the kernel has just written one of 32.
                     unsafe { widened(refused.arguments[1] as *mut [i64; 2]) };
                     0
                 }
@@ -93,13 +93,14 @@ extern "C" fn on_refused(_: c_int, info: *mut siginfo_t, context: *mut c_void) {
     registers::set_result(context, result);
 }
 
-/// Makes the time of 64 bits of one of 32, in its place: seconds, then nanoseconds.
+/// Converts a time of 32 bits to one of 64 bits, in its place: seconds, then nanoseconds.
 ///
 /// # Safety
 /// `time` has room for two values, and a time of 32 bits in the first.
 #[cfg(target_arch = "arm")]
 unsafe fn widened(time: *mut [i64; 2]) {
-    // SAFETY: of the caller. Read before anything is written; no alignment is assumed.
+    // SAFETY: the caller guarantees it. The value is read before anything is written; no alignment
+    // is assumed.
     unsafe {
         let [seconds, nanoseconds] = time.cast::<[i32; 2]>().read_unaligned();
         time.write_unaligned([seconds.into(), nanoseconds.into()]);
@@ -110,7 +111,7 @@ unsafe fn widened(time: *mut [i64; 2]) {
 /// calls for itself, it does not expect that to change.
 ///
 /// # Safety
-/// As for the call itself.
+/// The safety conditions are those of the call itself.
 unsafe fn made(call: &Call) -> c_long {
     let [a, b, c, d, e, f] = call.arguments;
     // SAFETY: each thread has its own `errno`, which is valid as long as the thread is; the call is the caller's.

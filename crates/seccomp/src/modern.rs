@@ -41,8 +41,9 @@ pub(crate) fn modern(call: &Call, wait: &mut libc::timespec) -> Option<Call> {
         libc::SYS_chmod => (libc::SYS_fchmodat, [HERE, a, b, 0, 0]),
         CHOWN => (libc::SYS_fchownat, [HERE, a, b, c, 0]),
         LCHOWN => (libc::SYS_fchownat, [HERE, a, b, c, NOT_FOLLOWED]),
-        // Newer than Android 10. Where the kernel is newer too, its own library of calls hands a refusal on, and
-        // rustix, which calls that library, takes it that clocks never fail. The result has 32 bits: see `widened`.
+        // Newer than Android 10. If the kernel is newer too, its vDSO passes a refusal on, and
+        // rustix, which calls the vDSO, assumes that clocks never fail. The result has 32 bits: see
+        // `widened`.
         #[cfg(target_arch = "arm")]
         CLOCK_GETTIME64 => (libc::SYS_clock_gettime, [a, b, 0, 0, 0]),
         // Android lets 32-bit apps make the old calls that follow.

@@ -1,6 +1,6 @@
 //! What happens to each free-text field when a run is shared. Words of a fixed list always stay.
 
-/// What becomes of a field.
+/// The fate of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// Stays: a word of a fixed list, a figure in words, or what a device reports about its kind.
@@ -35,7 +35,7 @@ pub enum Fate {
 pub struct Rule {
     /// The fields: a path with `[]` for each list; one that ends in `.**` covers everything below.
     pub fields: &'static str,
-    /// What becomes of them.
+    /// The fate of these fields.
     pub fate: Fate,
     /// Why, where something goes.
     pub reason: &'static str,

@@ -22,7 +22,7 @@ pub struct Scrubber {
 }
 
 impl Scrubber {
-    /// The text without its private parts; without a run, without paths.
+    /// The text without its private parts. A scrubber without a run removes only paths.
     pub fn public(&self, text: &str) -> String {
         self.scrubbed(text).unwrap_or_else(|| text.to_owned())
     }

@@ -8,7 +8,7 @@ use crate::words::{late, ms};
 
 /// A figure in a row of the table.
 pub(crate) struct Cell {
-    /// As it is shown.
+    /// The figure as the table shows it.
     pub(crate) text: String,
     /// What it is sorted by.
     pub(crate) key: Option<f64>,

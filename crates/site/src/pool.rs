@@ -16,7 +16,7 @@ pub struct TestKey {
 }
 
 impl TestKey {
-    /// Of a test.
+    /// The key of a test.
     pub fn of(row: &PhaseRow) -> TestKey {
         // The span of a save is its database, which grows with every save.
         let span = if row.operation == "save" { 0 } else { row.span_bytes };

@@ -25,7 +25,7 @@ pub enum WriteSiteError {
     Io { path: PathBuf, error: io::Error },
 }
 
-/// What was written.
+/// The outcome of writing a site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Written {
     pub files: usize,

@@ -124,7 +124,7 @@ impl<'a> PreparedSaves<'a> {
         })
     }
 
-    /// Why these saves can't be made as their test wants, if so; then no rows were made.
+    /// Why these saves can't be made as their test requests, if so; then no rows were made.
     pub fn lacks(&self) -> Option<&'static str> {
         self.lacks
     }
@@ -155,7 +155,7 @@ fn remove_in(storage: &dyn Storage, save: &Save) -> Result<(), SqliteError> {
     indices.try_for_each(|index| remove_files(storage, &file_name(index)))
 }
 
-/// Why the databases can't commit by atomic writes, if the test wants that and they can't.
+/// Why the databases can't commit by atomic writes, if the test requests that.
 fn lacks_atomic_writes(save: &Save, databases: &[Database]) -> Option<&'static str> {
     if save.atomic != Some(true) || databases.iter().all(|one| is_atomic(&one.connection)) {
         return None;

@@ -1,4 +1,4 @@
-//! What a loop of saves does: transactions of databases, or files that are written anew.
+//! The work of a loop of saves: transactions of databases, or files that are written anew.
 
 use flashlag_units::Bytes;
 
@@ -27,7 +27,7 @@ pub(crate) trait Saver {
         Ok(0)
     }
 
-    /// Makes ready what the next save needs, outside of its latency. `number` counts from 0.
+    /// Prepares what the next save needs, outside of its latency. `number` counts from 0.
     fn make_ready(&mut self, number: u64) -> Result<(), SqliteError>;
 
     /// One save.

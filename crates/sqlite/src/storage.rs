@@ -10,8 +10,9 @@ use rustix::io::Errno;
 use crate::error::SqliteError;
 use crate::writes::Writes;
 
-/// The place of what a job saves: a real directory or a simulated phone. All differences between the two are
-/// here and in the traits that have more of a place; what is measured, and how, is the same.
+/// The place to which a job saves: a real directory or a simulated phone. All differences between
+/// the two are here and in the traits that know more about a place; what is measured, and how, is
+/// the same.
 pub(crate) trait Place: fmt::Debug {
     /// The clock that saves are timed by.
     fn clock(&self) -> &dyn Clock;
@@ -19,7 +20,7 @@ pub(crate) trait Place: fmt::Debug {
     /// Writes up to now.
     fn written(&self) -> Reading<Writes>;
 
-    /// What was waited for in all up to now, where the place knows.
+    /// The sum of all waits up to now, if the place knows.
     fn waited(&self) -> Option<Waited> {
         None
     }

@@ -30,7 +30,7 @@ pub struct Measured {
 pub(crate) type Marks = (Option<String>, Option<String>, Option<String>);
 
 impl Entry {
-    /// What decides whether an entry is a copy, as an index stores it.
+    /// The part of an entry that decides whether it is a copy, as an index stores it.
     pub(crate) fn standing_only(
         file: String,
         standing: &str,

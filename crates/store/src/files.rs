@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Folders within folders, at most.
+/// Maximum depth of folders within folders.
 const DEEPEST: usize = 32;
 
 /// All files below `folder` that end in `.json`, sorted by path. Skips hidden files and folders,

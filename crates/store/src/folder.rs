@@ -95,7 +95,7 @@ fn remove_unfinished(folder: &Path) {
     }
 }
 
-/// What came of looking for a name.
+/// The result of the search for a name.
 enum Placed {
     New(String),
     Known(String),

@@ -9,11 +9,11 @@ use crate::standing::Standing;
 pub struct Added {
     /// The file as it was given.
     pub from: PathBuf,
-    /// What became of it.
+    /// Whether it was added.
     pub outcome: Outcome,
 }
 
-/// What became of a file.
+/// The outcome of adding a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// It is in the store now, under this name.

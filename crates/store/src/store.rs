@@ -97,7 +97,7 @@ impl FolderStore {
         Ok(table.rows.first().and_then(|row| row.first()).map(crate::table::Value::plain))
     }
 
-    /// With its standing among the others: it may be a copy.
+    /// The added file with its standing among the others, since it may be a copy.
     fn settled(&self, added: Added) -> Added {
         let Outcome::New { name, standing, reason } = added.outcome else { return added };
         let found = self.index.standing(&name).unwrap_or((standing, reason));

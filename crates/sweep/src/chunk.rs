@@ -193,7 +193,7 @@ pub(crate) fn measure_each(
         let mut reported = Ok(());
         let measured = bench.measure(point, &mut |leave| reported = tell(Happened::Begins(leave)));
         reported.map_err(gone)?;
-        // Nothing stops this bench.
+        // This bench has no stop flag, so nothing stops it.
         if let Ok(measured) = measured {
             tell(Happened::Ended(measured)).map_err(gone)?;
         }

@@ -41,7 +41,7 @@ pub enum SweepError {
     Output(#[from] RunError),
     #[error("cannot {operation} {}: {source}", path.display())]
     File {
-        /// What was tried: `write`.
+        /// The operation that failed: `write`.
         operation: &'static str,
         path: PathBuf,
         source: io::Error,

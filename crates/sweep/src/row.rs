@@ -38,7 +38,7 @@ impl Outcome {
 /// One row of the table, without the columns of its point.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// What became of it.
+    /// Whether it was measured, skipped or failed.
     pub outcome: Outcome,
     /// The name of the phase or of the skipped step; empty if the whole point failed.
     pub phase: String,

@@ -211,7 +211,7 @@ mod tests {
         let (each_ns, total_ns) = (Nanos(1), Nanos(elapsed.0 * 9));
         case.phases[0].think = Some(Think { each_ns, total_ns });
         assert_eq!(case.status(check), Some(CheckStatus::Pass));
-        // More than is possible.
+        // The latencies add up to more than is possible.
         let total_ns = Nanos(elapsed.0 * 10);
         case.phases[0].think = Some(Think { each_ns, total_ns });
         assert_eq!(case.status(check), Some(CheckStatus::Fail));

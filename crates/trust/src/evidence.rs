@@ -10,7 +10,7 @@ use flashlag_units::{Bytes, Nanos};
 pub struct Evidence<'a> {
     /// What the run ran on, including the calibration.
     pub environment: &'a Environment,
-    /// What was measured.
+    /// The measured phases.
     pub phases: &'a [Phase],
     /// Charge, power and temperature before each test and at the end, for a device with a battery.
     pub conditions: &'a [Conditions],
@@ -34,7 +34,7 @@ pub struct Evidence<'a> {
     pub free_after: Reading<Bytes>,
     /// The size of the run's own files at that time.
     pub own_bytes: Reading<Bytes>,
-    /// What reading back found, with `--verify`.
+    /// The result of reading back, with `--verify`.
     pub verification: Option<Verification>,
 }
 
@@ -53,7 +53,7 @@ pub struct Fill {
     pub quota: bool,
 }
 
-/// What was read back.
+/// The result of reading back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verification {
     /// Bytes read back.

@@ -288,7 +288,7 @@ fn memory(
     finding.weighing(part).caused_by(CheckCause::MemoryLimit)
 }
 
-/// Of io.cost and io.latency.
+/// Judges the limits of io.cost and io.latency.
 fn held(
     phase: &Phase,
     counted: &CounterDelta,

@@ -28,7 +28,7 @@ pub struct CheckCounts {
 }
 
 impl CheckCounts {
-    /// Of a run.
+    /// The counts of a run.
     pub fn of(run: &Run) -> CheckCounts {
         let of = |status| run.trust.checks.iter().filter(|check| check.status == status).count();
         CheckCounts {

@@ -33,7 +33,7 @@ pub struct Repeats {
 pub struct RepeatRow {
     /// `4K rand write, filled run 2`.
     pub title: String,
-    /// What it does.
+    /// The operation of its test.
     pub operation: Operation,
     /// In how many runs it was measured.
     pub runs: usize,

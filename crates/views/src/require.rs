@@ -26,9 +26,9 @@ pub struct GoodEnough {
 /// Whether a requirement is met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Requires {
-    /// It is.
+    /// The requirement is met.
     Met,
-    /// It is not.
+    /// The requirement is not met.
     NotMet,
     /// The figure was not measured, or can't be trusted.
     Unknown,

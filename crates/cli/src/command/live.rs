@@ -142,7 +142,7 @@ fn count_only(
     Ok(Recorded { trace: None, ended })
 }
 
-/// What counters can't say.
+/// The message about what counters can't show.
 fn without_events(refused: usize) -> String {
     let others = match refused {
         0 => String::new(),

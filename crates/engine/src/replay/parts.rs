@@ -20,7 +20,7 @@ pub(super) const LOOK_UP: Nanos = Nanos::from_millis(100);
 pub(super) struct Parts {
     start: Nanos,
     recorders: Vec<(ReplayKind, Recorder, Histogram)>,
-    /// Only for the progress.
+    /// Records all kinds together, only for the progress display.
     all: Recorder,
 }
 

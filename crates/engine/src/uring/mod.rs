@@ -23,11 +23,11 @@ use ring::{Ring, Transfer};
 /// The most requests in flight.
 pub(crate) const MAX_DEPTH: u32 = 4096;
 
-/// Requests that are handed over together: one, as fio's default is. A larger batch saves system
-/// calls, but a device stands idle while it is put together. On a virtio disk at depth 32, random
-/// 4 KiB writes in nine alternating runs: one at a time 0.96-1.00 of fio's operations a second at
-/// 0.94 of its CPU, batches of 4 0.94 at 0.86; reads 1.02 at 0.88, batches of 4 1.00 at 0.88, of 32
-/// 0.9 at 1.0.
+/// Number of requests that are handed to the kernel together: one, as is fio's default. A larger
+/// batch saves system calls, but a device stands idle while it is put together. On a virtio disk at
+/// depth 32, random 4 KiB writes in nine alternating runs: one at a time 0.96-1.00 of fio's
+/// operations a second at 0.94 of its CPU, batches of 4 0.94 at 0.86; reads 1.02 at 0.88, batches
+/// of 4 1.00 at 0.88, of 32 0.9 at 1.0.
 const BATCH: usize = 1;
 
 /// The last part of a wait is spun, since a sleep ends late.

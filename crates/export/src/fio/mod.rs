@@ -84,7 +84,7 @@ pub enum FioFileError {
 /// An error of writing a run as fio's output.
 #[derive(Debug, Error)]
 pub enum FioExportError {
-    /// Nothing was measured.
+    /// The run has no phases.
     #[error("the run has no phases: there is nothing to write")]
     NoPhases,
     /// Nothing was measured but replays of traces.

@@ -67,9 +67,9 @@ pub(crate) struct Host {
 /// When a command left the queue, found the device awake, and got the controller.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Begin {
-    /// It left the queue.
+    /// When it left the queue.
     pub(crate) taken: Nanos,
-    /// The device was awake.
+    /// When the device was awake.
     pub(crate) awake: Nanos,
     /// When the controller was free for the command.
     pub(crate) turn: Nanos,

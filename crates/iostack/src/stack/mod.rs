@@ -179,7 +179,7 @@ impl<D: Device<Clock = VirtualClock>> Stack<D> {
     /// Changes the permissions of a file: its inode is written at the next commit.
     ///
     /// # Errors
-    /// At present never.
+    /// At present it never fails.
     pub fn change_mode(&self, file: FileId) -> Result<(), DeviceError> {
         self.0.borrow_mut().change_mode(file);
         Ok(())

@@ -79,7 +79,7 @@ pub struct Assembly {
 }
 
 impl Assembly {
-    /// Nothing is known yet.
+    /// An assembly that knows no file and no thread yet.
     pub fn new(start: u64, own: u32, places: Places) -> Assembly {
         Assembly {
             start,

@@ -173,7 +173,7 @@ pub struct BlockRecord {
     pub took: u64,
     /// How long the request was queued before that.
     pub queued: Option<u64>,
-    /// Where, in 512 bytes.
+    /// Its first sector, of 512 bytes.
     pub sector: u64,
     pub bytes: u32,
     /// The whole disk, as in [`FileId::device`].

@@ -12,7 +12,7 @@ use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use super::unusable;
 use crate::error::LiveError;
 
-/// Where tracefs belongs.
+/// The usual mount point of tracefs.
 const PLACE: &str = "/sys/kernel/tracing";
 /// Prefix of an instance's name; the process number follows.
 const NAME: &str = "flashlag-";

@@ -31,7 +31,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Nothing is known yet.
+    /// A lookup that remembers nothing yet.
     pub fn new(own: u32, places: Places, command_only: bool) -> Machine {
         Machine {
             own,

@@ -78,7 +78,7 @@ pub(super) struct Use {
 pub(super) enum Unworn {
     /// The same as those of the worn device: its reads are longer by less than [`UNNOTICED`].
     Alike,
-    /// From a separate simulation.
+    /// The tests of a separate simulation.
     Run(Box<Run>),
 }
 

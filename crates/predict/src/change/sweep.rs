@@ -12,7 +12,7 @@ pub struct Sweep {
     pub profile: String,
     /// Filesystem and options.
     pub filesystem: String,
-    /// From low to high.
+    /// The levels, from low to high.
     pub levels: Vec<Level>,
     /// Warnings: doubts about the run that its profile was fitted to, and a large misfit.
     pub warnings: Vec<String>,

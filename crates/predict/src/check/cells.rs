@@ -15,7 +15,7 @@ pub struct SimulatedFigure {
     pub low: f64,
     /// The highest.
     pub high: f64,
-    /// By seed.
+    /// The figure with each seed.
     pub each: Vec<f64>,
 }
 

@@ -191,7 +191,7 @@ pub(crate) fn protocols<'a>(
                 mount.map_err(|error| wrong(ProtocolError::Mount(Box::new(error))))
             };
             let against = check.against.as_deref().map(mount).transpose()?;
-            // By default the profile's.
+            // By default the profile's filesystem is used.
             let mount = mount(check.filesystem.as_deref().unwrap_or(&profile.filesystem))?;
             Ok(Protocol { check, mount, against, scenario, leave })
         })

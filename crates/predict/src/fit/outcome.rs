@@ -44,7 +44,7 @@ pub struct FitParameter {
     pub key: String,
     /// Its value in the starting profile.
     pub before: String,
-    /// Its value now.
+    /// Its value in the fitted profile.
     pub after: String,
     /// Standard deviation as a share of the value; `None` if the run does not determine it.
     pub uncertainty: Option<f64>,

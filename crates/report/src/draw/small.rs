@@ -9,7 +9,7 @@ use flashlag_views::{LayerShare, Layered, WaitGroup, WaitPart, WaitSection, form
 use crate::chart::{plain_bar, split_bar, status_icon};
 use crate::markup::Markup;
 
-/// What is but text.
+/// Blocks that consist of text alone.
 #[derive(Template)]
 #[template(path = "block/plain.html")]
 struct Plain<'a> {

@@ -17,7 +17,7 @@ const PLOT: (f64, f64) = (210.0, 366.0);
 /// Where the columns of figures end.
 const COLUMNS: [(Column, f64); 4] =
     [(Column::P99, 628.0), (Column::P999, 684.0), (Column::Longest, 738.0), (Column::Late, 786.0)];
-/// Where the verdicts begin.
+/// The place at which the verdicts begin.
 const WORD: f64 = 800.0;
 const HEAD: f64 = 36.0;
 const ROW: f64 = 27.0;

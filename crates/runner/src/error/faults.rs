@@ -10,7 +10,7 @@ use thiserror::Error;
 /// Why a directory can't be measured.
 #[derive(Debug, Error)]
 pub enum DirectoryFault {
-    /// A filesystem without storage, such as `/proc`.
+    /// A filesystem that is not on storage, such as `/proc`.
     #[error("it is on no storage: its filesystem is made up by the kernel")]
     NoStorage,
     #[error(transparent)]

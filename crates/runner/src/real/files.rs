@@ -21,7 +21,7 @@ pub(crate) struct Files {
     root: Option<OpenDirectory>,
     /// Directories of fills elsewhere.
     elsewhere: Vec<(PathBuf, Workspace)>,
-    /// By [`Role`].
+    /// The files that are laid out, by [`Role`].
     laid_out: [Option<LaidOut>; 3],
     fills: u32,
     /// Files of fills that are not deleted yet.

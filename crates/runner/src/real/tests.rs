@@ -117,7 +117,8 @@ fn a_run_measures_each_kind_of_phase_judges_it_and_leaves_nothing_behind() {
 fn assert_judged(run: &Run) {
     assert_eq!(check(run, CheckId::DataVerified).status, CheckStatus::Pass);
     assert_eq!(check(run, CheckId::PayloadIncompressible).status, CheckStatus::Pass);
-    // The fill ended by its bytes and left far more than the mebibyte that it was to spare.
+    // The fill ended at its limit in bytes and left far more than the mebibyte that it had to leave
+    // free.
     let room = check(run, CheckId::FreeSpace);
     assert_eq!(room.status, CheckStatus::Fail, "{room:?}");
     assert!(room.detail.contains("1.0 MB was to be spared"), "{room:?}");

@@ -51,7 +51,7 @@ pub struct MockWorld {
     pub fill_fails: Option<DeviceError>,
     /// The fill ends here by itself: no more space.
     pub full_after: Option<Bytes>,
-    /// What a background moves.
+    /// The bytes that a background moves.
     pub beside_moves: Bytes,
     pub phase_note: Option<String>,
     /// The temperature of the storage, in thousandths of a degree Celsius.
@@ -127,7 +127,7 @@ impl World for MockWorld {
     /// Bytes written so far, and the number of the reading.
     type Counters = (Bytes, usize);
     type FillPlace = ();
-    /// What it moves.
+    /// The bytes that the background moves.
     type Background = Bytes;
     type Databases = ();
     type ReplayFiles = ();

@@ -114,7 +114,7 @@ pub struct BackgroundOrder<'a> {
 #[derive(Debug)]
 #[must_use]
 pub struct BackgroundStart<B> {
-    /// What runs, until [`World::end_background`].
+    /// The running background, until [`World::end_background`].
     pub running: B,
     /// Its progress, if another thread can read it.
     pub live: Option<Arc<Live>>,
@@ -150,7 +150,7 @@ pub struct FillOrder<'a> {
 /// A fill that was made, as far as it went.
 #[derive(Debug)]
 pub struct FillEnd {
-    /// What was recorded.
+    /// The records of the job.
     pub driven: JobOutcome,
     /// How the fill did its I/O.
     pub how: Access,
@@ -184,7 +184,7 @@ pub trait World {
     type Meter: WaitMeter;
     /// All counters at one moment.
     type Counters: Clone + Debug;
-    /// Where a fill writes.
+    /// The place at which a fill writes.
     type FillPlace;
     /// What runs beside a test.
     type Background;
@@ -290,7 +290,7 @@ pub trait World {
     /// Ends what runs beside a test.
     ///
     /// # Errors
-    /// Its thread has died.
+    /// The background's thread has died.
     fn end_background(&mut self, running: Self::Background) -> Result<BackgroundEnd, DeviceError>;
 
     /// An empty directory for databases, or for the file of saves without one.

@@ -18,7 +18,7 @@ pub(crate) struct Plan {
 enum When {
     /// At a moment.
     At(Nanos),
-    /// In the last of the next `left` commands: at a random time, or at its start.
+    /// Within the last of the next `left` commands: at a random time, or at its start.
     After { left: u64, draws: Option<Box<Pcg64Mcg>> },
 }
 

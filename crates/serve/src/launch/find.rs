@@ -8,7 +8,7 @@ const NBDKIT: &str = "nbdkit";
 const PLUGIN: &str = "libflashlag_nbd.so";
 /// The environment variable with the plugin's path.
 const VARIABLE: &str = "FLASHLAG_NBD_PLUGIN";
-/// Where systems keep plugins.
+/// The folders in which systems keep plugins.
 const SYSTEM: [&str; 3] = ["/usr/local/lib/flashlag", "/usr/lib/flashlag", "/usr/lib64/flashlag"];
 
 pub(super) fn nbdkit(given: Option<&Path>) -> Result<PathBuf, ServeError> {

@@ -31,7 +31,7 @@ pub struct Head {
     pub began: Nanos,
     /// Whether written data was recorded.
     pub data: bool,
-    /// What discards do.
+    /// The effect of discards.
     pub(crate) trim: TrimKind,
     /// Length of the flash state that follows this line; 0 without a modelled flash.
     pub(crate) flash_bytes: u64,

@@ -39,7 +39,7 @@ impl<'a> PreparedFile<'a> {
     /// As [`PreparedFile::prepare`], in a directory that is open, wherever its path leads meanwhile.
     ///
     /// # Errors
-    /// As [`PreparedFile::prepare`].
+    /// Fails as [`PreparedFile::prepare`] does.
     pub fn prepare_opened(
         job: &SaveJob<'a, FileSave>,
         opened: &Arc<OwnedFd>,

@@ -27,7 +27,7 @@ pub struct PhaseRow {
     pub repeat: u32,
     /// Fill level of the filesystem.
     pub filled_percent: Option<f64>,
-    /// What was done.
+    /// The operation of the test.
     pub operation: &'static str,
     /// Bytes for each operation.
     pub block_bytes: u64,

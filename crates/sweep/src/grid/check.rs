@@ -21,7 +21,7 @@ pub(crate) const WHOLE: u32 = 1_000_000;
 /// The highest fill level, in millionths: the tests still need room for their files.
 const FULLEST: u32 = 990_000;
 
-/// Where a value stands.
+/// The place of a value in the grid.
 struct Place<'a>(&'a str);
 
 impl Place<'_> {

@@ -22,7 +22,7 @@ pub struct Task {
     pub skip: u64,
 }
 
-/// What a worker says.
+/// A message of a worker.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Said {
     /// The worker has started, and reports its version.

@@ -41,7 +41,7 @@ pub enum ProgressMode {
     Terminal(Style),
     /// One line for each event: no colour, no cursor movement.
     Lines(Style),
-    /// Not at all.
+    /// Nothing is shown.
     Quiet,
 }
 

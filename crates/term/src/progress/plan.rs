@@ -39,7 +39,7 @@ impl Kind {
         }
     }
 
-    /// One of them.
+    /// The word for one operation.
     pub(super) fn noun(self) -> &'static str {
         match self {
             Kind::Read => "read",

@@ -10,7 +10,7 @@ use crate::builder::{lasted, left_out};
 /// Most kinds of skipped lines that are counted separately.
 const MOST_SKIPPED: usize = 64;
 
-/// What a line was.
+/// How a line was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// A storage event, or a part of one.

@@ -85,7 +85,7 @@ pub fn import(from: impl Read, format: Option<InputFormat>) -> Result<Imported, 
 /// As [`import`], with options.
 ///
 /// # Errors
-/// As [`import`], and where the columns named are not those of the file.
+/// Fails as [`import`] does, and if the columns named are not those of the file.
 pub fn import_by(from: impl Read, options: &ImportOptions) -> Result<Imported, ImportError> {
     let mut from = BufReader::with_capacity(1 << 16, from);
     let is_compressed = from.fill_buf().map_err(ImportError::Read)?.starts_with(&[0x1f, 0x8b]);

@@ -1,4 +1,4 @@
-//! Sums a trace up: who writes what, who waits for it, and how much each layer makes of it.
+//! Sums a trace up: who writes what, who waits for it, and how many bytes each layer writes for it.
 
 mod databases;
 mod layers;

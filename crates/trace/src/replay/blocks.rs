@@ -20,7 +20,7 @@ const SECTOR: u64 = 512;
 enum Places {
     /// The used pieces, packed closely in their order.
     Packed(BTreeMap<(u32, u64), u64>),
-    /// More is used than there is room for: the address modulo the span.
+    /// The requests use more than there is room for: the address modulo the span.
     Folded,
 }
 

@@ -63,7 +63,7 @@ pub fn replay_stream(
     Ok(stream)
 }
 
-/// System calls if the trace has any, else block requests.
+/// System calls if the trace has any, otherwise block requests.
 fn level_of(trace: &Trace) -> ReplayLevel {
     if trace.events.iter().any(|event| is_call(&event.action)) {
         ReplayLevel::Calls

@@ -210,7 +210,7 @@ fn block_requests_keep_their_neighbours_however_far_apart_they_are() {
     let places: Vec<_> = stream.ops.iter().map(|op| (op.offset, op.bytes)).collect();
     assert_eq!(places, [(262_144, 4096), (266_240, 4096), (0, 512)]);
     assert_eq!(stream.span, Bytes(2 * 262_144));
-    // More than there is room for: the address modulo the span.
+    // The requests use more than there is room for: their addresses are taken modulo the span.
     let spread = (0..5u64)
         .map(|n| event(n, 1, block(BlockOperation::Write, n << 30, 4096, plain)))
         .collect();

@@ -30,7 +30,7 @@ pub struct GateCase {
     pub title: String,
     /// `p99`; `schedule` if the figure is whether the schedule was kept.
     pub figure: &'static str,
-    /// What was found.
+    /// The outcome for this figure.
     pub outcome: GateOutcome,
     /// The figures behind it, or the reason for having none.
     pub detail: String,
@@ -50,7 +50,7 @@ pub enum GateOutcome {
 /// Why a comparison can't be a gate.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum GateError {
-    /// Not two sides.
+    /// The comparison does not have exactly two sides.
     #[error(
         "a gate needs two sides, not {sides}: give the runs after a change, and with --against those \
          before it"

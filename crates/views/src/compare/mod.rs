@@ -158,7 +158,7 @@ pub struct CompareRow {
     pub state: State,
     /// The repetition.
     pub run: u32,
-    /// What it does.
+    /// The operation of its test.
     pub operation: Operation,
     /// Whether it belongs in the picture and decides the verdict: durable 4 KiB writes and saves.
     pub in_strip: bool,

@@ -25,7 +25,7 @@ pub struct Page {
     /// Device, scenario and machine, most important first.
     pub meta: Vec<String>,
     pub sentence: String,
-    /// What qualifies the headline.
+    /// The sentences that qualify the headline.
     pub ledes: Vec<Lede>,
     /// The picture, which may be without rows.
     pub picture: Picture,
@@ -66,7 +66,7 @@ impl Lede {
 /// A section. Its heading states the result.
 #[derive(Clone, Debug)]
 pub struct Section {
-    /// What links lead to.
+    /// The anchor that links lead to.
     pub id: &'static str,
     /// The name in a table of contents.
     pub name: &'static str,
@@ -101,7 +101,7 @@ pub enum Block {
     Lifecycle(Lifecycle),
     /// One operation through all layers.
     Layers(Layered),
-    /// Where waits go.
+    /// The parts of waits.
     Waits(WaitSection),
     Checks(Vec<CheckLine>),
     Findings(Vec<FindingItem>),
@@ -117,7 +117,7 @@ pub enum Block {
     Fill(FillCurve, Option<Flag>),
     /// Ratios of one side's figures to another's.
     Ratios(Ratios),
-    /// What each side has.
+    /// The values of each side.
     Matrix(Matrix),
     /// Lines below a name.
     Named(Vec<(String, Vec<String>)>),
@@ -246,7 +246,7 @@ pub struct FindingItem {
     pub fix: String,
     /// A command that does it.
     pub try_this: Option<String>,
-    /// What it costs.
+    /// The price of the change.
     pub price: Option<String>,
     /// Both measured sides; the other one only where it was measured.
     pub sides: Option<(FindingSide, Option<FindingSide>)>,
@@ -381,14 +381,14 @@ pub struct RatioRow {
 #[derive(Clone, Debug)]
 pub struct Matrix {
     pub caption: &'static str,
-    /// What the rows are.
+    /// The title of the rows.
     pub corner: &'static str,
     pub names: Vec<String>,
     /// Each row with a cell for each side.
     pub rows: Vec<(String, Vec<MatrixCell>)>,
 }
 
-/// What one side has.
+/// The value of one side.
 #[derive(Clone, Debug)]
 pub struct MatrixCell {
     /// The outcome of a check.

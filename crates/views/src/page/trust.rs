@@ -60,7 +60,7 @@ fn covered(run: &Run, check: &Check) -> Option<String> {
         many if many > NAMED => Some(format!("{many} of {} tests", run.phases.len())),
         _ => {
             let names: Vec<String> = check.phases.iter().map(|it| for_people(run, it)).collect();
-            // Their titles have commas.
+            // Titles of tests contain commas, so semicolons separate them.
             Some(names.join("; "))
         }
     }

@@ -29,7 +29,7 @@ pub struct TraceSummary {
 /// A table of words and figures.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TraceTable {
-    /// What the labels are.
+    /// The title of the labels.
     pub title: &'static str,
     /// The columns.
     pub columns: Vec<TraceColumn>,

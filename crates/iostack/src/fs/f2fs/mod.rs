@@ -70,7 +70,7 @@ pub(crate) struct F2fs {
 /// When F2FS discards the segments that a checkpoint frees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Discarding {
-    /// By a trim only.
+    /// Never by itself: only a trim discards.
     Never,
     /// During the checkpoint: before Linux 4.12.
     AtCheckpoint,

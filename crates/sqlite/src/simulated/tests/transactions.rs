@@ -33,8 +33,8 @@ fn all_statements_of_a_save_are_made_durable_by_one_commit() {
             let cell = format!("{statement:?} {journal:?}");
             assert_eq!((saved.error, saved.recorded.latency.count()), (None, 10), "{cell}");
             assert_eq!(saved.app_bytes, Bytes(10 * 25 * 2 * 100), "{cell}");
-            // For each database; and the log's header before its first frames. Rows that are put
-            // back are a transaction of their own.
+            // The calls repeat for each database, and the log's header precedes its first frames.
+            // Rows are put back by a transaction of their own.
             let expected = 10 * 2 * syncs;
             let others = saved.top_ups.count as usize * 2 * syncs + 2;
             let made = count(&calls, "sync");

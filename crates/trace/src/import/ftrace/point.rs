@@ -3,7 +3,7 @@
 use super::super::kernel::{CallWords, Point, Step};
 use super::super::text::number;
 
-/// What an event is.
+/// The kind of a parsed event.
 #[derive(Debug, PartialEq)]
 pub(super) enum Parsed<'a> {
     /// A storage event, with the process's name if the event has it.

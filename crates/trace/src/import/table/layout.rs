@@ -15,7 +15,7 @@ pub(super) struct Layout {
     pub(super) separator: Separator,
     /// Whether the first line names the columns.
     pub(super) has_head: bool,
-    /// What says so.
+    /// The source of this knowledge.
     pub(super) by: By,
 }
 

@@ -3,7 +3,7 @@
 
 /// A published form.
 pub(super) struct Published {
-    /// What people call it.
+    /// Its usual name.
     pub(super) name: &'static str,
     /// The names in its header, in lower case, and what each column holds. A column whose name
     /// begins with `?` may be missing.

@@ -25,7 +25,7 @@ pub(super) struct Row<'a> {
     pid: Option<u32>,
     pub(super) operation: BlockOperation,
     pub(super) flags: BlockFlags,
-    /// In bytes.
+    /// The offset on the device, in bytes.
     pub(super) offset: u64,
     pub(super) bytes: u64,
     pub(super) step: Option<Cow<'a, str>>,

@@ -13,7 +13,7 @@ impl Separator {
     pub(super) const ALL: [Separator; 4] =
         [Separator::Comma, Separator::Semicolon, Separator::Tab, Separator::Spaces];
 
-    /// For a message.
+    /// Its name, for a message.
     pub(super) fn name(self) -> &'static str {
         match self {
             Separator::Comma => "between commas",
