@@ -93,7 +93,7 @@ pub fn notes(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
-/// Prints the text of a view on standard error, beside what a command prints.
+/// Prints the text of a view on standard error, in addition to the output of a command.
 pub fn view_beside(text: &str) {
     let text = kept(text, Keeps { colors: true, tabs: false });
     // As in [`note`], an error here cannot be reported.

@@ -24,8 +24,8 @@ pub fn stop_flag() -> io::Result<Arc<AtomicBool>> {
     Ok(stop)
 }
 
-/// The exit status after a signal, by the shells' convention: 130 after Ctrl-C. `None` if no signal
-/// was received.
+/// The exit status after a signal, according to the shells' convention: 130 after Ctrl-C. `None` if
+/// no signal was received.
 pub fn exit_status() -> Option<u8> {
     let signal = RECEIVED.get()?.load(Ordering::Relaxed);
     u8::try_from(signal).ok().filter(|signal| *signal > 0).map(|signal| 128 + signal)

@@ -113,7 +113,7 @@ fn reject_repeated(paths: &[PathBuf]) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// The two sides, by the order in which the runs are read.
+/// The two sides, as groups of indices in the order in which the runs are read.
 fn groups(against: &[PathBuf], runs: &[PathBuf]) -> Vec<Group> {
     let [first, second] = names(against, runs);
     let all = against.len() + runs.len();

@@ -139,7 +139,7 @@ impl Observer for Unobserved {
     fn event(&mut self, _: Event<'_>) {}
 }
 
-/// What is below a directory, with its whole path.
+/// The layers below a directory, with its whole path.
 fn seen_from(directory: &Path) -> Result<Explained, CommandError> {
     let whole = directory
         .canonicalize()

@@ -26,7 +26,7 @@ pub fn is_android() -> bool {
     *ANSWER.get_or_init(ask)
 }
 
-/// Whether the system with this root directory is Android, by its files alone.
+/// Whether the system with this root directory is Android, judging by its files alone.
 pub fn is_android_at(root: &Path) -> bool {
     // A link counts even if it can't be followed: apps may not read all targets.
     MARKS.iter().any(|mark| root.join(mark).symlink_metadata().is_ok())

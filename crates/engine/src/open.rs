@@ -56,7 +56,7 @@ impl OpenOptions {
 #[derive(Debug)]
 pub struct OpenDevice {
     pub device: AnyDevice,
-    /// What does the I/O: psync, io_uring or null.
+    /// The engine that does the I/O: psync, io_uring or null.
     pub engine: EngineKind,
     /// Whether the page cache is bypassed.
     pub direct: bool,

@@ -122,7 +122,7 @@ pub fn severest<'a>(run: &Run, phases: impl Iterator<Item = &'a Phase>) -> Optio
     judged.max_by_key(|(severity, _)| *severity).map(|(_, phase)| phase)
 }
 
-/// WAL beside a rollback journal, or the other way round: same statement, same stage.
+/// WAL in place of a rollback journal, or the other way round: same statement, same stage.
 fn other_journal<'a>(plan: &Plan, main: &Phase, saves: &[&'a Phase]) -> Option<&'a Phase> {
     let kind = plan.save(main)?;
     let wanted = match kind.journal {

@@ -1,4 +1,5 @@
-//! What operations waited for, by how slow they were: on the CPU, for a CPU, blocked on storage.
+//! Where operations spent their time (on a CPU, waiting for one, blocked on storage), by how slow
+//! they were.
 
 use flashlag_schema::finding::{WaitFinding, WaitGroupRecord, WaitRange};
 use flashlag_schema::{CheckId, Phase, Run, StallCause};

@@ -62,7 +62,7 @@ fn growth(context: &Context<'_>, phase: &Phase) -> Option<Candidate> {
     Some(suspicion.weighed(is_cost(&effect), sides, effect, FindingEvidence::TwoParts { share }))
 }
 
-/// Waiting for a CPU, by the scheduler's own counters over the phase.
+/// Waiting for a CPU, according to the scheduler's counters over the phase.
 fn cpu(phase: &Phase) -> Option<Candidate> {
     let time = phase.time_each()?;
     let (whole, each) = (time.total(), time.runnable_ns);

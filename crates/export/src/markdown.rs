@@ -23,7 +23,8 @@ pub(crate) fn comparison(comparison: &Comparison, gate: Option<&Gate>) -> String
     gate.map(judgement).unwrap_or_default() + &page(&comparison_page(comparison, &[], &[]))
 }
 
-/// What a gate found, for a reader who looks at nothing else: what is slower as a list.
+/// The outcome of a gate, for a reader who looks at nothing else: figures that are slower as a
+/// list.
 fn judgement(gate: &Gate) -> String {
     let words = gate.to_string();
     let mut lines = words.lines();

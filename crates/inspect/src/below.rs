@@ -1,4 +1,4 @@
-//! What a block device is mapped to, by `/sys`.
+//! The devices or the file that a block device is mapped to, according to `/sys`.
 
 use std::path::{Path, PathBuf};
 

@@ -141,7 +141,7 @@ impl Counters {
     }
 }
 
-/// What a process did between two looks.
+/// The difference between two readings of a process's counters.
 fn since((before, now): &(Counted, Counted)) -> Counted {
     Counted {
         name: now.name.clone(),

@@ -133,7 +133,7 @@ impl Explained {
         })
     }
 
-    /// What was found, as JSON.
+    /// The findings, as JSON.
     fn to_json(&self) -> PyResult<String> {
         serde_json::to_string(&self.seen).map_err(|error| failed(&error.to_string()))
     }

@@ -20,7 +20,7 @@ use flashlag_views::Comparison;
 
 pub use single::{Chart, Theme, chart_svg, charts};
 
-/// What a page says beside what is in the run files.
+/// What a page says in addition to the run files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// The names of the run files, in the order of the runs, so that a reader finds the raw data.

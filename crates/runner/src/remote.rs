@@ -81,7 +81,7 @@ mod tests {
 
     use super::*;
 
-    /// What an observer was shown, as text.
+    /// The events that an observer was shown, as text.
     #[derive(Default)]
     struct Seen(Vec<String>);
 

@@ -149,7 +149,7 @@ mod tests {
         assert!(reached(5, false), "the idle wait was the step before");
         assert!(super::reached(&tasks[3..4], 0, true).is_ok());
         assert!(super::reached(&tasks[5..], 0, true).is_err(), "no wait at all");
-        // What measures nothing claims no state.
+        // A task that measures nothing claims no state.
         assert!((0..3).all(|index| reached(index, false)));
     }
 

@@ -6,9 +6,9 @@ use std::sync::OnceLock;
 use flashlag_spec::SCENARIO_KEYS;
 use flashlag_units::{Bytes, Nanos};
 
-/// Keys of mount options whose values are the filesystem's own, by the kernel's documentation of
-/// ext4, F2FS, Btrfs, XFS, overlayfs and FUSE. The value of any other key may be a path, a user or
-/// a label.
+/// Keys of mount options whose values are the filesystem's own, according to the kernel's
+/// documentation of ext4, F2FS, Btrfs, XFS, overlayfs and FUSE. The value of any other key may be a
+/// path, a user or a label.
 const KEYS: &[&str] = &[
     "active_logs",
     "age_extent_cache",

@@ -10,7 +10,7 @@ use crate::words::{late, ms};
 pub(crate) struct Cell {
     /// The figure as the table shows it.
     pub(crate) text: String,
-    /// What it is sorted by.
+    /// The value that the column is sorted by.
     pub(crate) key: Option<f64>,
     /// Whether it is in milliseconds: a narrow screen, which hides the table's header, shows the
     /// unit after the number.

@@ -24,7 +24,7 @@ use flashlag_store::{Entry, TableFormat, phases_table, runs_table};
 pub use model::Site;
 pub use write::{WriteSiteError, Written, write_site};
 
-/// What a site says besides its runs.
+/// What a site says in addition to its runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// Its name, above every page.

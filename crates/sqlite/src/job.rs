@@ -43,7 +43,7 @@ impl<T> Copy for SaveJob<'_, T> {}
 /// becomes a note).
 pub type OnInterval<'a> = &'a mut dyn FnMut(&mut Recorder) -> ControlFlow<String>;
 
-/// What observes and limits a job.
+/// Observers and limits of a job.
 pub struct SaveWatch<'a, M> {
     /// Stop flag: ends the job after the present save.
     pub stop: &'a AtomicBool,
@@ -110,7 +110,7 @@ pub struct SavesOutcome {
     pub cut_short: bool,
     /// The error of the save that failed.
     pub error: Option<SqliteError>,
-    /// What SQLite did not do as requested.
+    /// Requests that SQLite did not honour.
     pub downgrades: Vec<Downgrade>,
     /// Notes for the reader of the run.
     pub notes: Vec<String>,

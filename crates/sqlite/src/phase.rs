@@ -68,7 +68,7 @@ struct Phase<'a, S, M> {
     budget: Option<Budget>,
 }
 
-/// What a loop is to do, beside its saves.
+/// The tasks of a loop, in addition to its saves.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terms {
     pub(crate) pace: SavePace,

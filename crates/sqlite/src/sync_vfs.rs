@@ -44,7 +44,7 @@ pub(crate) fn for_call(call: SyncCall) -> Result<Option<&'static str>, String> {
     Ok(Some(NAME.to_str().unwrap_or_default()))
 }
 
-/// What is kept behind an open file of the `unix` VFS.
+/// The data that this VFS keeps behind an open file of the `unix` VFS.
 struct Appendix {
     /// The methods of the file: the `unix` VFS's, but for the sync.
     methods: sqlite3_io_methods,

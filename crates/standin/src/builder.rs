@@ -136,7 +136,7 @@ impl Builder {
         self
     }
 
-    /// Files and folders that the user `shell` can't read, beside those of the model:
+    /// Files and folders that the user `shell` can't read, in addition to those of the model:
     /// `/proc/diskstats`.
     pub fn unreadable<'a>(mut self, paths: impl IntoIterator<Item = &'a str>) -> Builder {
         self.unreadable.extend(paths.into_iter().map(str::to_owned));

@@ -27,7 +27,7 @@ pub fn serve(space: &Arc<Space>, features: &[String], input: Input, output: Outp
     while let Ok(true) = session.next() {}
     let _ = session.output.flush();
     session.output.get_ref().close();
-    // What is left in the buffer of a dead stream is dropped.
+    // The rest in the buffer of a dead stream is dropped.
     drop(session.output.into_parts());
 }
 

@@ -125,7 +125,7 @@ pub fn give(path: &Path) -> Result<()> {
     chown(path, Some(super::space::SHELL), Some(super::space::SHELL))
 }
 
-/// The libraries of a program, by `ldd`.
+/// The libraries of a program, as `ldd` lists them.
 fn libraries(program: &Path) -> Vec<PathBuf> {
     let Ok(output) = Command::new("ldd").arg(program).output() else { return Vec::new() };
     let text = String::from_utf8_lossy(&output.stdout).into_owned();

@@ -7,9 +7,9 @@ const MANY: f64 = 1.96;
 const FEW: [f64; 10] =
     [12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281];
 
-/// Half the width of a 95 % interval of a mean in standard errors, by the degrees of freedom of the
-/// error's estimate. A fraction counts as the next lower number; below 1 there is no interval. It
-/// uses only operations that IEEE 754 rounds correctly, so every machine computes the same.
+/// Half the width of a 95 % interval of a mean in standard errors, for the degrees of freedom of
+/// the error's estimate. A fraction counts as the next lower number; below 1 there is no interval.
+/// It uses only operations that IEEE 754 rounds correctly, so every machine computes the same.
 pub fn student_95(freedom: f64) -> Option<f64> {
     if freedom.is_nan() || freedom < 1.0 {
         return None;

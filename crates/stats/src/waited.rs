@@ -97,7 +97,7 @@ impl Waited {
         self
     }
 
-    /// What was added since an earlier sum.
+    /// The difference from an earlier sum.
     #[must_use]
     pub fn since(mut self, before: &Waited) -> Waited {
         for (now, before) in self.0.iter_mut().zip(before.0) {

@@ -251,7 +251,7 @@ fn store(
     change.prepare_cached("INSERT INTO files VALUES (?1, ?2, ?3)")?.execute(stamp).map(drop)
 }
 
-/// What decides whether a row is a copy.
+/// The part of a row that decides whether it is a copy.
 fn standing_of(row: &rusqlite::Row<'_>) -> rusqlite::Result<Entry> {
     let standing: String = row.get(1)?;
     let marks = (row.get(3)?, row.get(4)?, row.get(5)?);

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use flashlag_runner::RunError;
 use thiserror::Error;
 
-/// What is wrong with a grid, and what is allowed.
+/// A mistake in a grid, and what is allowed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum GridError {
     /// No TOML, a key that no grid has, or a value of another type.
@@ -63,7 +63,7 @@ pub enum SweepError {
          table. Use the same version everywhere, or begin anew with --force"
     )]
     OtherVersion {
-        /// What is of the other version: the journal's path, `a chunk`, `a worker's results`.
+        /// The thing of the other version: the journal's path, `a chunk`, `a worker's results`.
         what: String,
         theirs: String,
         ours: String,
@@ -77,7 +77,7 @@ pub enum SweepError {
     Worker { reason: String },
     #[error("{what} arrived damaged: {reason}; send it again")]
     Damaged {
-        /// What it should be: `a chunk`.
+        /// The thing that the bytes should be: `a chunk`.
         what: &'static str,
         reason: String,
     },

@@ -17,7 +17,7 @@ const INDENT: usize = 21;
 /// Findings that are printed without `-v`.
 const LISTED: usize = 5;
 
-/// What is below a path or on a phone, and what to change about it. `subject` is as typed.
+/// The layers below a path or on a phone, and what to change about them. `subject` is as typed.
 pub fn set_up(
     subject: &str,
     environment: &Environment,

@@ -158,7 +158,7 @@ fn busiest(counted: &CounterDelta) -> String {
     format!(" `{}`{how_many} used the most: {cpus:.1} {unit}.", busiest.name)
 }
 
-/// What the whole system did in the meantime.
+/// The work of the whole system in the meantime.
 struct System {
     idle_cpus: Option<f64>,
     steal: f64,

@@ -8,7 +8,7 @@ use flashlag_units::{Bytes, Nanos};
 /// that need them are then unknown.
 #[derive(Clone, Debug)]
 pub struct Evidence<'a> {
-    /// What the run ran on, including the calibration.
+    /// The machine and the storage that the run ran on, including the calibration.
     pub environment: &'a Environment,
     /// The measured phases.
     pub phases: &'a [Phase],

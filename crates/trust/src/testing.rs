@@ -150,7 +150,7 @@ impl Case {
         }
     }
 
-    /// What passed between the counters around a phase.
+    /// The time between the counters around a phase.
     pub fn time_around(&self, index: usize) -> Nanos {
         let (before, after) = self.counters[index].as_ref().unwrap();
         after.since(before).elapsed_boottime

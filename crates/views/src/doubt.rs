@@ -6,7 +6,7 @@ use flashlag_schema::{Check, CheckId, CheckStatus, Phase, Run};
 pub struct Failure {
     /// Which check.
     pub id: CheckId,
-    /// What should have been true: "Writes reached storage".
+    /// The claim that should have been true: "Writes reached storage".
     pub claim: String,
     /// The evidence, with numbers.
     pub detail: String,

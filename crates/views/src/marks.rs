@@ -34,7 +34,7 @@ pub struct MarkPoint {
     pub to: Nanos,
 }
 
-/// What is true of all of them.
+/// The note that applies to all marks.
 pub const MARKS_NOTE: &str = "Published figures come from other tools and systems. Those of writes \
     stand only beside tests that make writes durable as the reviewers' tools did (fsync): compare \
     orders of magnitude only.";

@@ -57,7 +57,7 @@ pub fn places(run: &Run) -> Vec<Place> {
         .collect()
 }
 
-/// The one of the four tests that a phase is, by its operation.
+/// The one of the four tests that a phase corresponds to, according to its operation.
 fn workload(phase: &Phase) -> Option<&'static str> {
     match (phase.operation, phase.block_bytes) {
         (Operation::SequentialRead, Bytes(262_144)) => Some("seq_read_256k"),

@@ -51,7 +51,7 @@ pub fn compare(args: &CompareArgs, terminal: &Terminal) -> Result<Exit> {
     Ok(if gate.passes() { Exit::Done } else { Exit::Crossed })
 }
 
-/// The judgement that was asked for, by `--fail-if-slower` or as JUnit XML.
+/// The judgement that `--fail-if-slower` or JUnit XML requests.
 fn gate(args: &CompareArgs, comparison: &Comparison) -> Result<Option<Gate>> {
     if args.fail_if_slower.is_none() && args.junit.is_none() {
         return Ok(None);

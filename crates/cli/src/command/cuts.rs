@@ -45,7 +45,7 @@ pub fn cuts(args: &CutsArgs, terminal: &Terminal) -> Result<Exit> {
     Ok(if harmless { Exit::Done } else { Exit::Crossed })
 }
 
-/// What is saved in the place of a database.
+/// The file that is saved instead of a database.
 fn file_of(args: &CutsArgs) -> Option<FileOrder> {
     let kind = match args.kind {
         KindArg::Sqlite => return None,

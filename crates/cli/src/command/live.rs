@@ -155,7 +155,7 @@ fn without_events(refused: usize) -> String {
     )
 }
 
-/// What is recorded, or counted.
+/// A recording, or a count, in progress.
 trait Watched {
     /// Reads what happened since the last call.
     fn collect(&mut self) -> Result<()>;

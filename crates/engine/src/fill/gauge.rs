@@ -48,7 +48,7 @@ impl Gauge {
         })
     }
 
-    /// Bytes that may still be written, by the last reading.
+    /// Bytes that may still be written, according to the last reading.
     pub fn room(&self) -> Bytes {
         self.last.available.saturating_minus(self.leave)
     }
@@ -60,7 +60,7 @@ impl Gauge {
         room >= self.block || self.leave == Bytes::ZERO && room > Bytes::ZERO
     }
 
-    /// Free bytes by the last reading.
+    /// Free bytes, according to the last reading.
     pub fn space(&self) -> FreeSpace {
         self.last
     }
@@ -76,7 +76,7 @@ impl Gauge {
         Ok(self.last)
     }
 
-    /// Bytes in use by the last reading.
+    /// Bytes in use, according to the last reading.
     pub fn used(&self) -> Bytes {
         self.last.used()
     }

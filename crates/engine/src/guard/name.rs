@@ -15,7 +15,7 @@ const TEMPORARY_PREFIX: &str = "flashlag-";
 
 const ID_DIGITS: usize = 16;
 const LONGEST_STEM: usize = 64;
-/// Data files, and all that SQLite puts beside a database.
+/// Endings of data files, and of the files that SQLite creates next to a database.
 const ENDINGS: &[&str] = &[".dat", ".db", ".db-journal", ".db-wal", ".db-shm"];
 /// The files of saves without SQLite, by their whole names: others have such endings, too.
 const SAVED: &[&str] = &[

@@ -189,7 +189,7 @@ impl UringDevice {
         self.taken = taken;
     }
 
-    /// What follows from the result of a slot's current step: its completion, or its next step.
+    /// The consequence of a slot's current step: its completion, or its next step.
     fn step(&mut self, slot: usize, result: i32, now: Nanos) -> Option<Completion> {
         let flight = self.flights[slot];
         let Request { op, offset, length, durability, .. } = flight.request;

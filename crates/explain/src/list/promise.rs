@@ -1,4 +1,4 @@
-//! What a device's class or a system's rules promise, compared with what was measured.
+//! The promises of a device's class or a system's rules, compared with the measured figures.
 //!
 //! SD Physical Layer 5.1 and 6.0, application performance classes: A1 promises 1,500 random reads
 //! and 500 random writes of 4 KiB per second, A2 4,000 and 2,000, both 10 MB/s sequential; A2's

@@ -185,7 +185,7 @@ fn busy_cpu(context: &Context<'_>) -> Option<Finding> {
     Some(finding(FindingId::CpuWait, Severity::Costly, source, evidence, effect))
 }
 
-/// The finding of a limit that held the run back, by the check that failed.
+/// The finding of a limit that held the run back, taken from the check that failed.
 pub(super) fn limit_of(context: &Context<'_>) -> Option<FindingId> {
     let checks = &context.run.trust.checks;
     let failed =

@@ -1,4 +1,4 @@
-//! What the waits of a phase were for, if a model reports it or it was inferred.
+//! Findings from the causes of a phase's waits, if a model reports these or they were inferred.
 
 use flashlag_schema::finding::{Effect, EffectBasis, Estimate, Finding, FindingId};
 use flashlag_schema::{Phase, StallCause};

@@ -272,7 +272,7 @@ fn never_trimmed(seen: &Seen<'_>) -> Option<Finding> {
     ))
 }
 
-/// What was written to the filesystem since it was created.
+/// The bytes written to the filesystem since it was created.
 fn written(filesystem: &FilesystemInternals) -> Option<Bytes> {
     match filesystem {
         FilesystemInternals::Ext4 { lifetime_written_bytes, .. }

@@ -70,7 +70,7 @@ struct Imported {
     by_us: bool,
     /// By fio 2.x, which counts whole microseconds.
     is_old: bool,
-    /// What was not read of the file.
+    /// The parts of the file that were not read.
     left_out: Vec<String>,
     phases: Vec<Phase>,
     skipped: Vec<Skipped>,

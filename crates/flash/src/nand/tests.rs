@@ -130,7 +130,8 @@ fn a_read_suspends_an_erase_which_then_ends_later_by_what_that_took() {
     assert_eq!(erased, Nanos(3_000_000));
     let first = nand.read_page(Nanos(100_000), Die(0), (Block(1), Page(0)), 4096);
     assert_eq!(first, Nanos(100_000 + 20_000 + READ + MOVE));
-    // The second waits for the first, which it does not suspend, and for its own suspension.
+    // The second read waits for the first, which it does not suspend, and for its own suspension of
+    // the erase.
     let second = nand.read_page(Nanos(100_000), Die(0), (Block(2), Page(0)), 4096);
     assert_eq!(second, first.plus(Nanos(20_000 + READ + MOVE)));
     assert_eq!(nand.counts.suspended, 2);

@@ -1,4 +1,4 @@
-//! What only Android's services know, by `dumpsys`.
+//! Facts that only Android's services know, read with `dumpsys`.
 
 mod battery;
 mod screen;

@@ -15,7 +15,7 @@ const PROGRAMS: [(&str, &str); 4] = [
     ("losetup", "mount"),
     ("nbdfuse", "libnbd-bin"),
 ];
-/// Drivers, by the files that they make.
+/// Drivers, each with the file by whose presence it is recognised.
 const DRIVERS: [(&str, &str); 2] = [("/dev/fuse", "fuse"), ("/dev/loop-control", "loop")];
 
 /// Checks that the host's own kernel can mount the filesystem of `spec`.

@@ -30,8 +30,8 @@ const CALLS: [&str; 10] = [
     "syncfs",
 ];
 
-/// What a tracepoint of the filesystems or of block devices is for, with the sentence for a kernel
-/// without it. One alternative of a row is enough.
+/// The layer that a tracepoint of the filesystems or of block devices shows, with the sentence for
+/// a kernel without it. One alternative of a row is enough.
 const TRACEPOINTS: [(&[&str], Option<&str>); 9] = [
     (&["ext4/ext4_da_write_begin", "f2fs/f2fs_write_begin"], Some(NAMES)),
     (&["ext4/ext4_write_begin"], None),

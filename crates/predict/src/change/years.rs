@@ -1,4 +1,4 @@
-//! What years of use change on a device, one cause after the other.
+//! How years of use change a device, one cause after the other.
 //!
 //! Each cause is a simulation of the same device, with the same seeds, that includes the previous
 //! causes and this one: the difference from the previous simulation is what this cause changes.
@@ -11,7 +11,7 @@ use super::situation::Situation;
 use super::steady::DaysOfUse;
 use crate::ModelError;
 
-/// What years of use change on a device.
+/// How years of use change a device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Years {
     /// The figures of the device as new.

@@ -23,7 +23,7 @@ const LEAST_WORN: f64 = 0.8;
 /// F2FS's segments.
 const SEGMENT: u64 = 2 << 20;
 
-/// What is simulated for a finding, or why the model can't show it; `None` for one that costs nothing
+/// The simulation for a finding, or why the model can't show it; `None` for one that costs nothing
 /// that could be simulated.
 pub(super) fn plan_of(
     id: FindingId,

@@ -29,7 +29,7 @@ pub struct Fit {
     pub parameters: Vec<FitParameter>,
     /// The parameters that the run does not determine, or can't separate.
     pub identifiability: Identifiability,
-    /// What the run lacks, a sentence each.
+    /// The run's gaps, a sentence each.
     pub lacks: Vec<String>,
     /// The final misfit of each start.
     pub starts: Vec<f64>,

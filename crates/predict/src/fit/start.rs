@@ -27,7 +27,7 @@ pub(super) struct Inputs {
     pub figures: Vec<Figure>,
     /// Parameters that this run does not determine, with the reasons.
     pub held: Vec<(String, String)>,
-    /// What the run lacks, a sentence each.
+    /// The run's gaps, a sentence each.
     pub lacks: Vec<String>,
 }
 

@@ -153,7 +153,7 @@ pub(super) fn change_lines(svg: &mut Svg, changes: &[(Nanos, usize)], x: &impl F
     }
 }
 
-/// What the number of a change takes of a narrow chart, in percent.
+/// The width that the number of a change takes in a narrow chart, in percent.
 const NUMBER_WIDTH: f64 = 6.0;
 
 fn column(x: f64) -> u32 {

@@ -29,7 +29,7 @@ pub enum Theme {
 pub struct Chart {
     /// The name by which it is requested: `throughput-4k-rand-write`.
     pub name: String,
-    /// What it shows: `Throughput over time: 4K rand write`.
+    /// Its title: `Throughput over time: 4K rand write`.
     pub title: String,
 }
 

@@ -34,8 +34,7 @@ struct LabRun<'a> {
 /// Runs a scenario in a guest, or on the host's own kernel.
 ///
 /// # Errors
-/// What the lab needs is missing, the guest does not boot or goes away, or the run file can't be
-/// written.
+/// The lab lacks something, the guest does not boot or goes away, or the run file can't be written.
 pub(crate) fn run(
     request: &Request,
     target: &LabTarget,

@@ -45,7 +45,7 @@ pub struct MockWorld {
     pub free: Bytes,
     pub trimmed: Result<Trimmed, String>,
     pub stops: Option<Vec<Stop>>,
-    /// What is gone from its place, from the end of the next phase on.
+    /// The file that is gone from its place, from the end of the next phase on.
     pub gone_after_phase: Option<DeviceError>,
     /// The error with which a fill fails to begin.
     pub fill_fails: Option<DeviceError>,

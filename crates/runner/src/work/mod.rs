@@ -164,8 +164,8 @@ impl<W: World> Work<W> {
         }
     }
 
-    /// Reports what has been written before a phase, and who writes beside it. Returns the phase's
-    /// own progress.
+    /// Reports the bytes written before a phase, and the background that will write during it.
+    /// Returns the phase's own progress.
     fn announce(
         &self,
         beside: Option<&BackgroundStart<W::Background>>,

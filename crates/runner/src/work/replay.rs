@@ -216,7 +216,7 @@ fn replayed(
         traced_histogram: has_traced.then(|| StoredHistogram::from(&part.traced)),
         transactions: stream.transactions().filter(|_| part.kind == ReplayKind::Save),
     };
-    // What changes over time in a replay is the trace, not the device.
+    // The trace changes over time in a replay, not the device.
     let real = tail.in_real_time;
     let phase = phase(head, &part.recorded, tail);
     let time = if real {
@@ -246,7 +246,7 @@ fn no_ledger(replay: &Replay) -> Ledger {
     }
 }
 
-/// How the writes of a trace are made durable, by the first call or request that does so.
+/// How the writes of a trace are made durable, according to the first call or request that does so.
 fn durable_of(stream: &ReplayStream) -> Durability {
     let durable = stream.ops.iter().find_map(|op| match op.call {
         ReplayCall::Sync | ReplayCall::SyncAll => Some(Durability::Fsync),

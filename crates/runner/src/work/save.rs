@@ -30,9 +30,8 @@ pub(super) struct SavesTest<'a> {
 }
 
 impl<W: World> Work<W> {
-    /// Measures saves of SQLite. The databases are made first; what runs beside the saves begins
-    /// after that, so that the first save meets a writer that has just begun, however long the
-    /// databases took.
+    /// Measures saves of SQLite. The databases are made first; the background begins after that, so
+    /// that the first save meets a writer that has just begun, however long the databases took.
     pub(super) fn measure_save(
         &mut self,
         save: &Save,
@@ -71,7 +70,7 @@ impl<W: World> Work<W> {
         SaveJob { save, directory, seed, interval: INTERVAL, stall_over: STALL_OVER }
     }
 
-    /// Runs prepared saves, with what is to run beside them.
+    /// Runs prepared saves, with their background.
     pub(super) fn run_saves(
         &mut self,
         test: &SavesTest<'_>,

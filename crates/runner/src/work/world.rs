@@ -186,7 +186,7 @@ pub trait World {
     type Counters: Clone + Debug;
     /// The place at which a fill writes.
     type FillPlace;
-    /// What runs beside a test.
+    /// The background of a test.
     type Background;
     /// The databases that were made for a test.
     type Databases;
@@ -279,7 +279,7 @@ pub trait World {
         job: &TestJob<'_>,
     ) -> Result<JobOutcome, DeviceError>;
 
-    /// Starts what runs beside a test.
+    /// Starts the background of a test.
     fn start_background(
         &mut self,
         file: &Self::File,
@@ -287,7 +287,7 @@ pub trait World {
         controls: &Controls,
     ) -> Result<BackgroundStart<Self::Background>, Hindrance>;
 
-    /// Ends what runs beside a test.
+    /// Ends the background of a test.
     ///
     /// # Errors
     /// The background's thread has died.

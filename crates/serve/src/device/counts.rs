@@ -5,7 +5,7 @@ use flashlag_units::Bytes;
 
 use super::request::Work;
 
-/// What hosts requested, counted without a lock.
+/// Counts of the hosts' requests, kept without a lock.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
     reads: AtomicU64,

@@ -71,7 +71,7 @@ impl OwnDirectory {
 
 impl Drop for OwnDirectory {
     fn drop(&mut self) {
-        // What can't be removed now is removed by the next start.
+        // If removing fails now, the next start removes it.
         let _ = remove(&self.path, &self.held);
     }
 }
@@ -182,7 +182,7 @@ mod tests {
             make(at(format!("flashlag-{gone}-x")), 0o700),
             make(at(format!("flashlag-{gone}")), 0o700),
         ];
-        // Held by a process that has another number in its own PID namespace.
+        // This directory is locked by a process that has another number in its own PID namespace.
         let held = make(at(format!("flashlag-{gone}-10")), 0o700);
         let lock = open(&held).unwrap();
         flock(&lock, FlockOperation::NonBlockingLockExclusive).unwrap();

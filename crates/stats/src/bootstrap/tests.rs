@@ -234,7 +234,7 @@ fn no_interval_goes_beyond_the_ratios_that_resampled_values_can_have() {
             (least.0 as f64, most.0 as f64)
         };
         let (a, b) = (ends(&first), ends(&second));
-        // What is printed is the middle of a bucket: within 0.8 % of its values.
+        // The printed value is the middle of a bucket: within 0.8 % of its values.
         let (least, most) = (b.0 / a.1 * 0.98, b.1 / a.0 * 1.02);
         for percentile in [Percentile::P50, Percentile::P90] {
             let figure = Figure::Percentile(percentile);

@@ -169,8 +169,8 @@ mod tests {
         assert_eq!(found[0].kind, Slower, "no cache was stable before");
     }
 
-    /// What halving the throughput at the fourth of nine intervals is called, if it recovers from
-    /// the seventh on.
+    /// The name of a change that halves the throughput at the fourth of nine intervals, if it
+    /// recovers from the seventh on.
     fn kind_at(warmth: impl Fn(usize) -> Option<i64>) -> (ChangePointKind, Option<(i64, i64)>) {
         let bytes = [1000, 1000, 1000, 500, 500, 500, 1000, 1000, 1000];
         let rates = bytes.map(|bytes| bytes as f64);

@@ -109,8 +109,8 @@ fn ranks(values: &[f64]) -> Vec<f64> {
     ranks
 }
 
-/// Correlation of neighbours about the medians left and right of `at`, values beyond three
-/// standard deviations (by the median deviation) drawn in.
+/// Correlation of neighbours about the medians left and right of `at`. Values beyond three standard
+/// deviations (estimated from the median deviation) are drawn in to that distance.
 fn neighbour_correlation(values: &[f64], at: usize) -> f64 {
     let (left, right) = values.split_at(at);
     let (low, high) = (median(left), median(right));

@@ -1,4 +1,4 @@
-//! What years of use change on a device, as a table with one row per cause.
+//! How years of use change a device, as a table with one row per cause.
 
 use flashlag_predict::change::{Absence, Cause, Figures, TestFigures, Years};
 

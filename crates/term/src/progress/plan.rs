@@ -4,7 +4,7 @@ use flashlag_views::{SaveKind, file_save_label, save_label, test_title};
 
 use crate::picture::brief;
 
-/// What is still to come, from the scenario: groups (`new`, `fill`, `filled 2`) of tests.
+/// The rest of the run, taken from the scenario: groups (`new`, `fill`, `filled 2`) of tests.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     phases: Vec<(String, String)>,
@@ -115,7 +115,7 @@ impl Plan {
         found.map(|(_, kind)| *kind).unwrap_or_default()
     }
 
-    /// What comes after the phase with this label: the tests left in its group, then the groups'
+    /// The phases after the one with this label: the tests left in its group, then the groups'
     /// states, each once.
     pub(super) fn after(&self, label: &str) -> Vec<String> {
         let (group, test) = split(label);

@@ -90,7 +90,7 @@ fn by_name(trace: &mut Trace) {
     }
 }
 
-/// What is known of the last writes to a file without a name.
+/// The known facts about the last writes to a file without a name.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     /// The end and the length of the last write, and the length of the previous one, if they are

@@ -6,7 +6,7 @@ use flashlag_units::Bytes;
 
 use super::{CheckDifference, Difference, Subject};
 
-/// Fields of the environment that are not the same for all, by each subject's first run.
+/// Fields of the environment that are not the same for all, taken from each subject's first run.
 pub fn differences(runs: &[Run], subjects: &[Subject]) -> Vec<Difference> {
     let firsts: Vec<&Run> =
         subjects.iter().filter_map(|subject| runs.get(*subject.runs.first()?)).collect();

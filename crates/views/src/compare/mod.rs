@@ -121,8 +121,8 @@ pub struct Comparison {
     pub more: String,
     /// Whether it can be believed.
     pub believe: String,
-    /// What is compared, in the order given. Runs of a group, or without groups those of the same
-    /// device and target, are repeats of one subject.
+    /// The subjects that are compared, in the order given. Runs of a group, or without groups those
+    /// of the same device and target, are repeats of one subject.
     pub subjects: Vec<Subject>,
     /// One for each test in each stage that at least one subject has.
     pub rows: Vec<CompareRow>,
@@ -254,7 +254,7 @@ pub struct Ratio {
 }
 
 impl Ratio {
-    /// What keeps the ratio from being a difference, with a comma before it; nothing if one is shown.
+    /// The reason why the ratio shows no difference, with a comma before it; empty if it shows one.
     pub fn doubt(&self) -> &'static str {
         match (self.interval, self.differs) {
             (None, _) => ", no interval",

@@ -13,7 +13,7 @@ use flashlag_schema::{Environment, Run};
 
 pub(crate) use effect::plural;
 
-/// What to change or to know.
+/// A finding: something to change or to know.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FindingList {
     /// `Two things to change, and one to know`, or `Nothing to change` of a run that shows that.
@@ -33,9 +33,9 @@ pub struct ListedFinding {
     pub mark: &'static str,
     /// Seconds of waiting that it adds to 1,000 operations; negative where the change would add them.
     pub cost_s_per_1000: Option<f64>,
-    /// What the cost is counted by: `saves`; absent without a figure.
+    /// The unit of the cost: `saves`; absent without a figure.
     pub per: Option<&'static str>,
-    /// What was found, and what that does: a sentence.
+    /// The finding and its consequence: a sentence.
     pub finding: Cow<'static, str>,
     /// What the change is worth, and how that is known: a sentence. Absent without a figure.
     pub effect: Option<String>,

@@ -1,4 +1,4 @@
-//! What a device under test is called: a label, or without one a short name of the machine, the
+//! The name of a device under test: a label, or without one a short name of the machine, the
 //! profile or the disk; and what distinguishes equal names.
 
 use flashlag_schema::{Environment, Run, TargetKind};
@@ -10,8 +10,8 @@ use crate::format;
 /// A longer name is cut after a word.
 const LONGEST: usize = 32;
 
-/// What the device of a run is called: its label (`--label`), or without one a short name: `Nexus
-/// 5` for a simulated one, the machine's or the disk's own, `virtio disk at /data`.
+/// The name of a run's device: its label (`--label`), or without one a short name: `Nexus 5` for a
+/// simulated one, the machine's or the disk's own, `virtio disk at /data`.
 pub fn device_name(run: &Run) -> String {
     let label = run.label.as_deref().map(str::trim).filter(|label| !label.is_empty());
     match label {

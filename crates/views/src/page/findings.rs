@@ -1,5 +1,5 @@
-//! What to change, by what it costs: causes with both measured sides, and what single tests, checks and
-//! the set-up show.
+//! Findings and what to change, sorted by cost: causes with both measured sides, and what single
+//! tests, checks and the set-up show.
 
 use flashlag_schema::Run;
 use flashlag_schema::finding::Severity;

@@ -236,7 +236,7 @@ fn heat(environment: &Environment, thermal: &Reading<Throttle>) -> Vec<Option<St
     ]
 }
 
-/// What control groups allow, and that not all of them can be seen.
+/// The limits of control groups, and whether some groups can't be seen.
 fn limits(limits: &Limits) -> Vec<Option<String>> {
     let used = |limit: &Limit| {
         let used = limit.used.map(|used| format!(", {} used", format::size(Bytes(used))));

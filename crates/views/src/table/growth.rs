@@ -1,4 +1,4 @@
-//! What saves that make a file grow wait for.
+//! The latency of saves that make a file grow.
 
 use flashlag_explain::Figures;
 use flashlag_schema::{GrowthPart, Phase, Run};

@@ -8,7 +8,7 @@ use flashlag_units::{Bytes, Nanos, count};
 use super::words::{NOT_KNOWN, process_name};
 use crate::format::share_of;
 
-/// What one process did.
+/// The activity of one process.
 #[derive(Clone, Copy, Debug, Default)]
 struct Doing {
     bytes: u64,

@@ -91,7 +91,7 @@ fn thresholds(texts: &[String]) -> Result<Vec<Threshold>> {
     texts.iter().map(|text| Ok(text.parse::<Threshold>()?)).collect()
 }
 
-/// What the scenario requires, as thresholds.
+/// The scenario's requirements, as thresholds.
 fn required(scenario: &Scenario) -> Result<Vec<Threshold>> {
     scenario.requirements.iter().map(|requirement| Ok(Threshold::of(requirement)?)).collect()
 }

@@ -52,7 +52,8 @@ fn a_shared_cache_gives_a_byte_back_for_each_three_that_are_written_beside_it() 
         12 * MIB,
         "nothing goes where room was given back"
     );
-    // Three programs in four are the host's; a fold's waits for its reads, behind these at most.
+    // Three programs in four are the host's. A program of folding waits for its reads, which wait
+    // for these at most.
     let at = in_a_row(&mut front, &mut dies, at, [Command::Flush]);
     assert_eq!(dies.units, 40 * MIB / 4096 + front.slc_counts().folded);
     let rate = 32.0 * MIB as f64 / at.since(from).as_secs_f64();

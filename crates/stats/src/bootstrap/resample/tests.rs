@@ -1,4 +1,4 @@
-//! What a run is resampled by: blocks of its intervals, or its ranks.
+//! The units by which a run is resampled: blocks of its intervals, or its ranks.
 
 use flashlag_units::Bytes;
 use rand::SeedableRng;
