@@ -100,7 +100,7 @@ impl<'a> Events<'a> {
             all.to_mut().sort();
         }
         let most = asked.ops.map_or(usize::MAX, |ops| usize::try_from(ops).unwrap_or(usize::MAX));
-        // One more than allowed, to notice that there are too many.
+        // Takes one event more than allowed, to notice that there are too many.
         let most = most.min(MOST_OPERATIONS + 1);
         Events { all, level, most, limit: asked.time.map(|limit| limit.0) }
     }

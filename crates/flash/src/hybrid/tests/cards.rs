@@ -43,8 +43,8 @@ fn as_many_writers_in_order_as_there_are_open_units_cost_no_more_than_one() {
     near(rate("2", 3), 3.0 * UNITS * 16384.0 / visits, 0.01);
 }
 
-/// Seconds that a random write of one unit takes, in as many allocation units, all of which have
-/// been written in order before.
+/// Seconds that a random write of one unit takes. The writes are spread over this many allocation
+/// units, all of which have been written in order before.
 fn random(model: &Model, within: u64, writes: u64) -> f64 {
     let (mut map, mut dies) = (LogBlocks::new(model).unwrap(), Timed::new(model));
     let units = within * 256;
