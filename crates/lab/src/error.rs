@@ -51,7 +51,9 @@ pub enum LabError {
          guest, which needs none"
     )]
     NotRoot,
-    #[error("the host's kernel has no {0}: leave out `host`, and a guest has it")]
+    #[error(
+        "the host's kernel has no {0}: leave out `host`, so that a guest's kernel, which has it, is used"
+    )]
     NoDriver(String),
     /// A boot timeout that is not a number of seconds, or out of range.
     #[error("{variable}={value}: write how many seconds a guest may take to boot, such as {usual}")]

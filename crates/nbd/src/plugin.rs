@@ -99,7 +99,10 @@ impl Server for Plugin {
     fn config_complete() -> Result<()> {
         match &*lock(&SETTINGS) {
             Some(settings) if !settings.profile.is_empty() => Ok(()),
-            _ => Err(error(libc::EINVAL, "say which device: profile=nexus5-2013")),
+            _ => Err(error(
+                libc::EINVAL,
+                "no device given: add profile=NAME, for example profile=nexus5-2013",
+            )),
         }
     }
 

@@ -47,7 +47,7 @@ fn private() -> Run {
     options.extend(["uid=1000".into(), "subvol=/@ann".into(), "lowerdir=/home/ann/x".into()]);
     filesystem.options = Reading::Value(options);
     run.trust.checks[0].detail = format!(
-        "write of {directory}/.flashlag-1/f: it reached acme--vg-home. Most of all `ann`s tool`: 8 MB."
+        "write of {directory}/.flashlag-1/f: it reached acme--vg-home. `ann`s tool` moved the most: 8 MB."
     );
     run.phases[0]
         .notes

@@ -137,11 +137,11 @@ fn mover(counted: &CounterDelta, foreign: Bytes) -> String {
     let credible = neighbours.filter(|neighbour| credible.contains(&neighbour.io_bytes));
     match credible.max_by_key(|neighbour| neighbour.io_bytes) {
         Some(most) if most.io_bytes.0 >= foreign.0 / 2 => {
-            format!(" Most of all `{}`: {}.", most.name, most.io_bytes)
+            format!(" `{}` moved the most: {}.", most.name, most.io_bytes)
         }
         // The rest was moved by many processes, or by some that have ended.
         Some(most) => format!(
-            " Of the processes that still ran, `{}` moved most: {}.",
+            " Among the processes that were still running, `{}` moved the most: {}.",
             most.name, most.io_bytes
         ),
         None => String::new(),
@@ -394,12 +394,12 @@ mod tests {
         let foreign = Bytes::from_mib(8);
         let named = |moved: &[(&str, u64)]| mover(&counted(moved), foreign);
         assert_eq!(named(&[("cp", (256 << 10) - 1)]), "");
-        let little = " Of the processes that still ran, `cp` moved most: 262 kB.";
+        let little = " Among the processes that were still running, `cp` moved the most: 262 kB.";
         assert_eq!(named(&[("cp", 256 << 10)]), little);
-        assert_eq!(named(&[("cp", 4 << 20)]), " Most of all `cp`: 4.2 MB.");
-        let nearly = " Of the processes that still ran, `cp` moved most: 4.2 MB.";
+        assert_eq!(named(&[("cp", 4 << 20)]), " `cp` moved the most: 4.2 MB.");
+        let nearly = " Among the processes that were still running, `cp` moved the most: 4.2 MB.";
         assert_eq!(named(&[("cp", (4 << 20) - 1)]), nearly);
-        assert_eq!(named(&[("cp", 8 << 20), ("ls", 1 << 20)]), " Most of all `cp`: 8.4 MB.");
+        assert_eq!(named(&[("cp", 8 << 20), ("ls", 1 << 20)]), " `cp` moved the most: 8.4 MB.");
         assert_eq!(named(&[("sh", (8 << 20) + 1)]), "");
     }
 

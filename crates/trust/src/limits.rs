@@ -75,7 +75,11 @@ fn none_found(evidence: &Evidence<'_>, limits: &Limits) -> Finding {
     if limits.set.is_empty() {
         Finding::pass(None, "No control group limits its I/O, its CPUs or its memory.")
     } else {
-        Finding::unknown(None, "A limit was there before the phases and is gone.", "Run it again.")
+        Finding::unknown(
+            None,
+            "A limit that was set before the phases was removed during the run.",
+            "Run it again.",
+        )
     }
 }
 
@@ -171,7 +175,7 @@ pub(super) fn quota(before: &Counters, after: &Counters) -> Option<(String, Stri
 }
 
 fn not_counted(phase: &Phase, limit: &Limit, reason: &str) -> Finding {
-    let detail = format!("{}; whether it held back is not known: {reason}.", named(limit));
+    let detail = format!("{}; whether it throttled the run is not known: {reason}.", named(limit));
     Finding::unknown(Some(phase), detail, advice(limit))
 }
 

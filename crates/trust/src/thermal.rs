@@ -73,7 +73,11 @@ fn storage(evidence: &Evidence<'_>) -> Finding {
     let Some(&(before, after)) = reading.value() else {
         let reason = reading.reason().unwrap_or_default();
         let detail = format!("The storage's temperature is not known: {reason}.");
-        return Finding::unknown(None, detail, "Feel it, or repeat the run and compare the two.");
+        return Finding::unknown(
+            None,
+            detail,
+            "Feel whether the device is hot, or repeat the run and compare both runs.",
+        );
     };
     let intervals = evidence.phases.iter().flat_map(|phase| &phase.intervals);
     let hottest = intervals.filter_map(|interval| interval.temperature_millicelsius).max();

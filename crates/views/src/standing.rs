@@ -101,9 +101,7 @@ impl Model {
             Model::CheckedElsewhere(standing, on) => {
                 let on = format::list(on);
                 let held = Model::Checked(standing).in_words();
-                format!(
-                    "{held}, on {on}; there are no published rows of this filesystem on the device"
-                )
+                format!("{held}, on {on}; nothing was published for this filesystem on this device")
             }
             Model::Unpublished => {
                 "It is an unchecked model: there are no published rows of this device".to_owned()

@@ -345,7 +345,8 @@ fn note_what_differs(
         notes.push(format!("fio did {done} operations and kept the latency of {counted}."));
     }
     if options.span().is_none() {
-        notes.push("The span is not known: fio's size is not a number of bytes.".to_owned());
+        notes
+            .push("The span is not known, since fio's `size` is not a number of bytes.".to_owned());
     }
 }
 

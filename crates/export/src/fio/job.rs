@@ -195,8 +195,12 @@ fn limits(text: &mut String, io: &Io) {
 fn remarks(text: &mut String, io: &Io) {
     let durable = match io.durable {
         _ if io.operation == IoOperation::Read => None,
-        Durability::Fdatasync => Some(("write + fdatasync", "O_DSYNC: fio times the two apart")),
-        Durability::Fsync => Some(("write + fsync", "O_SYNC: fio times the two apart")),
+        Durability::Fdatasync => {
+            Some(("write + fdatasync", "O_DSYNC, since fio times write and sync separately"))
+        }
+        Durability::Fsync => {
+            Some(("write + fsync", "O_SYNC, since fio times write and sync separately"))
+        }
         Durability::RwfDsync => Some(("RWF_DSYNC", "O_DSYNC: fio has no such flag")),
         Durability::None | Durability::Dsync => None,
     };

@@ -10,7 +10,7 @@ pub(super) fn unknown_trust(phases: usize) -> Trust {
         claim: claim(*id).to_owned(),
         detail: "These figures were read from fio's results; nothing was checked.".to_owned(),
         cause: None,
-        advice: Some("Measure with `flashlag run` to have it checked.".to_owned()),
+        advice: Some("To have it checked, measure with `flashlag run`.".to_owned()),
         phases: Vec::new(),
     };
     Trust::of(CheckId::ALL.iter().map(check).collect(), phases)

@@ -156,7 +156,8 @@ impl Programs {
             let Some(lost) = without else {
                 return Err(unusable(format!("the tracepoint {tracepoint}: {reason}")));
             };
-            self.limits.push(format!("{lost} are not seen: the tracepoint {tracepoint}: {reason}"));
+            self.limits
+                .push(format!("this recording lacks {lost}: tracepoint {tracepoint}: {reason}"));
             match tracepoint {
                 "block_rq_issue" | "block_rq_complete" => {
                     self.layers.retain(|layer| *layer != TraceLayer::Block);

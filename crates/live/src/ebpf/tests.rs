@@ -32,7 +32,8 @@ fn a_tracepoint_that_the_kernel_lacks_is_a_loss_that_is_said_and_not_a_failure()
     let mut builder = Builder::new(TraceSource::default());
     programs.end(&mut builder).unwrap();
     let trace = builder.finish();
-    let said = |limit: &&String| limit.starts_with("cleaning of F2FS are not seen: the tracepoint");
+    let said =
+        |limit: &&String| limit.starts_with("this recording lacks cleaning of F2FS: tracepoint");
     assert_eq!(trace.source.limits.iter().filter(said).count(), 1, "{:?}", trace.source.limits);
     assert!(trace.source.layers.contains(&TraceLayer::Block));
 }

@@ -102,7 +102,7 @@ impl Tracefs {
             Err(error) => limits.push(format!("requests to block devices are not seen: {error}")),
         }
         if layers.is_empty() {
-            return Err(unusable("this kernel has none of the tracepoints"));
+            return Err(unusable("this kernel has none of the tracepoints that flashlag needs"));
         }
         if scope.command_only {
             instance.enable("sched/sched_process_fork", None)?;

@@ -41,7 +41,7 @@ pub fn device_of(
     }
     let hidden = [FindingId::VirtualDisk, FindingId::NotOnFlash, FindingId::LoopDevice];
     if found.iter().any(|one| hidden.contains(&one.id)) {
-        return Err("no model is of a disk whose flash can't be seen".to_owned());
+        return Err("a disk whose flash can't be seen has no model".to_owned());
     }
     let ranked = nearest(run, run_name, profiles, simulator).map_err(|error| match error {
         crate::PredictError::Simulation { reason: crate::SimulationError::Stopped, .. } => {

@@ -40,7 +40,7 @@ pub(super) fn misspelt(text: &str) -> Option<TargetError> {
     let wrong = match sign {
         Some(':') if word == name => None,
         _ if word == name => Some(format!("a colon stands after \"{name}\"")),
-        _ => Some(format!("there is no kind \"{word}:\" of target")),
+        _ => Some(format!("no kind of target is called \"{word}:\"")),
     };
     let rest = after.get(sign.map_or(0, char::len_utf8)..).unwrap_or_default();
     match Kind::ALL.into_iter().find(|kind| kind.name() == name) {

@@ -61,7 +61,7 @@ pub(crate) fn check_store(
 }
 
 fn contradiction(option: &str) -> String {
-    format!("it holds a device already, and {option} is for one that begins")
+    format!("it already holds a device, and {option} applies only to a new one")
 }
 
 fn begin_anew(option: &str) -> String {

@@ -151,7 +151,7 @@ fn no_image_and_no_state_is_loaded_over_a_store_that_is_there() {
         std::fs::write(&image, [2; 4096]).unwrap();
         let refuse = |settings: &Settings| ServedDevice::open(settings).unwrap_err().to_string();
         let over = refuse(&Settings { image: Some(image), ..mine.clone() });
-        assert!(over.contains("holds a device already") && over.contains("leave out"), "{over}");
+        assert!(over.contains("already holds a device") && over.contains("leave out"), "{over}");
         if profile != "zero" {
             for state in ["new", "full", "aged:1mo"] {
                 let age = Some(state.parse().unwrap());

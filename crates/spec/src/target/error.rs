@@ -9,7 +9,7 @@ use super::{FilesystemKind, Kind, PHONE_KIND, ValueError};
 pub enum TargetError {
     /// An unknown word before the colon.
     #[error(
-        "there is no kind \"{0}:\" of target; there are a directory, sim:PROFILE[+FS], \
+        "no kind of target is called \"{0}:\"; there are a directory, sim:PROFILE[+FS], \
          lab:PROFILE+FS and adb:[SERIAL][:PATH]{near}",
         near = did_you_mean(.0, Kind::ALL.map(Kind::name).into_iter().chain([PHONE_KIND]))
     )]

@@ -44,12 +44,12 @@ fn difference(first: &Run, numbers: &[usize], run: &Run) -> String {
         format!("{} ({hash})", run.scenario.name)
     };
     let (ours, theirs) = (&first.scenario.settings, &run.scenario.settings);
-    let absent = "absent".to_owned();
+    let absent = "not set".to_owned();
     let mut settings: Vec<String> = Vec::new();
     for key in ours.keys().chain(theirs.keys().filter(|key| !ours.contains_key(*key))) {
         let (before, now) = (ours.get(key).unwrap_or(&absent), theirs.get(key).unwrap_or(&absent));
         if before != now {
-            settings.push(format!("{key} is {now}, not {before}"));
+            settings.push(format!("{key}: {before} → {now}"));
         }
     }
     let why = match settings.is_empty() {
@@ -70,8 +70,8 @@ fn difference(first: &Run, numbers: &[usize], run: &Run) -> String {
 /// A fio job: its name and its options.
 type Job<'a> = (&'a str, BTreeMap<&'a str, &'a str>);
 
-/// The options that differ between the jobs of two imported files, `rw is randwrite, not randread; fsync is absent,
-/// not 1`; each job by its place in the file. `None` if no option does.
+/// The options that differ between the jobs of two imported files, `rw: randread → randwrite, fsync: 1 → not
+/// set`; each job by its place in the file. `None` if no option does.
 fn options_that_differ(ours: &str, theirs: &str) -> Option<String> {
     let (ours, theirs) = (jobs(ours), jobs(theirs));
     if ours.len() != theirs.len() {
@@ -83,13 +83,13 @@ fn options_that_differ(ours: &str, theirs: &str) -> Option<String> {
         let of_job = if ours.len() > 1 { format!("[{name}] ") } else { String::new() };
         for key in before.keys().chain(now.keys().filter(|key| !before.contains_key(*key))) {
             let value = |options: &BTreeMap<&str, &str>| match options.get(key).copied() {
-                None => "absent".to_owned(),
+                None => "not set".to_owned(),
                 Some("") => "set".to_owned(),
                 Some(value) => value.to_owned(),
             };
             let (was, is) = (value(before), value(now));
             if was != is {
-                differences.push(format!("{of_job}{key} is {is}, not {was}"));
+                differences.push(format!("{of_job}{key}: {was} → {is}"));
             }
         }
     }
@@ -120,10 +120,10 @@ mod tests {
     fn options_of_fios_jobs_that_differ_are_named_with_both_values() {
         let differ = |ours, theirs| options_that_differ(ours, theirs).unwrap_or_default();
         let (a, b) = ("[a]\nbs=4k\nrw=randread\n", "[b]\nbs=4k\nfsync=1\nrw=randwrite\n");
-        assert_eq!(differ(a, b), "rw is randwrite, not randread, fsync is 1, not absent");
-        assert_eq!(differ(b, a), "fsync is absent, not 1, rw is randread, not randwrite");
+        assert_eq!(differ(a, b), "rw: randread → randwrite, fsync: not set → 1");
+        assert_eq!(differ(b, a), "fsync: 1 → not set, rw: randwrite → randread");
         let two = "[a]\nbs=4k\n[b]\nbs=8k\n";
-        assert_eq!(differ(two, "[a]\nbs=4k\n[b]\nbs=16k\n"), "[b] bs is 16k, not 8k");
+        assert_eq!(differ(two, "[a]\nbs=4k\n[b]\nbs=16k\n"), "[b] bs: 8k → 16k");
         assert_eq!(differ(a, two), "it has 2 jobs, not 1");
         assert_eq!(options_that_differ(a, "[other]\nbs=4k\nrw=randread\n"), None);
     }

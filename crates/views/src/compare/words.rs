@@ -27,7 +27,9 @@ pub fn headline(runs: &[Run], subjects: &[Subject], rows: &[CompareRow]) -> (Str
     let apart =
         if in_common(rows) { String::new() } else { format!("{} ", nothing_in_common(subjects)) };
     if outcomes.iter().all(Option::is_none) {
-        let sentence = format!("{apart}No verdict: checks fail on every side.");
+        let sentence = format!(
+            "{apart}No verdict: every side has a failed check that its deciding test depends on."
+        );
         return (sentence, String::new());
     }
     let sentence = format!("{apart}{}", sentences(subjects, rows, &deciding, &outcomes));

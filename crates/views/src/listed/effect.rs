@@ -79,10 +79,12 @@ pub(super) fn sentence(run: Option<&Run>, id: FindingId, effect: &Effect) -> Str
         }
         (EffectBasis::Part { phase } | EffectBasis::Course { phase }, _)
         | (EffectBasis::Compared { now: phase, .. } | EffectBasis::Promise { phase, .. }, _) => {
-            format!("It is {part} of the {now} of a mean {one} ({}).", name(phase))
+            format!("It makes up {part} of a mean {one} of {now} ({}).", name(phase))
         }
         (EffectBasis::Forecast { profile, .. }, None) => {
-            format!("It is {part} of the {now} of a mean {one}, by a forecast on {profile}.")
+            format!(
+                "It makes up {part} of a mean {one} of {now}, according to a forecast on {profile}."
+            )
         }
     }
 }

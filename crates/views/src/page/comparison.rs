@@ -271,8 +271,8 @@ fn checks(comparison: &Comparison) -> Section {
         0 => ("Every check passes on every side".to_owned(), Vec::new()),
         count => {
             let heading = match count {
-                1 => "One check does not pass on every side".to_owned(),
-                count => format!("{count} checks do not pass on every side"),
+                1 => "One check fails or is unknown on at least one side".to_owned(),
+                count => format!("{count} checks fail or are unknown on at least one side"),
             };
             (heading, vec![matrix(comparison, "check", caption, rows)])
         }

@@ -181,7 +181,7 @@ fn conclude(
     }
     if let Some(asked) = results.run.displaced_from() {
         let taken = asked.display();
-        say::note(&format!("note: {taken} was made by another program during this run"));
+        say::note(&format!("note: another program created {taken} during this run"));
     }
     if let Ok(report) = &report {
         say::note(&format!("Report  {}", report.display()));

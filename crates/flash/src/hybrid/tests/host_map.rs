@@ -30,7 +30,11 @@ fn loaded() -> (CachedMap<Bare>, Nanos) {
             at = map.read(at, Unit(page * ENTRIES), 1);
         }
     }
-    assert_eq!(map.traffic.reads, u64::from(PAGES), "each page is read once, and not to be loaded");
+    assert_eq!(
+        map.traffic.reads,
+        u64::from(PAGES),
+        "each page is read once, and not again to be loaded into the host"
+    );
     (map, at)
 }
 

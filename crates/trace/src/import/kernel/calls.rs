@@ -100,7 +100,7 @@ impl Calls {
         }
         let Some(call) = self.under_way.remove(&at.tid) else {
             making.unmatched_end();
-            making.skip("end of a call without its beginning");
+            making.skip("exit of a call whose entry was not recorded");
             return false;
         };
         let took = at.t.0.checked_sub(call.t.0).map(Nanos);

@@ -94,7 +94,7 @@ impl LineImporter for Strace {
                 Some((begun, head)) if head.starts_with(name) => (format!("{head}{text}"), begun),
                 _ => {
                     making.unmatched_end();
-                    making.skip("end of a call without its beginning");
+                    making.skip("exit of a call whose entry was not recorded");
                     return Verdict::Ignored;
                 }
             },
