@@ -5,7 +5,7 @@ SHELL := /bin/bash
 CARGO ?= cargo
 FLASHLAG := target/release/flashlag
 
-.PHONY: help build run python wheels test quick checks lint unit setup-test bench sweep-bench round-trip monotone lab pictures site dist dist-twice fuzz clean
+.PHONY: help build run python wheels test quick checks lint unit setup-test bench sweep-bench round-trip monotone lab pictures site man dist dist-twice fuzz clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -60,6 +60,9 @@ lab: ## The lab's questions, in real kernels, and a phone that boots: tables int
 
 site: build ## A demonstration of `flashlag site`, from simulated runs of all profiles, into target/site; a minute
 	scripts/demo-site $(FLASHLAG) target/site
+
+man: build ## The man pages, into target/man; needs lowdown
+	scripts/man-pages $(FLASHLAG) target/man
 
 pictures: build ## The README's pictures, from real runs; needs chromium
 	scripts/pictures

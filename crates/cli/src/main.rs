@@ -71,6 +71,8 @@ fn all() -> std::process::ExitCode {
         Command::Schema => command::schema::schema(),
         Command::Clean(args) => command::clean::clean(&args),
         Command::Completions(args) => command::completions::completions(&args),
+        #[cfg(feature = "man")]
+        Command::ManPages(args) => command::man_pages::man_pages(&args),
         Command::OnPhone(args) => command::on_phone::on_phone(&args),
         #[cfg(feature = "sweep")]
         Command::SweepWorker => command::sweep::be_a_worker(),

@@ -94,6 +94,10 @@ pub enum Command {
     Clean(CleanArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
+    /// Write the man pages into a folder: for who packages flashlag
+    #[cfg(feature = "man")]
+    #[command(hide = true)]
+    ManPages(ManPagesArgs),
     /// The phone's end of a run on a phone: started by flashlag itself
     #[command(hide = true)]
     OnPhone(OnPhoneArgs),
@@ -466,6 +470,14 @@ pub struct OnPhoneArgs {
 pub struct CompletionsArgs {
     /// The shell
     pub shell: clap_complete::Shell,
+}
+
+/// `flashlag man-pages`
+#[cfg(feature = "man")]
+#[derive(Debug, Args)]
+pub struct ManPagesArgs {
+    /// The folder; it is made
+    pub folder: PathBuf,
 }
 
 /// A share of 0 to 1000 %, as a number: `5%` is 0.05.

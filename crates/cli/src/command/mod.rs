@@ -8,6 +8,8 @@ pub mod device;
 pub mod explain;
 pub mod fit;
 mod live;
+#[cfg(feature = "man")]
+pub mod man_pages;
 pub mod on_phone;
 pub mod predict;
 pub mod profiles;

@@ -28,6 +28,7 @@ mod lab_short;
 mod limits;
 mod lists;
 mod loop_ext4;
+mod man_pages;
 mod monotone;
 mod one_run;
 mod outputs;
