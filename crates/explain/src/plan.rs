@@ -23,6 +23,12 @@ impl Plan {
         self.0.as_ref()?.tests.get(name)
     }
 
+    /// Every test with its name.
+    pub fn tests(&self) -> impl Iterator<Item = (&str, &Test)> {
+        let tests = self.0.iter().flat_map(|scenario| &scenario.tests);
+        tests.map(|(name, test)| (name.as_str(), test))
+    }
+
     /// What the scenario requires of the storage; nothing if it can't be read.
     pub fn requirements(&self) -> &[Requirement] {
         self.0.as_ref().map_or(&[], |scenario| &scenario.requirements)

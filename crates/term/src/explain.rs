@@ -5,12 +5,12 @@ use flashlag_schema::{Environment, Run};
 use flashlag_units::{Bytes, sanitize};
 use flashlag_views::{
     FindingList, Layered, ListedFinding, format, headline, in_words, layered, layers, machine,
-    state, story,
+    no_purpose_measured, state, story,
 };
 
 use crate::line::{Line, Page};
 use crate::style::{Role, Style};
-use crate::summary::{in_short, over_time, title};
+use crate::summary::{in_short, other_purposes, over_time, title};
 
 /// Column of the second words of a line.
 const INDENT: usize = 21;
@@ -40,6 +40,8 @@ pub fn set_up(
         );
     }
     page.gap();
+    page.paragraph(Role::Muted, &no_purpose_measured());
+    page.gap();
     below(&mut page, environment);
     page.finish()
 }
@@ -49,6 +51,7 @@ pub fn set_up(
 pub fn explained(run: &Run, findings: &[Finding], style: Style, full: bool) -> String {
     let mut page = Page::new(style);
     in_sentences(&mut page, run, findings, full);
+    other_purposes(&mut page, run, full);
     if let Some(layered) = layered(run) {
         page.gap();
         through(&mut page, &layered);

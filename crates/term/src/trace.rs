@@ -21,6 +21,13 @@ pub fn trace(ledger: &TraceLedger, style: Style, full: bool) -> String {
         page.gap();
         print(&mut page, table);
     }
+    if !summary.findings.is_empty() {
+        page.gap();
+        page.paragraph(Role::Strong, "What would make saves wait less:");
+        for finding in &summary.findings {
+            bullet(&mut page, Role::Ink, finding);
+        }
+    }
     if !summary.stalls.is_empty() {
         page.gap();
         page.paragraph(Role::Strong, &format!("{}:", trace_stalls_heading(ledger)));
@@ -66,8 +73,8 @@ fn print(page: &mut Page, table: &TraceTable) {
 #[cfg(test)]
 mod tests {
     use flashlag_schema::trace::{
-        TraceDatabase, TraceDeviceUse, TraceLayers, TraceSyncs, TraceWriter, TraceWrites,
-        TraceWrittenKind,
+        TraceDatabase, TraceDeviceUse, TraceLayers, TraceSaveKind, TraceSaveWaits, TraceSaves,
+        TraceSyncs, TraceWriter, TraceWrites, TraceWrittenKind,
     };
     use flashlag_schema::{LatencySummary, StoredHistogram};
     use flashlag_stats::Histogram;
@@ -78,6 +85,31 @@ mod tests {
 
     fn writes(count: u64, bytes: u64) -> TraceWrites {
         TraceWrites { count, bytes: Bytes(bytes) }
+    }
+
+    fn saves(waits: &Histogram) -> TraceSaves {
+        TraceSaves {
+            process: Some("process-with-a-long-name".to_owned()),
+            pid: Some(1),
+            tid: Some(1),
+            thread: None,
+            main: Some(true),
+            file: "/data/data/com.example.application/shared_prefs/settings.xml".to_owned(),
+            kind: TraceSaveKind::SharedPreferences,
+            saves: 2000,
+            unsynced: 3,
+            syncs: 2000,
+            bytes: Bytes(98_765_432),
+            waits: Some(TraceSaveWaits {
+                waited_ns: Nanos::from_millis(2_001_000),
+                latency_ns: LatencySummary::from(waits),
+                histogram: StoredHistogram::from(waits),
+                over_frame: 1984,
+                over_5s: 1,
+                followed_ns: Nanos::from_millis(1000),
+            }),
+            followed: 40,
+        }
     }
 
     /// A ledger with every table, and long names.
@@ -118,10 +150,12 @@ mod tests {
             flushes: 4321,
             ..TraceDeviceUse::default()
         };
+        let saves = saves(&waits);
         let all = Some(writes(123_456, 9_876_543_210));
         TraceLedger {
             writers: (0..3).map(writer).collect(),
             databases: vec![database],
+            saves: vec![saves],
             devices: vec![device("loop0", false), device("nvme0n1", true)],
             layers: TraceLayers {
                 pages: all,
@@ -147,7 +181,7 @@ mod tests {
     fn at_every_width_each_column_is_whole_or_named_and_no_line_is_too_long() {
         let ledger = ledger();
         let tables = trace_summary(&ledger, false).tables;
-        assert_eq!(tables.len(), 5, "every table is tried");
+        assert_eq!(tables.len(), 6, "every table is tried");
         let (mut named, mut without) = (0, 0);
         for columns in 30..=200 {
             let style = Style { width: columns, ..Style::PLAIN };

@@ -10,6 +10,7 @@ mod builder;
 mod import;
 mod ledger;
 mod replay;
+mod saves;
 mod sqlite;
 mod stored;
 

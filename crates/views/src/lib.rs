@@ -68,7 +68,9 @@ pub use place::{Place, places};
 pub use rates::{RateRow, rates};
 pub use repeats::{RepeatRow, Repeats, Spread, repeats};
 pub use replayed::{ReplayedTrace, replayed_traces};
-pub use require::{GoodEnough, Required, Requires, good_enough};
+pub use require::{
+    GoodEnough, OtherPurposes, Required, Requires, good_enough, no_purpose_measured, other_purposes,
+};
 pub use set_up::{LayerRow, layers, machine, state};
 pub use standing::{Standing, standings};
 pub use story::{Story, story};

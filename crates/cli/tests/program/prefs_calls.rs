@@ -3,8 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use flashlag_schema::trace::{TraceLedger, TraceSaveKind};
 
 const SAVES: usize = 3;
 
@@ -13,6 +15,8 @@ const SAVES: usize = 3;
 fn call(line: &str) -> Option<String> {
     let line = line.split_once(' ')?.1.trim_start();
     let (name, rest) = line.split_once('(')?;
+    // The time of day comes before it.
+    let name = name.rsplit(' ').next()?;
     let quoted: Vec<&str> = rest.split('"').skip(1).step_by(2).collect();
     let on_descriptor = rest.split_once('<').and_then(|(_, rest)| rest.split_once('>'));
     let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
@@ -41,8 +45,8 @@ fn call(line: &str) -> Option<String> {
     }
 }
 
-/// The calls of the saves of a test of this kind, after the file was made.
-fn calls_of(home: &Path, lines: &str) -> Vec<String> {
+/// Runs a test of this kind below strace, which writes the file `trace`.
+fn traced(home: &Path, lines: &str) -> PathBuf {
     let scenario = home.join("one.toml");
     let text = format!(
         "name = \"one\"\n[[save]]\nname = \"t\"\n{lines}\nsaves = {SAVES}\n\
@@ -53,7 +57,7 @@ fn calls_of(home: &Path, lines: &str) -> Vec<String> {
     fs::create_dir_all(&target).unwrap();
     let program = env!("CARGO_BIN_EXE_flashlag");
     let output = Command::new("strace")
-        .args(["-f", "-y", "-s", "0", "-e", "trace=file,desc", "-o"])
+        .args(["-f", "-tt", "-T", "-y", "-s", "0", "-e", "trace=file,desc,process", "-o"])
         .arg(&trace)
         .arg(program)
         .arg("run")
@@ -68,6 +72,12 @@ fn calls_of(home: &Path, lines: &str) -> Vec<String> {
     let said = String::from_utf8_lossy(&output.stderr);
     // 3: a check of the run failed, as on a busy machine.
     assert!(matches!(output.status.code(), Some(0 | 3)), "{lines}: {said}");
+    trace
+}
+
+/// The calls of the saves of a test of this kind, after the file was made.
+fn calls_of(home: &Path, lines: &str) -> Vec<String> {
+    let trace = traced(home, lines);
     let calls: Vec<String> = fs::read_to_string(&trace).unwrap().lines().filter_map(call).collect();
     // The file is first made, and its directory synced.
     let opened = calls.iter().position(|call| call.starts_with("open ")).expect("a file is made");
@@ -159,4 +169,129 @@ fn strace_sees_the_calls_of_each_kind_in_the_order_of_its_source() {
         assert_eq!(saves, expected, "{lines}");
         assert!(end.iter().all(|call| is_of_the_end(call)), "{lines}: {end:?}");
     }
+}
+
+/// What `flashlag trace` makes of a trace of strace.
+fn ledger_of(trace: &Path) -> TraceLedger {
+    let output = Command::new(env!("CARGO_BIN_EXE_flashlag"))
+        .args(["trace", "--json", "--from"])
+        .arg(trace)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// The saves of files whose path has `within` in it: file name, kind, saves, bytes; by name.
+fn saves_of(trace: &Path, within: &str) -> Vec<(String, TraceSaveKind, u64, u64)> {
+    let rows = ledger_of(trace).saves.into_iter().filter(|row| row.saves > 0);
+    let mut rows: Vec<_> = rows
+        .filter(|row| row.file.contains(within))
+        .map(|row| {
+            let name = row.file.rsplit('/').next().unwrap_or_default().to_owned();
+            (name, row.kind, row.saves, row.bytes.0)
+        })
+        .collect();
+    rows.sort();
+    rows
+}
+
+#[test]
+fn a_trace_shows_as_many_saves_of_each_kind_as_were_made() {
+    use TraceSaveKind::{AppendLog, AtomicFile, Backup, Datastore, InPlace, Rename};
+    if Command::new("strace").arg("--version").output().is_err() {
+        return flashlag_need::skip("no strace");
+    }
+    let home = tempfile::tempdir().unwrap();
+    let n = SAVES as u64;
+    // `apply` saves all its changes at once, `commit` each.
+    for (lines, name, kind, saves) in [
+        ("kind = \"shared-preferences\"", "save-0.xml", Backup, n),
+        ("kind = \"shared-preferences\"\nchanges = 4", "save-0.xml", Backup, 4 * n),
+        ("kind = \"shared-preferences\"\nchanges = 4\ncall = \"apply\"", "save-0.xml", Backup, n),
+        ("kind = \"atomic-file\"", "save-0.xml", AtomicFile, n),
+        ("kind = \"atomic-file\"\nandroid = 10", "save-0.xml", Backup, n),
+        ("kind = \"datastore\"", "save-0.preferences_pb", Datastore, n),
+        ("kind = \"datastore\"\nandroid = 7", "save-0.preferences_pb", Datastore, n),
+        ("kind = \"rename\"", "save-0.json", Rename, n),
+        ("kind = \"rename\"\nsync_directory = true", "save-0.json", Rename, n),
+    ] {
+        let trace = traced(home.path(), &format!("{lines}\nsize = \"5000B\""));
+        // The file is made before, and synced.
+        let made = (name.to_owned(), InPlace, 1, 5000);
+        let saved = (name.to_owned(), kind, saves, 5000 * saves);
+        let mut expected = vec![made, saved];
+        expected.sort();
+        assert_eq!(saves_of(&trace, "/saves/save-"), expected, "{lines}");
+    }
+    let trace = traced(home.path(), "kind = \"append-log\"");
+    let appended = ("save-0.log".to_owned(), AppendLog, n, 100 * n);
+    assert_eq!(saves_of(&trace, "/saves/save-"), [appended]);
+}
+
+/// What a program does below strace in a folder: its trace.
+fn below_strace(folder: &Path, command: &[&str]) -> PathBuf {
+    let trace = folder.with_extension("strace");
+    let output = Command::new("strace")
+        .args(["-f", "-tt", "-T", "-y", "-s", "0", "-o"])
+        .arg(&trace)
+        .args(command)
+        .current_dir(folder)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {said}");
+    trace
+}
+
+const PYTHON: &str = "
+import os, tempfile
+for i in range(5):
+    fd, path = tempfile.mkstemp(dir='.')
+    with os.fdopen(fd, 'w') as f:
+        f.write('x' * 1000); f.flush(); os.fsync(f.fileno())
+    os.replace(path, 'conf.json')
+with open('log', 'w') as f:
+    for i in range(4):
+        f.write('line\\n'); f.flush(); os.fdatasync(f.fileno())
+with open('lazy.tmp', 'w') as f:
+    f.write('z')
+os.rename('lazy.tmp', 'lazy')
+";
+
+#[test]
+fn the_saves_of_python_git_and_an_editor_are_those_that_they_made() {
+    use TraceSaveKind::{AppendLog, Rename};
+    for program in ["strace", "python3", "git"] {
+        if Command::new(program).arg("--version").output().is_err() {
+            return flashlag_need::skip(format!("no {program}"));
+        }
+    }
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("work");
+    fs::create_dir(&folder).unwrap();
+    let trace = below_strace(&folder, &["python3", "-c", PYTHON]);
+    let within = "/work/";
+    let conf = ("conf.json".to_owned(), Rename, 5, 5000);
+    assert_eq!(saves_of(&trace, within), [conf, ("log".to_owned(), AppendLog, 4, 20)]);
+    let ledger = ledger_of(&trace);
+    let lazy = ledger.saves.iter().find(|row| row.file.ends_with("/work/lazy")).unwrap();
+    assert_eq!((lazy.saves, lazy.unsynced), (0, 1), "renamed without a sync");
+    let conf = ledger.saves.iter().find(|row| row.file.ends_with("conf.json")).unwrap();
+    assert_eq!(conf.main, Some(true));
+
+    // Counted a second way: fsyncs of a lock file that is renamed, in strace's own lines.
+    below_strace(&folder, &["git", "init", "-q"]);
+    fs::write(folder.join("f"), "x").unwrap();
+    let git = ["git", "-c", "core.fsync=all", "-c", "user.name=a", "-c", "user.email=a@b"];
+    below_strace(&folder, &[&git[..], &["add", "f"]].concat());
+    let trace = below_strace(&folder, &[&git[..], &["commit", "-qm", "one"]].concat());
+    let lines = fs::read_to_string(&trace).unwrap();
+    let locks = lines.lines().filter(|line| line.contains(" fsync(") && line.contains(".lock>"));
+    let renames = saves_of(&trace, "/.git/").into_iter().filter(|(_, kind, ..)| *kind == Rename);
+    let renames: Vec<_> = renames.collect();
+    assert!(renames.iter().any(|(name, ..)| name == "index"), "{renames:?}");
+    let saved: u64 = renames.iter().map(|(_, _, saves, _)| saves).sum();
+    assert_eq!(saved, locks.count() as u64, "{renames:?}");
 }

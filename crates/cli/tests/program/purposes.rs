@@ -7,7 +7,7 @@ use std::process::Command;
 use flashlag_runner::{PURPOSES, measured};
 use flashlag_schema::Run;
 use flashlag_spec::scenario::Scenario;
-use flashlag_views::{PhaseName, Requires, Threshold, good_enough};
+use flashlag_views::{PhaseName, Requires, Threshold, good_enough, other_purposes};
 
 #[test]
 fn every_purpose_requires_figures_that_its_own_tests_have_and_names_their_source() {
@@ -48,6 +48,19 @@ fn a_storage_is_good_enough_or_not_by_the_published_limit_and_the_exit_status_sa
     let (class, status, said) = run_for("sd-a1", "sim:sd-a1");
     assert_eq!(good_enough(&class).unwrap().verdict, Requires::Met, "{said}");
     assert_eq!(status, Some(0), "{said}");
+    // Its figures answer for others, by their own limits.
+    let rate = |name: &str| {
+        let phase = class.phases.iter().find(|phase| phase.name == name).unwrap();
+        phase.ops as f64 / phase.elapsed_ns.as_secs_f64()
+    };
+    let (reads, writes) = (rate("rand_read_4k"), rate("rand_write_4k"));
+    let judged = other_purposes(&class).judged;
+    for (purpose, least) in [("postgres", [1500.0, 1500.0]), ("sd-a2", [4000.0, 2000.0])] {
+        let verdict = judged.iter().find(|one| one.purpose == purpose).unwrap().verdict;
+        let is_less = reads < least[0] || writes < least[1];
+        assert_eq!(verdict == Requires::NotMet, is_less, "{purpose}: {reads}, {writes}");
+    }
+    assert!(said.contains("By purpose: "), "{said}");
     // A card of another class, and an old tablet.
     for (purpose, on, figure) in [
         ("sd-a1", "sim:sd-c10", "4K rand write: rate is "),
@@ -72,4 +85,21 @@ fn a_purpose_that_there_is_not_is_refused_with_those_that_there_are() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains("home-assistant") && said.contains("'etcd'"), "{said}");
+}
+
+#[test]
+fn of_a_directory_nothing_was_measured_so_every_purpose_is_unknown() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_flashlag"))
+        .arg("explain")
+        .arg(folder.path())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (names, _) = said.split_once(" is unknown: that was not measured").expect(&said);
+    for purpose in PURPOSES {
+        assert!(names.contains(purpose.name), "{}: {said}", purpose.name);
+    }
+    assert!(said.contains("`flashlag run --for NAME`"), "{said}");
 }

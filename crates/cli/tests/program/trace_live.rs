@@ -101,6 +101,60 @@ fn commits_of_sqlite_are_shown_with_the_block_writes_that_the_kernel_counts() {
     }
 }
 
+/// Saves as Android's libraries make them, by their calls.
+const SAVES: &str = "
+import os
+os.mkdir('shared_prefs')
+def write(path, size):
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o660)
+    os.write(fd, b'x' * size); os.fsync(fd); os.close(fd)
+prefs = 'shared_prefs/p.xml'
+write(prefs, 5000)
+for i in range(9):
+    os.rename(prefs, prefs + '.bak'); write(prefs, 5000); os.unlink(prefs + '.bak')
+for i in range(7):
+    write('a.new', 3000); os.rename('a.new', 'a')
+for i in range(5):
+    write('d.preferences_pb.tmp', 2000); os.rename('d.preferences_pb.tmp', 'd.preferences_pb')
+log = os.open('log', os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+for i in range(11):
+    os.write(log, b'r' * 100); os.fdatasync(log)
+";
+
+#[test]
+fn saves_without_sqlite_are_shown_by_kind_as_many_as_were_made() {
+    if !can_trace() {
+        return;
+    }
+    let Some(python) = flashlag_need::program("python3", "python3") else { return };
+    let mount = match LoopMount::ext4(64, QUIET) {
+        Ok(mount) => mount,
+        Err(reason) => return flashlag_need::skip(reason),
+    };
+    let within = format!("import os\nos.chdir('{}')\n{SAVES}", mount.path().display());
+    let (ledger, output) = traced(mount.path(), &[python.to_str().unwrap(), "-c", &within]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert_eq!(ledger["source"]["lost"], 0);
+    let rows = ledger["saves"].as_array().unwrap();
+    let mut found: Vec<(&str, u64, u64)> = rows
+        .iter()
+        .map(|row| {
+            let number = |key: &str| row[key].as_u64().unwrap();
+            (row["kind"].as_str().unwrap(), number("saves"), number("bytes"))
+        })
+        .collect();
+    found.sort_unstable();
+    // The file of preferences is first made.
+    let expected = [
+        ("append_log", 11, 1100),
+        ("atomic_file", 7, 21_000),
+        ("datastore", 5, 10_000),
+        ("in_place", 1, 5000),
+        ("shared_preferences", 9, 45_000),
+    ];
+    assert_eq!(found, expected, "{ledger:#}");
+}
+
 /// What the trace has of one device.
 fn device<'a>(ledger: &'a Value, name: &str) -> &'a Value {
     let devices = ledger["devices"].as_array().unwrap();

@@ -5,7 +5,7 @@ use flashlag_spec::scenario::JournalMode;
 use flashlag_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
-use super::TraceSource;
+use super::{TraceSaves, TraceSource};
 use crate::{LatencySummary, StoredHistogram};
 
 /// A trace added up by thread and file, by database and by layer. What the trace's source does not
@@ -21,6 +21,9 @@ pub struct TraceLedger {
     pub writers: Vec<TraceWriter>,
     /// The databases that SQLite wrote to, most commits first.
     pub databases: Vec<TraceDatabase>,
+    /// Saves without SQLite by thread and file, most first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub saves: Vec<TraceSaves>,
     /// Writes at each layer.
     pub layers: TraceLayers,
     /// The block devices with requests, by name.

@@ -6,6 +6,7 @@ mod event;
 mod ledger;
 mod packed;
 mod packing;
+mod saves;
 mod stored;
 
 use std::collections::BTreeMap;
@@ -21,6 +22,7 @@ pub use ledger::{
 };
 pub use packed::{IntoItems, Items, Pack, PackedList};
 pub use packing::{PackedEvent, PackedFlags};
+pub use saves::{TraceSaveKind, TraceSaveWaits, TraceSaves};
 pub use stored::{TraceHead, TraceLine};
 
 /// The version of the stored form.

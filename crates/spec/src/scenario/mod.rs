@@ -10,6 +10,7 @@ mod file_save;
 mod hash;
 mod pace;
 mod parse;
+mod purposes;
 mod repeats;
 mod replay;
 mod saves;
@@ -26,6 +27,7 @@ pub use fault::{Combination, ScenarioFault};
 pub use file_save::{FileKind, FileSave, PrefsCall};
 pub use hash::hash_of_text;
 pub use pace::{Arrivals, SavePace, Schedule};
+pub use purposes::{Builtin, PURPOSES};
 pub use repeats::{After, Stretch};
 pub use replay::{Replay, ReplayAs, ReplayFacts};
 pub use types::{

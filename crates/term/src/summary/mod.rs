@@ -23,6 +23,7 @@ use crate::style::{Role, Style};
 use crate::text::sanitize_parts;
 
 pub use cost::files;
+pub(crate) use required::others as other_purposes;
 pub(crate) use trust::in_short;
 pub use trust::trust;
 
@@ -83,6 +84,7 @@ fn write(run: &Run, style: Style, depth: Depth) -> String {
             stages::fills,
             stages::events,
             why::waits,
+            required::purposes,
         ],
         Depth::Full => &[
             required::good_enough,
@@ -98,6 +100,7 @@ fn write(run: &Run, style: Style, depth: Depth) -> String {
             stages::fills,
             stages::events,
             why::waits,
+            required::purposes,
             figures::places,
         ],
     };

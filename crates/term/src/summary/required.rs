@@ -1,11 +1,33 @@
 use flashlag_schema::Run;
 use flashlag_units::sanitize;
-use flashlag_views::{Required, Requires, format, good_enough as answer};
+use flashlag_views::{Required, Requires, format, good_enough as answer, other_purposes};
 
 use super::Depth;
 use crate::line::Page;
 use crate::style::Role;
 use crate::table::Table;
+
+/// Which other purposes the figures of the run decide.
+pub(super) fn purposes(page: &mut Page, run: &Run, depth: Depth) {
+    others(page, run, depth == Depth::Full);
+}
+
+/// Which other purposes the figures of the run decide: in short without the figures.
+pub(crate) fn others(page: &mut Page, run: &Run, full: bool) {
+    let others = other_purposes(run);
+    if let Some(heading) = others.heading() {
+        page.gap();
+        page.paragraph(Role::Ink, &sanitize(&format!("{heading}.")));
+    }
+    if full {
+        for one in &others.judged {
+            page.paragraph(Role::Muted, &sanitize(&one.sentence));
+        }
+        if let Some(rest) = others.not_measured() {
+            page.paragraph(Role::Muted, &rest);
+        }
+    }
+}
 
 /// Whether the storage is good enough for the purpose of the scenario: the answer, then each figure with its limit and
 /// who published that.

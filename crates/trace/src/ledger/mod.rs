@@ -2,6 +2,7 @@
 
 mod databases;
 mod layers;
+mod saves;
 mod stack;
 mod stalls;
 mod what;
@@ -23,6 +24,7 @@ pub fn add_up(trace: &Trace) -> TraceLedger {
         writers: writers::writers(trace, seen),
         layers: layers::layers(trace, &databases, seen, &stack),
         databases: databases::databases(trace, &databases, seen, &stack),
+        saves: saves::saves(trace),
         stalls: stalls::stalls(trace),
         devices: stack.uses(),
     }

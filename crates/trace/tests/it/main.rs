@@ -7,5 +7,6 @@ mod kernel_text;
 mod ledger;
 mod line_counts;
 mod phones;
+mod saves;
 mod strace_forms;
 mod transactions;

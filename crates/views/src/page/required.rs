@@ -1,9 +1,9 @@
-//! Whether the storage is good enough for the purpose of the scenario.
+//! Whether the storage is good enough for the purpose of the scenario, and for others whose tests it made too.
 
 use flashlag_schema::Run;
 
 use super::model::{Block, Section, Term};
-use crate::require::{Required, good_enough};
+use crate::require::{Required, good_enough, other_purposes};
 
 /// The section; `None` if the scenario requires nothing.
 pub(super) fn section(run: &Run) -> Option<Section> {
@@ -14,6 +14,21 @@ pub(super) fn section(run: &Run) -> Option<Section> {
         heading: answer.heading,
         side: Vec::new(),
         blocks: vec![Block::Terms(answer.requirements.iter().map(term).collect())],
+    })
+}
+
+/// What the run's figures say of other purposes; `None` if they say nothing.
+pub(super) fn others(run: &Run) -> Option<Section> {
+    let others = other_purposes(run);
+    let heading = others.heading()?;
+    let sentences: Vec<String> = others.judged.iter().map(|one| one.sentence.clone()).collect();
+    let rest = others.not_measured().map(Block::Text);
+    Some(Section {
+        id: "purposes",
+        name: "Purposes",
+        heading,
+        side: Vec::new(),
+        blocks: [Block::List(sentences)].into_iter().chain(rest).collect(),
     })
 }
 

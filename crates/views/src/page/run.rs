@@ -155,6 +155,7 @@ fn sections(run: &Run, run_files: &[String]) -> Vec<Section> {
         distribution::section(run),
         fourth,
         where_waits_go(run),
+        required::others(run),
         Some(trust::section(run)),
         Some(environment::section(run)),
         Some(reproduce::section(run, run_files)),

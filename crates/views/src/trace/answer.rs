@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use flashlag_schema::trace::{TraceLedger, TraceWriter};
 use flashlag_units::{Bytes, Nanos, count};
 
-use super::words::{NOT_KNOWN, process_name};
+use super::words::{NOT_KNOWN, Who};
 use crate::format::share_of;
 
 /// The activity of one process.
@@ -23,7 +23,7 @@ pub(super) fn answer(ledger: &TraceLedger) -> String {
     let by_block = ledger.layers.block.is_some();
     let mut all: BTreeMap<String, Doing> = BTreeMap::new();
     for writer in &ledger.writers {
-        let doing = all.entry(process_name(writer)).or_default();
+        let doing = all.entry(Who::writes(writer).process()).or_default();
         doing.add(writer, by_block);
     }
     let written = all.values().fold(0_u64, |sum, doing| sum.saturating_add(doing.bytes));

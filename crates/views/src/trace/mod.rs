@@ -1,6 +1,7 @@
 //! Sentences about a trace: who writes the most, whose fsyncs wait, and the tables below.
 
 mod answer;
+mod saves;
 mod tables;
 mod words;
 
@@ -20,6 +21,8 @@ pub struct TraceSummary {
     pub origin: String,
     /// The tables: writers, files, databases, layers. An empty one is left out.
     pub tables: Vec<TraceTable>,
+    /// What would make saves wait less, with what it would spare.
+    pub findings: Vec<String>,
     /// The stalls; empty if there is none or no latency is known.
     pub stalls: Vec<String>,
     /// What is not in the trace, and what was left out.
@@ -60,8 +63,9 @@ pub fn trace_summary(ledger: &TraceLedger, full: bool) -> TraceSummary {
         answer: answer::answer(ledger),
         origin: words::origin(ledger),
         tables: tables::tables(ledger, full),
+        findings: saves::findings(ledger, full),
         stalls: stalls(ledger, full),
-        notes: words::notes(ledger),
+        notes: saves::unsynced(ledger).into_iter().chain(words::notes(ledger)).collect(),
     }
 }
 

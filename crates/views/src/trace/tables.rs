@@ -9,8 +9,8 @@ use flashlag_schema::{LatencySummary, StoredHistogram};
 use flashlag_stats::Histogram;
 use flashlag_units::{Bytes, count, ratio};
 
-use super::words::{kind_name, mode_name, thread_name};
-use super::{TraceColumn, TraceTable};
+use super::words::{Who, kind_name, mode_name};
+use super::{TraceColumn, TraceTable, saves};
 use crate::format::{NONE, ms, ms_of, times};
 
 /// Rows of a table that is not in full.
@@ -18,7 +18,7 @@ const ROWS: usize = 10;
 
 pub(super) fn tables(ledger: &TraceLedger, full: bool) -> Vec<TraceTable> {
     let most = if full { usize::MAX } else { ROWS };
-    let by_thread = |writer: &TraceWriter| (thread_name(writer), kind_name(writer.kind));
+    let by_thread = |writer: &TraceWriter| (Who::writes(writer).thread(), kind_name(writer.kind));
     let by_file = |writer: &TraceWriter| {
         let file = writer.file.clone().unwrap_or_default();
         (file, kind_name(writer.kind))
@@ -28,6 +28,7 @@ pub(super) fn tables(ledger: &TraceLedger, full: bool) -> Vec<TraceTable> {
         writers("writer", ledger.writers.iter(), by_thread, most),
         writers("file", with_file(), by_file, most),
         databases(&ledger.databases, most),
+        saves::table(ledger, most),
         layers(ledger),
         devices(&ledger.devices, most),
     ];

@@ -1,7 +1,8 @@
 //! Names and sentences of a trace.
 
 use flashlag_schema::trace::{
-    TraceDeviceUse, TraceLayer, TraceLedger, TraceStalled, TraceWriter, TraceWrittenKind,
+    TraceDeviceUse, TraceLayer, TraceLedger, TraceSaves, TraceStalled, TraceWriter,
+    TraceWrittenKind,
 };
 use flashlag_spec::TraceSourceKind;
 use flashlag_spec::scenario::JournalMode;
@@ -154,26 +155,57 @@ pub(super) fn stalled(what: TraceStalled) -> &'static str {
 /// The name of a process of which nothing is known.
 pub(super) const NOT_KNOWN: &str = "(not known)";
 
-/// The name of a process: its own, or its thread's, or a number.
-pub(super) fn process_name(writer: &TraceWriter) -> String {
-    let name =
-        writer.process.as_deref().or(writer.thread.as_deref()).filter(|name| !name.is_empty());
-    match (name, writer.pid, writer.tid) {
-        (Some(name), ..) => name.to_owned(),
-        (None, Some(pid), _) => format!("Process {pid}"),
-        (None, None, Some(tid)) => format!("Thread {tid}"),
-        (None, None, None) => NOT_KNOWN.to_owned(),
-    }
+/// A thread, as far as the source names it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Who<'a> {
+    pub(super) process: Option<&'a str>,
+    pub(super) pid: Option<u32>,
+    pub(super) thread: Option<&'a str>,
+    pub(super) tid: Option<u32>,
+    pub(super) main: Option<bool>,
 }
 
-/// The name of a thread: with its process, and whether it is the main one.
-pub(super) fn thread_name(writer: &TraceWriter) -> String {
-    let process = process_name(writer);
-    match (writer.main, writer.thread.as_deref()) {
-        (Some(true), _) => format!("{process} (main)"),
-        (_, Some(thread)) if writer.process.is_some() && thread != process => {
-            format!("{process}: {thread}")
+impl<'a> Who<'a> {
+    pub(super) fn writes(writer: &'a TraceWriter) -> Who<'a> {
+        Who {
+            process: writer.process.as_deref(),
+            pid: writer.pid,
+            thread: writer.thread.as_deref(),
+            tid: writer.tid,
+            main: writer.main,
         }
-        _ => process,
+    }
+
+    pub(super) fn saves(row: &'a TraceSaves) -> Who<'a> {
+        Who {
+            process: row.process.as_deref(),
+            pid: row.pid,
+            thread: row.thread.as_deref(),
+            tid: row.tid,
+            main: row.main,
+        }
+    }
+
+    /// The name of its process: the process's own, or its thread's, or a number.
+    pub(super) fn process(self) -> String {
+        let name = self.process.or(self.thread).filter(|name| !name.is_empty());
+        match (name, self.pid, self.tid) {
+            (Some(name), ..) => name.to_owned(),
+            (None, Some(pid), _) => format!("Process {pid}"),
+            (None, None, Some(tid)) => format!("Thread {tid}"),
+            (None, None, None) => NOT_KNOWN.to_owned(),
+        }
+    }
+
+    /// Its own name: with its process, and whether it is the main one.
+    pub(super) fn thread(self) -> String {
+        let process = self.process();
+        match (self.main, self.thread) {
+            (Some(true), _) => format!("{process} (main)"),
+            (_, Some(thread)) if self.process.is_some() && thread != process => {
+                format!("{process}: {thread}")
+            }
+            _ => process,
+        }
     }
 }

@@ -1,10 +1,12 @@
 //! What is said of a trace is what its rows say.
 #![allow(clippy::unwrap_used, reason = "a test that can't go on fails")]
 
-use flashlag_schema::LatencySummary;
 use flashlag_schema::trace::{
-    TraceLayers, TraceLedger, TraceSyncs, TraceWriter, TraceWrites, TraceWrittenKind,
+    TraceLayers, TraceLedger, TraceSaveKind, TraceSaveWaits, TraceSaves, TraceSyncs, TraceWriter,
+    TraceWrites, TraceWrittenKind,
 };
+use flashlag_schema::{LatencySummary, StoredHistogram};
+use flashlag_stats::Histogram;
 use flashlag_units::{Bytes, Nanos};
 use flashlag_views::trace_summary;
 
@@ -69,4 +71,101 @@ fn rows_beyond_the_tenth_are_counted_and_in_full_shown() {
     assert_eq!((short.tables[0].rows.len(), short.tables[0].more), (10, 15));
     assert_eq!(short.tables[0].rows[0].0, "p00");
     assert_eq!(trace_summary(&ledger, true).tables[0].rows.len(), 25);
+}
+
+/// Saves of a file of 10 kB, with the wait of each in ms, of which some were followed at once.
+fn saves(file: &str, kind: TraceSaveKind, main: bool, waits: &[u64], followed: u64) -> TraceSaves {
+    let mut histogram = Histogram::new();
+    waits.iter().for_each(|ms| histogram.record(Nanos::from_millis(*ms)));
+    let over = |limit: u64| waits.iter().filter(|ms| **ms > limit).count() as u64;
+    TraceSaves {
+        process: Some("app".to_owned()),
+        pid: Some(7),
+        thread: None,
+        tid: Some(if main { 7 } else { 8 }),
+        main: Some(main),
+        file: file.to_owned(),
+        kind,
+        saves: waits.len() as u64,
+        unsynced: 0,
+        syncs: waits.len() as u64,
+        bytes: Bytes(waits.len() as u64 * 10_000),
+        waits: Some(TraceSaveWaits {
+            waited_ns: Nanos::from_millis(waits.iter().sum()),
+            latency_ns: LatencySummary::from(&histogram),
+            histogram: StoredHistogram::from(&histogram),
+            over_frame: over(16),
+            over_5s: over(5000),
+            followed_ns: Nanos::from_millis(followed * 10),
+        }),
+        followed,
+    }
+}
+
+#[test]
+fn saves_are_shown_by_file_and_thread_with_their_share_over_a_frame_and_over_5_s() {
+    let ledger = TraceLedger {
+        saves: vec![
+            saves("/p.xml", TraceSaveKind::SharedPreferences, true, &[10, 20, 6000, 12], 0),
+            saves("/log", TraceSaveKind::AppendLog, false, &[1; 5], 0),
+        ],
+        ..TraceLedger::default()
+    };
+    let summary = trace_summary(&ledger, false);
+    let table = summary.tables.iter().find(|table| table.title == "save").unwrap();
+    let heads: Vec<&str> = table.columns.iter().map(|column| column.title).collect();
+    assert_eq!(heads, ["how", "by", "saves", "bytes each", "max ms", "over 16.7 ms", "over 5 s"]);
+    let rows: Vec<(&str, Vec<&str>)> = table
+        .rows
+        .iter()
+        .map(|(file, cells)| (file.as_str(), cells.iter().map(String::as_str).collect()))
+        .collect();
+    assert_eq!(rows[0], ("/log", vec!["appended", "app", "5", "10 kB", "1.0", "0%", "0%"]));
+    let prefs = ["SharedPreferences", "app (main)", "4", "10 kB", "6,000", "50%", "25%"];
+    assert_eq!(rows[1], ("/p.xml", prefs.to_vec()));
+}
+
+#[test]
+fn what_would_make_saves_wait_less_is_said_with_what_it_would_spare() {
+    let kind = TraceSaveKind::SharedPreferences;
+    let findings = |rows: Vec<TraceSaves>| {
+        trace_summary(&TraceLedger { saves: rows, ..TraceLedger::default() }, false).findings
+    };
+    let late = findings(vec![saves("/p.xml", kind, true, &[10, 20, 40, 12], 0)]);
+    assert_eq!(
+        late,
+        [
+            "The main thread of app waits for its saves: 2 of 4 take longer than a frame, 40 ms at most, 82 ms \
+          together. Save on another thread (SharedPreferences: `apply`)."
+        ]
+    );
+    // On another thread, or within a frame, nothing is to be said.
+    assert!(findings(vec![saves("/p.xml", kind, false, &[10, 20, 40, 12], 0)]).is_empty());
+    assert!(findings(vec![saves("/p.xml", kind, true, &[10, 15], 0)]).is_empty());
+    let again = findings(vec![saves("/p.xml", kind, false, &[10; 5], 4)]);
+    assert_eq!(again.len(), 1);
+    let spared = "app saves /p.xml again within a frame: one save where it makes several would spare 4 of 5 \
+                  saves, and 40 ms of 50 ms that the thread waits.";
+    assert!(again[0].starts_with(spared), "{}", again[0]);
+    let mut large = saves("/p.xml", kind, false, &[10; 5], 0);
+    large.bytes = Bytes(5 * 400_000);
+    let anew = "app writes /p.xml anew for each of 5 saves: 400 kB each, 2.0 MB together.";
+    let found = findings(vec![large.clone()]);
+    assert!(found.len() == 1 && found[0].starts_with(anew), "{found:?}");
+    let (once, log) = (1, TraceSaves { kind: TraceSaveKind::AppendLog, ..large.clone() });
+    assert!(findings(vec![log, TraceSaves { saves: once, ..large }]).is_empty());
+}
+
+#[test]
+fn files_that_were_replaced_without_a_sync_are_a_note_and_no_saves() {
+    let row = TraceSaves {
+        saves: 0,
+        unsynced: 3,
+        waits: None,
+        ..saves("/x", TraceSaveKind::Rename, true, &[], 0)
+    };
+    let ledger = TraceLedger { saves: vec![row], ..TraceLedger::default() };
+    let summary = trace_summary(&ledger, false);
+    assert!(summary.tables.is_empty() && summary.findings.is_empty());
+    assert!(summary.notes[0].starts_with("3 files were replaced by a rename without a sync"));
 }

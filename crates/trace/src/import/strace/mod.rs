@@ -219,6 +219,7 @@ impl Strace {
             }
             return Vec::new();
         };
+        self.processes.works_in(tid, call);
         if self.processes.changes(tid, call, making) {
             return Vec::new();
         }
@@ -228,9 +229,11 @@ impl Strace {
                 one(self.opened(tid, call, returned, making)).into_iter().collect()
             }
             "unlink" | "unlinkat" | "rename" | "renameat" | "renameat2" => {
-                one(renamed(call, making)).into_iter().collect()
+                one(self.renamed(tid, call, making)).into_iter().collect()
             }
-            "truncate" | "truncate64" => one(truncated(call, making)).into_iter().collect(),
+            "truncate" | "truncate64" => {
+                one(self.truncated(tid, call, making)).into_iter().collect()
+            }
             "sync" | "syncfs" => vec![(TraceAction::SyncAll, call.took)],
             "close" | "read" | "readv" | "pread64" | "preadv" | "preadv2" | "write" | "writev"
             | "pwrite64" | "pwritev" | "pwritev2" | "fsync" | "fdatasync" | "ftruncate"
@@ -309,36 +312,39 @@ impl Strace {
             } else {
                 string(call.argument(0))
             }
+            .map(|path| self.processes.path(tid, path))
         })?;
         let file = self.processes.open(tid, u32::try_from(returned).ok()?, &path, flags, making);
         self.synchronous += u64::from(flags.contains("O_SYNC") || flags.contains("O_DSYNC"));
         let (truncated, created) = (flags.contains("O_TRUNC"), flags.contains("O_CREAT"));
         Some(TraceAction::Open { file, truncated, created })
     }
-}
 
-/// The event of a call that removes or changes a name.
-fn renamed(call: &Call, making: &mut Making) -> Option<TraceAction> {
-    let at = |at: usize| at_path(call.argument(at), call.argument(at + 1));
-    Some(match call.name.as_str() {
-        "unlink" => TraceAction::Unlink { file: making.file(&string(call.argument(0))?) },
-        "unlinkat" if call.argument(2).contains("AT_REMOVEDIR") => return None,
-        "unlinkat" => TraceAction::Unlink { file: making.file(&at(0)?) },
-        "rename" => {
-            let names = (string(call.argument(0))?, string(call.argument(1))?);
-            TraceAction::Rename { file: making.file(&names.0), to: making.file(&names.1) }
-        }
-        _ => {
-            let names = (at(0)?, at(2)?);
-            TraceAction::Rename { file: making.file(&names.0), to: making.file(&names.1) }
-        }
-    })
-}
+    /// The event of a call that removes or changes a name.
+    fn renamed(&self, tid: u32, call: &Call, making: &mut Making) -> Option<TraceAction> {
+        let named = |at: usize| Some(self.processes.path(tid, string(call.argument(at))?));
+        let at = |at: usize| {
+            at_path(call.argument(at), call.argument(at + 1))
+                .map(|path| self.processes.path(tid, path))
+        };
+        Some(match call.name.as_str() {
+            "unlink" => TraceAction::Unlink { file: making.file(&named(0)?) },
+            "unlinkat" if call.argument(2).contains("AT_REMOVEDIR") => return None,
+            "unlinkat" => TraceAction::Unlink { file: making.file(&at(0)?) },
+            name => {
+                let names =
+                    if name == "rename" { (named(0)?, named(1)?) } else { (at(0)?, at(2)?) };
+                TraceAction::Rename { file: making.file(&names.0), to: making.file(&names.1) }
+            }
+        })
+    }
 
-/// The event of a call that sets a file's size by path.
-fn truncated(call: &Call, making: &mut Making) -> Option<TraceAction> {
-    let bytes = Bytes(call.argument(1).parse().ok()?);
-    Some(TraceAction::Truncate { file: making.file(&string(call.argument(0))?), bytes })
+    /// The event of a call that sets a file's size by path.
+    fn truncated(&self, tid: u32, call: &Call, making: &mut Making) -> Option<TraceAction> {
+        let bytes = Bytes(call.argument(1).parse().ok()?);
+        let path = self.processes.path(tid, string(call.argument(0))?);
+        Some(TraceAction::Truncate { file: making.file(&path), bytes })
+    }
 }
 
 /// A directory descriptor's path joined with a name: `AT_FDCWD</data>, "x"`.

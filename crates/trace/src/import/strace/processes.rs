@@ -6,7 +6,7 @@ use flashlag_schema::trace::TraceFile;
 use flashlag_spec::TraceFileKind;
 
 use super::super::making::Making;
-use super::line::{Call, descriptor, string};
+use super::line::{Call, descriptor, path_in, string};
 
 /// The processes that strace followed.
 #[derive(Debug, Default)]
@@ -16,6 +16,8 @@ pub(super) struct Processes {
     /// Threads whose start was seen, and the thread that strace started with.
     known: HashMap<u32, ()>,
     names: HashMap<u32, String>,
+    /// The working directory of each process, where strace has shown it.
+    working: HashMap<u32, String>,
     open: HashMap<(u32, u32), Descriptor>,
     unknown: bool,
 }
@@ -43,6 +45,37 @@ impl Processes {
     /// Whether the path of some file is not known.
     pub(super) fn has_unknown(&self) -> bool {
         self.unknown
+    }
+
+    /// The path that a call means by a name: a relative one begins at the process's working directory.
+    pub(super) fn path(&self, tid: u32, name: String) -> String {
+        match self.working.get(&self.process(tid)) {
+            Some(working) if !name.starts_with('/') => {
+                let name = name.strip_prefix("./").unwrap_or(&name);
+                format!("{}/{name}", working.trim_end_matches('/'))
+            }
+            _ => name,
+        }
+    }
+
+    /// Remembers the working directory that a call shows: `AT_FDCWD</data>`, or `getcwd` and `chdir`.
+    pub(super) fn works_in(&mut self, tid: u32, call: &Call) {
+        let process = self.process(tid);
+        if matches!(call.name.as_str(), "chdir" | "getcwd" | "fchdir") {
+            let named = match call.name.as_str() {
+                "fchdir" => descriptor(call.argument(0)).and_then(|(_, path)| path),
+                _ => string(call.argument(0)),
+            };
+            match named.map(|name| self.path(tid, name)).filter(|path| path.starts_with('/')) {
+                Some(path) => self.working.insert(process, path),
+                None => self.working.remove(&process),
+            };
+            return;
+        }
+        let shown = call.arguments.iter().find(|argument| argument.starts_with("AT_FDCWD<"));
+        if let Some(path) = shown.and_then(|argument| path_in(&argument["AT_FDCWD".len()..])) {
+            self.working.insert(process, path);
+        }
     }
 
     /// Takes a call that changes processes, descriptors or positions; returns whether it was one.
@@ -95,6 +128,9 @@ impl Processes {
         self.process_of.remove(&child);
         if let Some(name) = self.names.get(&parent).cloned() {
             self.names.insert(child, name);
+        }
+        if let Some(working) = self.working.get(&parent).cloned() {
+            self.working.insert(child, working);
         }
         let of_parent = self.open.iter().filter(|((process, _), _)| *process == parent);
         let copies: Vec<_> = of_parent.map(|((_, fd), known)| ((child, *fd), *known)).collect();
