@@ -18,7 +18,7 @@ mod student;
 mod wait;
 mod waited;
 
-pub use histogram::{BUCKETS, GROUPING_POWER, Histogram, HistogramError};
+pub use histogram::{BUCKETS, GROUPING_POWER, Histogram, HistogramError, Occupied};
 pub use interval::{Interval, IntervalSeries};
 pub use merge::merge_threads;
 pub use percentile::{Percentile, supports};

@@ -133,8 +133,7 @@ pub(super) fn refine(
         let Some(child) = population.child(search, &parents, reach) else { break };
         let least = cost(free.fine, &all[0].point);
         barren = if cost(free.fine, &child.point) < WORTH * least { 0 } else { barren + 1 };
-        all.push(child);
-        rank(&mut all, free.fine);
+        insert(&mut all, child, free.fine);
     }
     if let Some(first) = all.into_iter().next() {
         (*base, *best) = (first.base, first.point);
@@ -158,6 +157,13 @@ fn variants(built: &DeviceFit, switches: &[&str], sizes: &[&Axis]) -> Vec<Varian
 /// Sorts candidates, best first.
 fn rank(all: &mut [Candidate], axes: &[Axis]) {
     all.sort_by(|one, other| cost(axes, &one.point).total_cmp(&cost(axes, &other.point)));
+}
+
+/// Puts a candidate where [`rank`] would: among sorted ones, behind those that are as good.
+fn insert(all: &mut Vec<Candidate>, candidate: Candidate, axes: &[Axis]) {
+    let own = cost(axes, &candidate.point);
+    let place = all.partition_point(|one| cost(axes, &one.point).total_cmp(&own).is_le());
+    all.insert(place, candidate);
 }
 
 /// The candidate with residuals by the current weights.
@@ -316,8 +322,7 @@ impl<'a, 'b> Population<'a, 'b> {
                         .take(PARENTS)
                         .collect();
                     let Some(child) = self.child(search, &parents, reach) else { return };
-                    all.push(child);
-                    rank(all, self.free.fine);
+                    insert(all, child, self.free.fine);
                 }
             }
             variants = leading(all);
@@ -413,6 +418,23 @@ mod tests {
         };
         assert_eq!(variants(9), [1, 2, 3]);
         assert_eq!(variants(2), [1, 2]);
+    }
+
+    #[test]
+    fn a_candidate_is_put_where_sorting_would_put_it() {
+        let mut all = Vec::new();
+        for (variant, off) in (0..).zip([0.3, 0.1, f64::NAN, 0.3, 0.2, 0.1]) {
+            insert(&mut all, candidate(variant, off), &[]);
+            let mut sorted = all.clone();
+            sorted.sort_by_key(|one| one.variant);
+            rank(&mut sorted, &[]);
+            assert_eq!(kinds(&all), kinds(&sorted));
+        }
+        assert_eq!(kinds(&all), [1, 5, 4, 0, 3, 2]);
+    }
+
+    fn kinds(all: &[Candidate]) -> Vec<usize> {
+        all.iter().map(|one| one.variant).collect()
     }
 
     #[test]

@@ -123,6 +123,25 @@ fn merging_what_no_measurement_reaches_stops_at_the_end() {
 
 proptest! {
     #[test]
+    fn occupied_buckets_are_those_of_the_values_in_order(
+        mut values in prop::collection::vec(any_value(), 0..40),
+        more in prop::collection::vec(any_value(), 0..40),
+        ends: bool,
+    ) {
+        values.extend([0, u64::MAX].into_iter().filter(|_| ends));
+        let mut histogram = of(&values);
+        histogram.merge(&of(&more));
+        let mut expected = std::collections::BTreeMap::new();
+        for value in values.into_iter().chain(more) {
+            *expected.entry(fio_index(value) as u32).or_insert(0) += 1;
+        }
+        let expected: Vec<(u32, u64)> = expected.into_iter().collect();
+        prop_assert_eq!(histogram.occupied().collect::<Vec<_>>(), expected);
+        histogram.clear();
+        prop_assert_eq!(histogram.occupied().count(), 0);
+    }
+
+    #[test]
     fn the_error_is_below_point_eight_percent_for_every_value(value in any_value()) {
         let middle = Histogram::middle_of(Histogram::index_of(Nanos(value))).0;
         let error = middle.abs_diff(value) as f64 / (value.max(1)) as f64;

@@ -91,7 +91,8 @@ impl Simulator for ClosedForm {
             return Err(SimulationError::refused("map.spare: more than the capacity"));
         }
         let scatter = 1.0 + self.scatter * ((seed * 7919 % 11) as f64 / 5.0 - 1.0);
-        let device = profile.to_toml();
+        // The device is written out only where chance needs it.
+        let device = (self.jitter > 0.0).then(|| profile.to_toml());
         let mut situation = Situation::new(&model, filesystem);
         // The file under test is as large as the largest span.
         let spans = scenario.tests.values().filter_map(|test| match test {
@@ -111,8 +112,10 @@ impl Simulator for ClosedForm {
                             let run = runs.entry((*state, name.clone())).or_default();
                             *run += 1;
                             let test = &scenario.tests[name];
-                            let label = format!("{device} {} {seed}", state.label(*run, name));
-                            let jitter = 1.0 + self.jitter * chance(&label);
+                            let jitter = device.as_ref().map_or(1.0, |device| {
+                                let label = state.label(*run, name);
+                                1.0 + self.jitter * chance(&format!("{device} {label} {seed}"))
+                            });
                             let times = situation.times(test).scaled(scatter * jitter);
                             situation.wrote(test, *run);
                             let measured = phase(test, *state, *run, now, times, &situation);
