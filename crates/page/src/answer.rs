@@ -1,5 +1,8 @@
 //! The answer to a question: what the run says, beside the same device when it was new and empty.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use flashlag_report::parts::{DistributionPlot, LatencyAxis, SeriesMark};
 use flashlag_runner::{Event, Observer, sim};
 use flashlag_schema::{Lag, LatencySummary, Phase, Run, RunStatus};
@@ -47,6 +50,11 @@ pub struct Row {
     pub new: String,
 }
 
+thread_local! {
+    /// The last device that was simulated new.
+    static LAST_NEW: RefCell<Option<(Question, Rc<Measured>)>> = const { RefCell::new(None) };
+}
+
 /// Nobody watches: a page shows the end alone.
 struct Nobody;
 
@@ -75,6 +83,19 @@ impl Measured {
         Ok((Measured { run, phase, histogram }, command))
     }
 
+    /// A new device, simulated once while only its state is changed.
+    fn when_new(question: Question) -> Result<Rc<Measured>, QuestionError> {
+        let known = |(known, _): &&(Question, Rc<Measured>)| *known == question;
+        let kept =
+            LAST_NEW.with_borrow(|last| last.as_ref().filter(known).map(|(_, new)| Rc::clone(new)));
+        if let Some(new) = kept {
+            return Ok(new);
+        }
+        let new = Rc::new(Measured::of(&question)?.0);
+        LAST_NEW.set(Some((question, Rc::clone(&new))));
+        Ok(new)
+    }
+
     fn late(&self) -> String {
         let histogram = &self.histogram;
         format::share_of(histogram.count_over(Lag::FRAME_60HZ), histogram.count())
@@ -90,7 +111,7 @@ impl Answer {
         let (now, command) = Measured::of(question)?;
         let new = match question.when_new() {
             same if same.is_state_of(question) => None,
-            new => Some(Measured::of(&new)?.0),
+            new => Some(Measured::when_new(new)?),
         };
         let headline = headline(&now.run);
         Ok(Answer {
@@ -98,8 +119,8 @@ impl Answer {
             more: headline.more,
             believe: headline.believe.sentence,
             verdict: Judgement::of(&now.run, &now.phase).word(),
-            rows: rows(&now, new.as_ref().unwrap_or(&now)),
-            drawing: drawing(&now, new.as_ref()),
+            rows: rows(&now, new.as_deref().unwrap_or(&now)),
+            drawing: drawing(&now, new.as_deref()),
             command,
             latency_ns: now.phase.latency_ns,
             run: question.with_run.then(|| now.run.to_json()),
