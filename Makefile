@@ -5,7 +5,7 @@ SHELL := /bin/bash
 CARGO ?= cargo
 FLASHLAG := target/release/flashlag
 
-.PHONY: help build run python wheels test quick checks lint unit setup-test bench sweep-bench round-trip monotone lab pictures site man dist dist-twice fuzz clean
+.PHONY: help build run python wheels page test quick checks lint unit setup-test bench sweep-bench round-trip monotone lab pictures site man dist dist-twice fuzz clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -69,6 +69,9 @@ pictures: build ## The README's pictures, from real runs; needs chromium
 
 python: ## The Python package with the program, into a virtual environment: target/python/venv
 	scripts/python
+
+page: ## The model in a page, one HTML file: target/page/flashlag.html; minutes, needs rustup
+	scripts/page
 
 wheels: ## The Python package for x86_64 and aarch64 as wheels, into dist/; after `make dist`
 	scripts/python --wheels

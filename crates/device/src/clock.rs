@@ -2,7 +2,6 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use flashlag_units::Nanos;
-use rustix::time::{ClockId, clock_gettime};
 
 /// Where a device's time comes from.
 pub trait Clock {
@@ -12,35 +11,6 @@ pub trait Clock {
     /// Lets time pass until `time`; returns at once if that is in the past. Real clocks sleep, and
     /// spin at the end, since sleeps end late; virtual clocks advance.
     fn pass_until(&self, time: Nanos);
-}
-
-/// Sleeps on a machine that is not overloaded end at most this late: spin for that long.
-const SPIN_FROM: Nanos = Nanos::from_micros(60);
-
-/// `CLOCK_MONOTONIC`: real time, never set back; it stops while the machine is suspended.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct MonotonicClock;
-
-impl Clock for MonotonicClock {
-    #[inline]
-    fn now(&self) -> Nanos {
-        let time = clock_gettime(ClockId::Monotonic);
-        Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
-    }
-
-    fn pass_until(&self, time: Nanos) {
-        loop {
-            let left = time.saturating_since(self.now());
-            if left == Nanos::ZERO {
-                return;
-            }
-            if left > SPIN_FROM {
-                std::thread::sleep(left.saturating_since(SPIN_FROM).into());
-            } else {
-                std::hint::spin_loop();
-            }
-        }
-    }
 }
 
 /// Virtual time, advanced only by the device that owns it; clones share it.

@@ -1,7 +1,7 @@
 use flashlag_units::Bytes;
-use rustix::io::Errno;
-use rustix::process::{Resource, getrlimit};
 use thiserror::Error;
+
+use crate::errno::{Errno, Resource, limit_of, reason_of};
 
 /// An operation that failed: on what, where, why, and what to try.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -28,8 +28,7 @@ impl DeviceError {
         offset: Option<Bytes>,
         errno: Errno,
     ) -> DeviceError {
-        let text = std::io::Error::from(errno).to_string();
-        let reason = text.split(" (os error").next().unwrap_or_default().to_owned();
+        let reason = reason_of(errno);
         DeviceError {
             operation,
             subject: subject.into(),
@@ -66,7 +65,7 @@ impl DeviceError {
 /// Advice on an error; names the shell limit (`ulimit`) that caused it, if one did. `offset` is the
 /// position in the file.
 pub fn advice_within_limits(errno: Errno, offset: Option<Bytes>) -> String {
-    limited(errno, offset, |resource| getrlimit(resource).current)
+    limited(errno, offset, limit_of)
 }
 
 fn limited(errno: Errno, offset: Option<Bytes>, limit: impl Fn(Resource) -> Option<u64>) -> String {

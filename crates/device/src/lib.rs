@@ -7,9 +7,15 @@ mod android;
 mod budget;
 mod calls;
 mod clock;
+#[cfg_attr(target_family = "wasm", path = "errno_of_a_page.rs")]
+mod errno;
 mod error;
 mod latency;
+#[cfg(not(target_family = "wasm"))]
+mod monotonic;
+#[cfg(not(target_family = "wasm"))]
 mod null;
+#[cfg(not(target_family = "wasm"))]
 mod ram;
 mod request;
 mod sampler;
@@ -19,10 +25,15 @@ mod wait;
 pub use android::{is_android, is_android_at};
 pub use budget::Budget;
 pub use calls::{Call, CallDevice, CallRequest};
-pub use clock::{Clock, MonotonicClock, VirtualClock};
+pub use clock::{Clock, VirtualClock};
+pub use errno::Errno;
 pub use error::{DeviceError, advice_for_errno, advice_within_limits};
 pub use latency::Latency;
+#[cfg(not(target_family = "wasm"))]
+pub use monotonic::MonotonicClock;
+#[cfg(not(target_family = "wasm"))]
 pub use null::NullDevice;
+#[cfg(not(target_family = "wasm"))]
 pub use ram::{RamCounts, RamDevice, Service};
 pub use request::{Completion, Device, Durability, Geometry, Op, Request, SyncCall};
 pub use sampler::{WaitReading, WaitSampler, WaitWindow};

@@ -1,7 +1,8 @@
 use flashlag_units::Bytes;
 
-use crate::clock::{Clock, MonotonicClock};
+use crate::clock::Clock;
 use crate::error::DeviceError;
+use crate::monotonic::MonotonicClock;
 use crate::request::{Completion, Device, Durability, Geometry, Op, Request};
 
 /// Completes everything at once and keeps nothing; a read leaves its buffer as it is. Measuring it

@@ -5,9 +5,10 @@ use flashlag_units::{Bytes, Nanos};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::SeedableRng;
 
-use crate::clock::{Clock, MonotonicClock, VirtualClock};
+use crate::clock::{Clock, VirtualClock};
 use crate::error::DeviceError;
 use crate::latency::Latency;
+use crate::monotonic::MonotonicClock;
 use crate::request::{Completion, Device, Durability, Geometry, Op, Request};
 
 /// The service times of a [`RamDevice`] and its number of parallel units.

@@ -154,7 +154,7 @@ impl Geometry {
             operation: op.name(),
             subject: "the device".to_owned(),
             offset: Some(offset),
-            errno: Some(rustix::io::Errno::INVAL.raw_os_error()),
+            errno: Some(crate::errno::Errno::INVAL.raw_os_error()),
             reason,
             advice: "use a block size and a span that are multiples of the alignment".to_owned(),
         }

@@ -8,6 +8,7 @@ use flashlag_units::Bytes;
 use flashlag_workload::Payload;
 
 use crate::files::FileSet;
+use crate::one::run_one;
 use crate::open::{OpenOptions, open};
 
 /// Length of one write.
@@ -118,17 +119,4 @@ fn write_first<D: Device>(
 ) -> Result<(), DeviceError> {
     payload.fill(&mut device.buffer(0)[..write.length.0 as usize], write.offset, 0);
     run_one(device, write, completed)
-}
-
-/// Submits one request to an idle device and waits for its completion. `completed` is scratch space
-/// that a caller can reuse.
-pub(crate) fn run_one<D: Device>(
-    device: &mut D,
-    request: Request,
-    completed: &mut Vec<Completion>,
-) -> Result<(), DeviceError> {
-    completed.clear();
-    device.submit(request)?;
-    device.reap(1, completed)?;
-    completed.drain(..).try_for_each(|completion| completion.result)
 }

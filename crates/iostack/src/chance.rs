@@ -52,7 +52,7 @@ impl Chance {
         }
         // In (0, 1]: the logarithm is finite.
         let share = ((self.random.next_u64() >> 11) + 1) as f64 / 2_f64.powi(53);
-        Nanos((self.mean.0 as f64 * -share.ln()).round() as u64)
+        Nanos((self.mean.0 as f64 * -libm::log(share)).round() as u64)
     }
 }
 
@@ -60,7 +60,7 @@ impl Chance {
 fn factors(sigma: f64) -> Vec<u64> {
     let share = |index: usize| (index as f64 + 0.5) / QUANTILES as f64;
     let raw: Vec<f64> =
-        (0..QUANTILES).map(|index| (sigma * normal_quantile(share(index))).exp()).collect();
+        (0..QUANTILES).map(|index| libm::exp(sigma * normal_quantile(share(index)))).collect();
     let mean = raw.iter().sum::<f64>() / QUANTILES as f64;
     raw.iter().map(|factor| (factor / mean * ONE as f64).round() as u64).collect()
 }
@@ -69,7 +69,7 @@ fn factors(sigma: f64) -> Vec<u64> {
 /// algorithm AS 70, to 1.5e-8.
 fn normal_quantile(share: f64) -> f64 {
     let (tail, sign) = if share < 0.5 { (share, -1.0) } else { (1.0 - share, 1.0) };
-    let y = (-2.0 * tail.ln()).sqrt();
+    let y = (-2.0 * libm::log(tail)).sqrt();
     let polynomial = |by: [f64; 5]| by.iter().rev().fold(0.0, |sum, one| sum * y + one);
     let above =
         [-0.322_232_431_088, -1.0, -0.342_242_088_547, -0.020_423_121_024_5, -4.536_422_101_48e-5];

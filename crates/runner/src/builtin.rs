@@ -13,6 +13,7 @@ pub const BUILTINS: &[Builtin] = &[
     Builtin { name: "wake", text: include_str!("../../../scenarios/wake.toml") },
     Builtin { name: "disk", text: include_str!("../../../scenarios/disk.toml") },
     Builtin { name: "micro", text: include_str!("../../../scenarios/micro.toml") },
+    Builtin { name: "write", text: include_str!("../../../scenarios/write.toml") },
     Builtin { name: "app", text: include_str!("../../../scenarios/app.toml") },
 ];
 

@@ -83,6 +83,7 @@ pub(crate) fn profile_record(
 }
 
 /// The present time in UTC as a run records it: `2026-11-21T04:30:00Z`.
+#[cfg(not(target_family = "wasm"))]
 pub(crate) fn started() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
@@ -116,6 +117,7 @@ pub fn program() -> Program {
 }
 
 /// The time in UTC as it is put into file names: `20261121-043000`.
+#[cfg(not(target_family = "wasm"))]
 pub fn stamp() -> String {
     jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S").to_string()
 }

@@ -9,6 +9,7 @@ use flashlag_spec::replay::ReplayStream;
 use flashlag_spec::scenario::Scenario;
 use flashlag_units::Bytes;
 
+#[cfg(not(target_family = "wasm"))]
 use crate::output::RunFile;
 use crate::target::Target;
 
@@ -40,6 +41,7 @@ pub struct Request {
     /// The command line, as it is recorded.
     pub command: Vec<String>,
     /// The run file; `None` for a run that only feeds a forecast.
+    #[cfg(not(target_family = "wasm"))]
     pub output: Option<Arc<RunFile>>,
     /// An earlier run of the same scenario, to be continued.
     pub resume: Option<Box<Run>>,
@@ -61,9 +63,18 @@ impl Request {
             limits: ConditionLimits::default(),
             label: None,
             command: Vec::new(),
+            #[cfg(not(target_family = "wasm"))]
             output: None,
             resume: None,
             stop: Arc::new(AtomicBool::new(false)),
         }
+    }
+
+    /// The same run without a run file.
+    pub(crate) fn unstored(self) -> Request {
+        #[cfg(not(target_family = "wasm"))]
+        return Request { output: None, ..self };
+        #[cfg(target_family = "wasm")]
+        self
     }
 }

@@ -33,6 +33,7 @@ mod monotone;
 mod one_run;
 mod outputs;
 mod own_profile;
+mod page;
 mod phone;
 mod phone_cut;
 mod phone_full;

@@ -22,7 +22,7 @@ const SLEEPS: [(&str, &str); 23] = [
     ("crates/runner/src/android/mod.rs", "a run on a phone ends after a while"),
     ("crates/runner/src/android/on_phone.rs", "progress is shown once a second"),
     ("crates/cli/src/command/live.rs", "what was recorded is fetched some times a second"),
-    ("crates/device/src/clock.rs", "the real clock passes time by sleeping"),
+    ("crates/device/src/monotonic.rs", "the real clock passes time by sleeping"),
     ("crates/engine/src/calibrate/mod.rs", "two clocks are compared over a stretch of time"),
     ("crates/engine/src/heartbeat.rs", "a thread that tells whether it woke up"),
     ("crates/engine/src/uring/mod.rs", "an open loop waits for its next start or a completion"),

@@ -3,7 +3,7 @@
 use crate::{crate_names, none, root};
 
 /// The house: each crate's floor. A crate appears here when it appears at all.
-const FLOORS: [(&str, u32); 37] = [
+const FLOORS: [(&str, u32); 38] = [
     ("units", 0),
     ("stats", 0),
     ("spec", 1),
@@ -38,6 +38,7 @@ const FLOORS: [(&str, u32); 37] = [
     ("cli", 8),
     ("nbd", 8),
     ("python", 8),
+    ("page", 8),
     // For tests alone: no product imports it.
     ("testing", 7),
     ("need", 7),

@@ -6,9 +6,10 @@ use crate::source::Source;
 use crate::{crate_names, none, root};
 
 /// Crates that may have unsafe code, and why.
-const UNSAFE: [(&str, &str); 4] = [
+const UNSAFE: [(&str, &str); 5] = [
     ("engine", "io_uring's rings, registered buffers and FITRIM"),
     ("inspect", "FIEMAP, which counts the pieces of a database, and opening a file by its inode"),
+    ("page", "the names that its module exports to the page, and nothing else"),
     ("seccomp", "a signal handler, its place before `main`, and the registers that it changes"),
     ("sqlite", "SQLite's calls into a VFS, and the memory that its connections share"),
 ];

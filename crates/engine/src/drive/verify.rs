@@ -5,7 +5,7 @@ use flashlag_units::Bytes;
 use flashlag_workload::Payload;
 
 use super::job::Verification;
-use crate::lay_out::run_one;
+use crate::one::run_one;
 
 /// The mismatches kept with all details; others are only counted.
 pub(super) const KEPT: usize = 8;

@@ -8,7 +8,7 @@ use flashlag_units::{Bytes, Nanos};
 use super::gauge::Gauge;
 use super::order::Order;
 use crate::drive::Job;
-use crate::lay_out::run_one;
+use crate::one::run_one;
 
 /// A device that is being filled: the loop writes ascending logical blocks; [`Order`] maps each to
 /// its place, and [`Gauge`] reads the fill level.

@@ -6,7 +6,7 @@ use flashlag_workload::Payload;
 
 use super::filling::Filling;
 use crate::drive::Verification;
-use crate::lay_out::run_one;
+use crate::one::run_one;
 
 /// The mismatches kept with all details; others are only counted.
 const KEPT: usize = 8;

@@ -16,11 +16,13 @@
 //! one, including the app's own time in between.
 
 mod calls;
+#[cfg(not(target_family = "wasm"))]
 mod files;
 mod parts;
 mod requests;
 #[cfg(test)]
 mod tests;
+#[cfg(not(target_family = "wasm"))]
 mod threads;
 
 use std::sync::Arc;
@@ -36,8 +38,10 @@ use flashlag_units::{Bytes, Nanos};
 use crate::drive::EndReason;
 
 pub use calls::drive_calls;
+#[cfg(not(target_family = "wasm"))]
 pub use files::{FileCalls, ReplayFiles};
 pub use requests::drive_requests;
+#[cfg(not(target_family = "wasm"))]
 pub use threads::drive_call_threads;
 
 /// A replay to be done.

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use flashlag_device::{Device, DeviceError, VirtualClock};
+use flashlag_device::{Device, DeviceError, Errno, VirtualClock};
 use flashlag_units::Bytes;
-use rustix::io::Errno;
 
 use super::Inner;
 use crate::cache::{DIRTY_PAGES, pages};

@@ -12,11 +12,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
 
-use flashlag_device::{Clock, Device, DeviceError, VirtualClock};
+use flashlag_device::{Clock, Device, DeviceError, Errno, VirtualClock};
 use flashlag_spec::profile::StackModel;
 use flashlag_stats::Waited;
 use flashlag_units::{Bytes, Nanos};
-use rustix::io::Errno;
 
 use crate::background::{BackgroundJob, BackgroundTotal, DueTimes, RunningJob};
 use crate::cache::PageCache;

@@ -1,9 +1,8 @@
 //! Runs plans in virtual time: those of the caller, of the kernel's threads and of background jobs.
 
-use flashlag_device::{Device, DeviceError, SyncCall, VirtualClock};
+use flashlag_device::{Device, DeviceError, Errno, SyncCall, VirtualClock};
 use flashlag_stats::Wait;
 use flashlag_units::{Bytes, Nanos, never};
-use rustix::io::Errno;
 
 use super::Inner;
 use crate::background::{BackgroundJob, BackgroundTotal, DueTimes, Pending, RunningJob};

@@ -1,10 +1,13 @@
+#[cfg(not(target_family = "wasm"))]
 mod faults;
 
 use std::path::PathBuf;
 
+#[cfg(not(target_family = "wasm"))]
 use flashlag_android::PhoneError;
 use flashlag_device::DeviceError;
 use flashlag_flash::{FlashError, SizeError};
+#[cfg(not(target_family = "wasm"))]
 use flashlag_lab::LabError;
 use flashlag_spec::profile::ProfileError;
 use flashlag_spec::scenario::ScenarioError;
@@ -12,13 +15,16 @@ use flashlag_spec::target::TargetError;
 use flashlag_units::Bytes;
 use thiserror::Error;
 
+#[cfg(not(target_family = "wasm"))]
 pub use faults::{DirectoryFault, OutputFault, OutputKind, ResumeFault};
 
 /// Why a run could not be made. Phases that were measured before are in the run file.
 #[derive(Debug, Error)]
 pub enum RunError {
+    #[cfg(not(target_family = "wasm"))]
     #[error("cannot measure {}: {fault} ({})", path.display(), fault.advice())]
     Directory { path: PathBuf, fault: DirectoryFault },
+    #[cfg(not(target_family = "wasm"))]
     #[error("cannot write {}: {fault} ({})", path.display(), fault.advice())]
     Output { path: PathBuf, fault: OutputFault },
     /// There is not enough room for the test itself.
@@ -49,8 +55,10 @@ pub enum RunError {
     #[error("{option} is for real storage; leave it out for {target}")]
     Option { option: String, target: String },
     /// `--resume` of another scenario, target or seed.
+    #[cfg(not(target_family = "wasm"))]
     #[error("cannot resume: {0}")]
     Resume(#[from] ResumeFault),
+    #[cfg(not(target_family = "wasm"))]
     #[error(transparent)]
     Guard(#[from] flashlag_engine::GuardError),
     #[error(transparent)]
@@ -59,18 +67,21 @@ pub enum RunError {
     Profile { name: String, source: ProfileError },
     #[error("cannot simulate {target}: {source}")]
     Simulation { target: String, source: Box<VirtualError> },
+    #[cfg(not(target_family = "wasm"))]
     #[error("cannot run on {target}: {source}")]
     Phone {
         /// The target as the user named it, or with the phone's serial number.
         target: String,
         source: PhoneError,
     },
+    #[cfg(not(target_family = "wasm"))]
     #[error("{0}")]
     OnPhone(String),
     #[error("cannot run on {target}: {source}")]
     Lab { target: String, source: Box<VirtualError> },
 }
 
+#[cfg(not(target_family = "wasm"))]
 impl RunError {
     /// An error of the phone's end.
     pub(crate) fn on_phone(error: PhoneError) -> RunError {
@@ -101,6 +112,7 @@ pub enum VirtualError {
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
     /// The lab: a program or a kernel that is absent, a guest, the served device.
+    #[cfg(not(target_family = "wasm"))]
     #[error(transparent)]
     Lab(#[from] LabError),
 }

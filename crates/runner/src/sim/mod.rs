@@ -9,6 +9,7 @@ mod inferred_tests;
 mod layout_tests;
 mod ledger;
 mod repeats;
+#[cfg(not(target_family = "wasm"))]
 mod stack_files;
 #[cfg(test)]
 mod tests;
@@ -31,6 +32,7 @@ pub use flashlag_spec::profile::{
     builtin_profile, builtin_protocol, names as profile_names, protocol_names,
 };
 pub use repeats::{Follow, simulate_repeats};
+#[cfg(not(target_family = "wasm"))]
 pub(crate) use trust::flushes;
 
 pub use crate::target::{SimTarget, of_size, profile};
@@ -90,6 +92,7 @@ pub(crate) fn prepare(request: Request, target: &SimTarget) -> Result<Work<Simul
     let aged = flashlag_flash::aged_by(&model, request.seed, target.age, target.daily);
     let (flash, began) = aged.map_err(|error| refuse(error.into()))?;
     let spec = StackSpec::of(&target.mount).map_err(|error| refuse(error.into()))?;
+    #[cfg(not(target_family = "wasm"))]
     if spec.atomic && !flashlag_sqlite::has_atomic_writes() {
         return Err(refuse(VirtualError::NoAtomicWrites));
     }
@@ -130,10 +133,11 @@ pub(crate) fn prepare(request: Request, target: &SimTarget) -> Result<Work<Simul
     Ok(Work::new(request, run, world, estimate, leave.0))
 }
 
+#[cfg(not(target_family = "wasm"))]
 /// Simulates a run for its phases alone: without findings, a judgement and a checksum, which take longer
 /// than a short test. Nothing is stored.
 pub fn measure(request: Request, observer: &mut dyn Observer) -> Result<Run, RunError> {
-    let request = Request { output: None, ..request }.with_traces()?;
+    let request = request.unstored().with_traces()?;
     let target = request.target.simulated()?.clone();
     let mut work = prepare(request, &target)?;
     let scenario = work.request.scenario.clone();
@@ -150,10 +154,12 @@ pub(crate) fn finish(
     let status = work.go_through(&tasks(&scenario), 0, observer)?;
     work.refresh();
     work.run.status = status;
-    match work.request.output.clone() {
-        Some(output) => output.store(&mut work.run)?,
-        None => work.run.seal(),
+    #[cfg(not(target_family = "wasm"))]
+    if let Some(output) = work.request.output.clone() {
+        output.store(&mut work.run)?;
+        return Ok(work.run);
     }
+    work.run.seal();
     Ok(work.run)
 }
 

@@ -23,8 +23,7 @@ pub fn simulate_repeats(
     observer: &mut dyn Observer,
     follow: Follow<'_>,
 ) -> Result<(Run, Vec<usize>), RunError> {
-    let unstored = Request { output: None, ..request.clone() };
-    let mut work = prepare(unstored, request.target.simulated()?)?;
+    let mut work = prepare(request.clone().unstored(), request.target.simulated()?)?;
     let tasks = tasks(&request.scenario);
     let mut passage = Passage {
         scenario: &request.scenario,

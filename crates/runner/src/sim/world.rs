@@ -1,6 +1,8 @@
 //! A simulation as a world.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
+#[cfg(not(target_family = "wasm"))]
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -11,7 +13,10 @@ use flashlag_flash::FlashDevice;
 use flashlag_iostack::{BackgroundJob, FileId, FileRow, StackCalls, StackFile};
 use flashlag_schema::{Ledger, Looks, Run};
 use flashlag_spec::replay::ReplayFile;
-use flashlag_spec::scenario::{Durability, FileSave, Io, Pattern, Save};
+use flashlag_spec::scenario::{Durability, Io, Pattern};
+#[cfg(not(target_family = "wasm"))]
+use flashlag_spec::scenario::{FileSave, Save};
+#[cfg(not(target_family = "wasm"))]
 use flashlag_sqlite::{PreparedFile, PreparedSaves, SaveJob, remove_databases_on, remove_file_on};
 use flashlag_stats::live::Live;
 use flashlag_trace::MOST_THREADS;
@@ -19,6 +24,7 @@ use flashlag_units::{Bytes, Nanos};
 use flashlag_workload::Arrivals;
 
 use super::ledger::LayerCounters;
+#[cfg(not(target_family = "wasm"))]
 use super::stack_files::{StackFiles, fits_memory};
 use super::{SimFiles, Simulation, fill};
 use crate::work::Direction;
@@ -219,14 +225,17 @@ impl World for Simulation {
         Ok(BackgroundEnd { moved, elapsed, error: None, out_of_budget: false })
     }
 
+    #[cfg(not(target_family = "wasm"))]
     fn saves_directory(&mut self) -> Result<PathBuf, Hindrance> {
         Ok(PathBuf::from("sim"))
     }
 
+    #[cfg(not(target_family = "wasm"))]
     fn check_saves(&self, save: &Save) -> Result<(), Hindrance> {
         fits_memory(save).map_err(Hindrance::Failure)
     }
 
+    #[cfg(not(target_family = "wasm"))]
     fn prepare_saves<'a>(
         &mut self,
         job: &SaveJob<'a>,
@@ -236,10 +245,12 @@ impl World for Simulation {
         Ok((PreparedSaves::prepare_on(files, job, self.save_cpu, stop)?, ()))
     }
 
+    #[cfg(not(target_family = "wasm"))]
     fn remove_saves(&mut self, (): (), job: &SaveJob<'_>) -> Result<(), Hindrance> {
         Ok(remove_databases_on(Box::new(StackFiles(self.stack.clone())), job)?)
     }
 
+    #[cfg(not(target_family = "wasm"))]
     fn prepare_file<'a>(
         &mut self,
         job: &SaveJob<'a, FileSave>,
@@ -247,6 +258,7 @@ impl World for Simulation {
         Ok(PreparedFile::prepare_on(Box::new(StackFiles(self.stack.clone())), job)?)
     }
 
+    #[cfg(not(target_family = "wasm"))]
     fn remove_file(&mut self, save: &FileSave) -> Result<(), Hindrance> {
         Ok(remove_file_on(Box::new(StackFiles(self.stack.clone())), save)?)
     }

@@ -1,5 +1,6 @@
 //! The storage that a run measures, as the user names it.
 
+#[cfg(not(target_family = "wasm"))]
 mod lab;
 mod misspelt;
 #[cfg(test)]
@@ -11,7 +12,9 @@ use std::path::PathBuf;
 use flashlag_spec::profile::{Profile, ProfileError};
 use flashlag_spec::target::{DeviceSpec, Kind, PhoneSpec, TargetError, TargetSpec};
 
+#[cfg(not(target_family = "wasm"))]
 pub use lab::LabTarget;
+#[cfg(not(target_family = "wasm"))]
 pub(crate) use lab::Pace;
 pub use simulated::{SimTarget, of_size, profile};
 
@@ -25,6 +28,7 @@ pub enum Target {
     /// A simulated device with a modelled filesystem, in virtual time.
     Simulated(SimTarget),
     /// A virtual device below a real kernel.
+    #[cfg(not(target_family = "wasm"))]
     Lab(LabTarget),
     /// A phone on a cable.
     Phone(PhoneSpec),
@@ -45,6 +49,9 @@ impl Target {
             },
             TargetSpec::Device(device) => match device.kind {
                 Kind::Sim => SimTarget::of(text, &device).map(Target::Simulated),
+                #[cfg(target_family = "wasm")]
+                Kind::Lab => Err(RunError::NotSimulated { text: text.to_owned() }),
+                #[cfg(not(target_family = "wasm"))]
                 Kind::Lab => LabTarget::of(text, &device).map(Target::Lab),
             },
             TargetSpec::Phone(phone) => Ok(Target::Phone(phone)),
@@ -76,6 +83,7 @@ impl Target {
         match self {
             Target::Directory(path) => path.display().to_string(),
             Target::Simulated(target) => target.text.clone(),
+            #[cfg(not(target_family = "wasm"))]
             Target::Lab(target) => target.text.clone(),
             Target::Phone(phone) => phone.to_string(),
         }
@@ -89,6 +97,7 @@ impl Target {
             Target::Directory(_) | Target::Phone(_) => &[],
             Target::Simulated(_) => &["--resume", "--verify", "--budget"],
             // A guest's device is gone with the guest.
+            #[cfg(not(target_family = "wasm"))]
             Target::Lab(_) => &["--resume"],
         };
         let found = given.iter().find(|(option, given)| *given && refused.contains(option));
@@ -123,6 +132,9 @@ fn refused_as(kind: Kind, text: &str, source: TargetError) -> RunError {
     let source = Box::new(misspelt_as(kind, text).unwrap_or(source).into());
     match kind {
         Kind::Sim => RunError::Simulation { target, source },
+        #[cfg(target_family = "wasm")]
+        Kind::Lab => RunError::NotSimulated { text: text.to_owned() },
+        #[cfg(not(target_family = "wasm"))]
         Kind::Lab => RunError::Lab { target, source },
     }
 }

@@ -1,7 +1,9 @@
 //! Reasons why a task can't be done.
 
 use flashlag_device::DeviceError;
+#[cfg(not(target_family = "wasm"))]
 use flashlag_engine::guard::GuardError;
+#[cfg(not(target_family = "wasm"))]
 use flashlag_sqlite::SqliteError;
 
 use super::outcome::Outcome;
@@ -18,8 +20,10 @@ pub enum Hindrance {
     /// An operation on the storage failed: the run ends, and says why.
     #[error(transparent)]
     Device(#[from] DeviceError),
+    #[cfg(not(target_family = "wasm"))]
     #[error(transparent)]
     Sqlite(#[from] SqliteError),
+    #[cfg(not(target_family = "wasm"))]
     #[error(transparent)]
     Guard(#[from] GuardError),
 }
@@ -29,6 +33,7 @@ impl Hindrance {
     pub(super) fn outcome(self) -> Result<Outcome, RunError> {
         match self {
             Hindrance::Skip(reason) => Ok(Outcome::Skipped(reason)),
+            #[cfg(not(target_family = "wasm"))]
             Hindrance::Guard(error) => Err(RunError::Guard(error)),
             error => Ok(Outcome::Failed(None, error.to_string())),
         }

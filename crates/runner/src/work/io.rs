@@ -18,6 +18,10 @@ use super::{Hindrance, INTERVAL, Outcome, STALL_OVER, Work, World};
 use crate::events::{Event, Observer};
 use crate::work::Direction;
 
+/// Why a page in a browser simulates no saves.
+#[cfg(target_family = "wasm")]
+const NO_SAVES: &str = "a page in a browser simulates no saves: the program does";
+
 impl<W: World> Work<W> {
     /// Measures one test.
     pub(super) fn measure(
@@ -30,9 +34,14 @@ impl<W: World> Work<W> {
         self.world.check_present()?;
         let outcome = match test {
             Test::Io(io) => self.measure_io(io, state, run, observer),
+            #[cfg(not(target_family = "wasm"))]
             Test::Save(save) => self.measure_save(save, state, run, observer),
+            #[cfg(not(target_family = "wasm"))]
             Test::FileSave(save) => self.measure_file_save(save, state, run, observer),
             Test::Replay(replay) => self.measure_replay(replay, state, run, observer),
+            // SQLite is a C program, and a page in a browser has none.
+            #[cfg(target_family = "wasm")]
+            Test::Save(_) | Test::FileSave(_) => Ok(Outcome::Skipped(NO_SAVES.to_owned())),
         };
         Ok(outcome?.unless_gone(self.world.check_present()))
     }

@@ -5,6 +5,7 @@ mod background;
 mod changes;
 mod conditions;
 mod device_wait;
+#[cfg(not(target_family = "wasm"))]
 mod file_save;
 mod files;
 mod fill;
@@ -16,6 +17,7 @@ mod mock;
 mod outcome;
 mod phase;
 mod replay;
+#[cfg(not(target_family = "wasm"))]
 mod save;
 mod tasks;
 #[cfg(test)]
@@ -190,9 +192,12 @@ impl<W: World> Work<W> {
     /// Stores the run, brought up to date; nothing where only the whole run is wanted, as by
     /// forecasts and fits.
     fn save(&mut self) -> Result<(), RunError> {
-        let Some(output) = self.request.output.clone() else { return Ok(()) };
-        self.refresh();
-        output.store(&mut self.run)
+        #[cfg(not(target_family = "wasm"))]
+        if let Some(output) = self.request.output.clone() {
+            self.refresh();
+            output.store(&mut self.run)?;
+        }
+        Ok(())
     }
 }
 

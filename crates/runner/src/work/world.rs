@@ -1,6 +1,7 @@
 //! A world: storage, time and counters that the recipes of tests, saves and fills work on.
 
 use std::fmt::Debug;
+#[cfg(not(target_family = "wasm"))]
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -10,8 +11,11 @@ use flashlag_engine::replay::{ReplayJob, ReplayOutcome};
 use flashlag_engine::{Job, JobOutcome};
 use flashlag_schema::{Conditions, Ledger, Looks, OtherIo, Run};
 use flashlag_spec::replay::ReplayFile;
-use flashlag_spec::scenario::{Durability, EngineKind, FileSave, Io, Save};
+use flashlag_spec::scenario::{Durability, EngineKind, Io};
+#[cfg(not(target_family = "wasm"))]
+use flashlag_spec::scenario::{FileSave, Save};
 use flashlag_spec::{Downgrade, Reading};
+#[cfg(not(target_family = "wasm"))]
 use flashlag_sqlite::{PreparedFile, PreparedSaves, SaveJob};
 use flashlag_stats::Stop;
 use flashlag_stats::live::Live;
@@ -294,14 +298,17 @@ pub trait World {
     fn end_background(&mut self, running: Self::Background) -> Result<BackgroundEnd, DeviceError>;
 
     /// An empty directory for databases, or for the file of saves without one.
+    #[cfg(not(target_family = "wasm"))]
     fn saves_directory(&mut self) -> Result<PathBuf, Hindrance>;
 
     /// Whether the databases of a test fit here.
+    #[cfg(not(target_family = "wasm"))]
     fn check_saves(&self, _save: &Save) -> Result<(), Hindrance> {
         Ok(())
     }
 
     /// Makes the databases of a test with their first rows.
+    #[cfg(not(target_family = "wasm"))]
     fn prepare_saves<'a>(
         &mut self,
         job: &SaveJob<'a>,
@@ -309,11 +316,13 @@ pub trait World {
     ) -> Result<(PreparedSaves<'a>, Self::Databases), Hindrance>;
 
     /// Whether the databases are still those that were made.
+    #[cfg(not(target_family = "wasm"))]
     fn check_databases(&self, _databases: &Self::Databases) -> Result<(), DeviceError> {
         Ok(())
     }
 
     /// Removes the databases of a test.
+    #[cfg(not(target_family = "wasm"))]
     fn remove_saves(
         &mut self,
         databases: Self::Databases,
@@ -324,6 +333,7 @@ pub trait World {
     ///
     /// # Errors
     /// As the filesystem says.
+    #[cfg(not(target_family = "wasm"))]
     fn prepare_file<'a>(
         &mut self,
         job: &SaveJob<'a, FileSave>,
@@ -333,6 +343,7 @@ pub trait World {
     ///
     /// # Errors
     /// A file that can't be removed.
+    #[cfg(not(target_family = "wasm"))]
     fn remove_file(&mut self, _save: &FileSave) -> Result<(), Hindrance> {
         Ok(())
     }

@@ -7,7 +7,7 @@ use flashlag_units::{Bytes, Nanos};
 use super::Phase;
 use crate::drive::job::{EndReason, JobOutcome, Verification, Watch};
 use crate::drive::recording::Recording;
-use crate::lay_out::run_one;
+use crate::one::run_one;
 
 impl<D: Device, M: WaitMeter> Phase<'_, D, M> {
     /// Waits for the operations in flight, flushes, and reads back.
