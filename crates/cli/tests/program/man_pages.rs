@@ -8,6 +8,9 @@ use flashlag_need::program;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_flashlag");
 
+/// Of `--help`, and not of a page.
+const HEADINGS: [&str; 5] = ["help", "commands", "options", "arguments", "possiblevalues"];
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
@@ -74,12 +77,17 @@ fn each_command_has_a_page_with_all_that_its_help_says() {
         let text = bare(&shown(&page));
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         for line in help(&words).lines().filter(|line| !line.starts_with("Usage:")) {
-            // An option stands beside its value, and possible values in brackets: not in the page's form.
+            // An option stands beside its value, and possible values in brackets: not in the page's form. A command
+            // stands before what it does: in the page with its whole name.
             let line = line.split(['[', '<']).next().unwrap_or_default();
             let option = line.trim_start().starts_with('-');
-            let whole = if option { String::new() } else { bare(line) };
-            let heading = ["commands", "options", "arguments", "possiblevalues"].contains(&&*whole);
-            assert!(heading || text.contains(&whole), "{}: {line}", page.display());
+            for part in line.trim().split("  ").filter(|_| !option) {
+                let part = bare(part);
+                let heading = part.starts_with("printhelp")
+                    || part.starts_with("printthismessage")
+                    || HEADINGS.contains(&&*part);
+                assert!(heading || text.contains(&part), "{}: {line}", page.display());
+            }
         }
     }
 }
