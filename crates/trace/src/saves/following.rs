@@ -69,10 +69,8 @@ impl<'a> Following<'a> {
                     pending.closes(event);
                 }
             }
-            TraceAction::Truncate { file, bytes } => {
-                if bytes.0 == 0 {
-                    self.ends.remove(&file);
-                }
+            TraceAction::Truncate { file, bytes } if bytes.0 == 0 => {
+                self.ends.remove(&file);
             }
             TraceAction::Rename { file, to } => self.renamed(file, to, event),
             TraceAction::Unlink { file } => self.unlinked(file, event),
