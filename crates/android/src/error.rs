@@ -148,6 +148,34 @@ pub enum PhoneError {
     File { action: &'static str, path: PathBuf, source: io::Error },
 }
 
+/// Why a program of Android gave no answer.
+pub type AskError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Why Android did not do what a run asked of it.
+#[derive(Debug, Error)]
+pub enum SystemError {
+    #[error(transparent)]
+    NoAnswer(#[from] AskError),
+    /// The settings to restore after the run could not be stored.
+    #[error("{}: {source}", path.display())]
+    Settings { path: PathBuf, source: io::Error },
+    #[error(
+        "Android before version 7 has no command for a trim without root; it trims by itself about once a \
+         day, when the phone is idle and charging (`--set idle=24h` waits)"
+    )]
+    NoTrim,
+    #[error("{command}: the log can't be read: {source}")]
+    NoLog { command: String, source: AskError },
+    #[error("{command} is not allowed here ({reason})")]
+    Refused { command: String, reason: String },
+    #[error(
+        "{command} was accepted, but within {} s the log does not say that {mount_point} was trimmed; \
+         Android trims by itself about once a day, when the phone is idle and charging",
+        limit.as_secs()
+    )]
+    Silent { command: String, limit: Duration, mount_point: String },
+}
+
 impl PhoneError {
     /// Whether the phone may be gone: then the operation can be repeated once it is back.
     pub fn is_of_the_cable(&self) -> bool {

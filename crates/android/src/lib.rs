@@ -22,7 +22,7 @@ mod version;
 pub use adb::Adb;
 pub use choice::chosen;
 pub use connected::{Connected, Connection};
-pub use error::PhoneError;
+pub use error::{AskError, PhoneError, SystemError};
 pub use folder::Folder;
 pub use identity::{Abi, Identity};
 pub use identity::{PROGRAMS_VARIABLE, program_for};

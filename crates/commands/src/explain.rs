@@ -117,7 +117,7 @@ fn with_effects(
     let device = device_of(run, name, &found, named.as_ref(), &profiles, &simulations);
     let found = match device {
         Ok(device) => with_forecasts(run, found, &device, &simulations),
-        Err(why) => without_forecasts(found, run, &why),
+        Err(why) => without_forecasts(found, run, &why.to_string()),
     };
     drop(done);
     simulations.clear();

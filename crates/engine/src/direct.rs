@@ -26,10 +26,10 @@ impl Alignment {
 /// The alignment that a file opened with `O_DIRECT` needs: from `statx` (since Linux 6.1), or
 /// without that the device's logical block size, or a page. Fails with the reason if direct I/O is
 /// not possible.
-pub(crate) fn alignment(file: &OwnedFd) -> Result<Alignment, String> {
+pub(crate) fn alignment(file: &OwnedFd) -> Result<Alignment, &'static str> {
     let alignment = match from_statx(file) {
         Some((0, _) | (_, 0)) => {
-            return Err("the filesystem does no direct I/O on this file".to_owned());
+            return Err("the filesystem does no direct I/O on this file");
         }
         Some((memory, offset)) => {
             Alignment { memory: (memory as usize).max(PAGE), offset: u64::from(offset) }
@@ -60,10 +60,10 @@ fn logical_block(file: &OwnedFd) -> Option<u64> {
 }
 
 /// Reads the first bytes: some filesystems accept `O_DIRECT` at open and then refuse the I/O.
-fn probe(file: &OwnedFd, alignment: Alignment) -> Result<(), String> {
+fn probe(file: &OwnedFd, alignment: Alignment) -> Result<(), &'static str> {
     let mut buffer = AlignedBuffer::new(alignment.offset as usize, alignment.memory);
     match rustix::io::pread(file, buffer.as_mut_slice(), 0) {
-        Err(Errno::INVAL) => Err("the filesystem takes O_DIRECT but refuses the I/O".to_owned()),
+        Err(Errno::INVAL) => Err("the filesystem takes O_DIRECT but refuses the I/O"),
         // The first real operation reports any other error.
         _ => Ok(()),
     }

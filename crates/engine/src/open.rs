@@ -243,7 +243,7 @@ impl Opening<'_> {
         };
         let alignment = match alignment(&files[0]) {
             Ok(alignment) => alignment,
-            Err(reason) => return Ok(Err(reason)),
+            Err(reason) => return Ok(Err(reason.to_owned())),
         };
         if !self.options.block.0.is_multiple_of(alignment.offset) {
             let block = self.options.block.0;

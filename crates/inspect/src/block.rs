@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::below::{Below, whole};
 use crate::mount::{Mount, mount_of};
+use crate::reason::Reason;
 use crate::root::Root;
 
 /// Most layers of mapping to follow: a cycle of links is not a stack.
@@ -33,7 +34,7 @@ pub(crate) fn name(path: &Path) -> String {
 ///
 /// # Errors
 /// Why the filesystem has no block device: it is in memory, on a network, or not visible.
-pub(crate) fn stack_below(root: &Root, mount: &Mount) -> Result<Stack, String> {
+pub(crate) fn stack_below(root: &Root, mount: &Mount) -> Result<Stack, Reason> {
     let top = node_of(root, mount)?;
     let mut stack = Stack {
         top: top.clone(),
@@ -46,7 +47,7 @@ pub(crate) fn stack_below(root: &Root, mount: &Mount) -> Result<Stack, String> {
         descend(root, &node, &mut stack, 0);
     }
     if stack.disks.is_empty() {
-        return Err(format!("nothing could be followed below {}", top.display()));
+        return Err(Reason::none(format!("nothing could be followed below {}", top.display())));
     }
     Ok(stack)
 }
@@ -63,27 +64,28 @@ pub(crate) fn is_on_a_disk(mount: &Mount) -> bool {
 }
 
 /// The sysfs directory of a mount's block device.
-fn node_of(root: &Root, mount: &Mount) -> Result<PathBuf, String> {
+fn node_of(root: &Root, mount: &Mount) -> Result<PathBuf, Reason> {
     let (major, minor) = mount.device;
     if major != 0 {
         let link = format!("/sys/dev/block/{major}:{minor}");
-        return root.resolve(&link).ok_or(format!("{link}: not there"));
+        return root.resolve(&link).ok_or(Reason::missing(link));
     }
     if MEMORY.contains(&mount.kind.as_str()) {
-        return Err(format!("{} is held in memory: no block device is below", mount.kind));
+        let words = format!("{} is held in memory: no block device is below", mount.kind);
+        return Err(Reason::none(words));
     }
     if REMOTE.iter().any(|kind| mount.kind.starts_with(kind)) {
-        return Err(format!("{} is served by another machine", mount.kind));
+        return Err(Reason::none(format!("{} is served by another machine", mount.kind)));
     }
     // Btrfs and other filesystems with an anonymous device number name the device.
-    let device = mount
-        .source
-        .strip_prefix("/dev/")
-        .ok_or_else(|| format!("{} has no block device that can be seen from here", mount.kind))?;
+    let device = mount.source.strip_prefix("/dev/").ok_or_else(|| {
+        Reason::none(format!("{} has no block device that can be seen from here", mount.kind))
+    })?;
     node_named(root, device).map_err(|reason| {
         if mount.kind.starts_with("fuse") {
             // `/dev/fuse` leads to the process that serves the files; it is no disk.
-            format!("{} is served by a process: what lies below can't be seen", mount.kind)
+            let kind = &mount.kind;
+            Reason::none(format!("{kind} is served by a process: what lies below can't be seen"))
         } else {
             reason
         }
@@ -91,18 +93,18 @@ fn node_of(root: &Root, mount: &Mount) -> Result<PathBuf, String> {
 }
 
 /// `/dev/mapper/NAME` by the mapped device's name, else by the kernel's.
-fn node_named(root: &Root, device: &str) -> Result<PathBuf, String> {
+fn node_named(root: &Root, device: &str) -> Result<PathBuf, Reason> {
     let mapped = device.strip_prefix("mapper/");
     if let Some(wanted) = mapped {
         for disk in root.names("/sys/class/block") {
             let directory = Path::new("/sys/class/block").join(disk);
             if root.line(directory.join("dm/name")).is_ok_and(|found| found == wanted) {
-                return root.resolve(&directory).ok_or(format!("{wanted}: not there"));
+                return root.resolve(&directory).ok_or(Reason::missing(wanted));
             }
         }
     }
     let link = Path::new("/sys/class/block").join(device.rsplit('/').next().unwrap_or(device));
-    root.resolve(&link).ok_or_else(|| format!("{}: not there", link.display()))
+    root.resolve(&link).ok_or_else(|| Reason::missing(link))
 }
 
 /// All member devices of a Btrfs filesystem; the one that it was mounted by comes first.

@@ -5,6 +5,7 @@ use flashlag_spec::Reading;
 use flashlag_units::Nanos;
 
 use crate::android::{Battery, Heat, is_android, screen_on};
+use crate::reason::Reason;
 use crate::root::Root;
 use crate::thermal::Sensors;
 
@@ -25,10 +26,10 @@ pub fn conditions(root: &Root, at_ns: Nanos) -> Option<Conditions> {
 fn of_android(root: &Root, at_ns: Nanos, supply: Option<&str>) -> Conditions {
     let battery = Battery::read(root);
     let heat = Heat::read(root);
-    let of_battery = |read: &dyn Fn(&Battery) -> Result<i64, String>| {
+    let of_battery = |read: &dyn Fn(&Battery) -> Result<i64, Reason>| {
         battery.as_ref().map_err(Clone::clone).and_then(read)
     };
-    let of_heat = |read: &dyn Fn(&Heat) -> Result<i64, String>| {
+    let of_heat = |read: &dyn Fn(&Heat) -> Result<i64, Reason>| {
         heat.as_ref().map_err(Clone::clone).and_then(read)
     };
     // Some vendors change the service's output: fall back to the kernel's own files.
@@ -70,9 +71,9 @@ fn of_linux(root: &Root, at_ns: Nanos, battery: &str) -> Conditions {
     }
 }
 
-fn in_percent(number: i64) -> Result<u8, String> {
+fn in_percent(number: i64) -> Result<u8, Reason> {
     let percent = u8::try_from(number).ok().filter(|percent| *percent <= 100);
-    percent.ok_or_else(|| format!("a charge of {number}% is impossible"))
+    percent.ok_or_else(|| Reason::none(format!("a charge of {number}% is impossible")))
 }
 
 /// The first power supply of that type that powers the machine itself: a mouse has a battery, too.
@@ -83,17 +84,19 @@ fn supply(root: &Root, kind: &str) -> Option<String> {
     })
 }
 
-fn charge(root: &Root, supply: Option<&str>) -> Result<i64, String> {
+fn charge(root: &Root, supply: Option<&str>) -> Result<i64, Reason> {
     let supply = supply.ok_or("no battery in /sys")?;
-    root.signed(format!("{SUPPLIES}/{supply}/capacity"))
+    root.number::<i64>(format!("{SUPPLIES}/{supply}/capacity"))
 }
 
 /// In thousandths of a degree; the kernel's file has tenths.
-fn supply_warmth(root: &Root, supply: Option<&str>) -> Result<i64, String> {
+fn supply_warmth(root: &Root, supply: Option<&str>) -> Result<i64, Reason> {
     let supply = supply.ok_or("no battery in /sys")?;
-    let tenths = root.signed(format!("{SUPPLIES}/{supply}/temp"))?;
+    let tenths = root.number::<i64>(format!("{SUPPLIES}/{supply}/temp"))?;
     match tenths {
         -500..=2000 => Ok(tenths * 100),
-        _ => Err(format!("a battery temperature of {tenths} tenths of a degree is impossible")),
+        _ => Err(Reason::none(format!(
+            "a battery temperature of {tenths} tenths of a degree is impossible"
+        ))),
     }
 }

@@ -3,10 +3,11 @@
 use flashlag_schema::counters::{CpuTimes, DiskCounters, SelfIo};
 use flashlag_units::{Bytes, Nanos};
 
+use crate::reason::Reason;
 use crate::root::Root;
 
 /// Reads `/proc/self/io`.
-pub(crate) fn self_io(root: &Root) -> Result<SelfIo, String> {
+pub(crate) fn self_io(root: &Root) -> Result<SelfIo, Reason> {
     let file = "/proc/self/io";
     let text = root.line(file)?;
     let field = |name: &str| {
@@ -14,7 +15,7 @@ pub(crate) fn self_io(root: &Root) -> Result<SelfIo, String> {
         let found = pairs
             .find(|(key, _)| *key == name)
             .and_then(|(_, value)| value.trim().parse::<u64>().ok());
-        found.ok_or_else(|| format!("{file} has no {name}"))
+        found.ok_or_else(|| Reason::content(file, format!("has no {name}")))
     };
     Ok(SelfIo {
         rchar: Bytes(field("rchar")?),
@@ -27,7 +28,7 @@ pub(crate) fn self_io(root: &Root) -> Result<SelfIo, String> {
 }
 
 /// Reads a device's `stat`: 11 numbers, 15 since Linux 4.18, 17 since 5.5.
-pub(crate) fn disk(root: &Root, directory: &std::path::Path) -> Result<DiskCounters, String> {
+pub(crate) fn disk(root: &Root, directory: &std::path::Path) -> Result<DiskCounters, Reason> {
     let file = directory.join("stat");
     let text = root.line(&file)?;
     let numbers: Vec<u64> = text.split_whitespace().map_while(|word| word.parse().ok()).collect();
@@ -47,17 +48,17 @@ pub(crate) fn disk(root: &Root, directory: &std::path::Path) -> Result<DiskCount
             flush_ns: at(16).map(Nanos::from_millis),
         })
     };
-    parsed().ok_or_else(|| format!("{} is not in the format known", file.display()))
+    parsed().ok_or_else(|| Reason::odd(file))
 }
 
 /// Reads `/proc/stat`.
-pub(crate) fn cpu_times(root: &Root) -> Result<CpuTimes, String> {
+pub(crate) fn cpu_times(root: &Root) -> Result<CpuTimes, Reason> {
     let text = root.line("/proc/stat")?;
     let line = text.lines().find_map(|line| line.strip_prefix("cpu "));
     let ticks: Vec<u64> =
         line.unwrap_or("").split_whitespace().map_while(|word| word.parse().ok()).collect();
     if ticks.len() < 4 {
-        return Err("/proc/stat is not in the format known".to_owned());
+        return Err(Reason::odd("/proc/stat"));
     }
     let tick = 1_000_000_000 / root.ticks_per_second();
     let nanos = |index: usize| Nanos(ticks.get(index).map_or(0, |t| t.saturating_mul(tick)));

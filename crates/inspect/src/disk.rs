@@ -9,13 +9,14 @@ use flashlag_units::Bytes;
 use crate::block::{Stack, name};
 use crate::life::life;
 use crate::life::ufs_host;
+use crate::reason::Reason;
 use crate::root::Root;
 
 /// Describes the first disk of a stack.
-pub(crate) fn device(root: &Root, stack: &Result<Stack, String>) -> Device {
+pub(crate) fn device(root: &Root, stack: &Result<Stack, Reason>) -> Device {
     let stack = match stack {
         Ok(stack) => stack,
-        Err(reason) => return absent(reason),
+        Err(reason) => return absent(&reason.to_string()),
     };
     let Some(disk) = stack.disks.first() else { return absent("no disk was found") };
     let kind = kind(root, disk);
@@ -150,13 +151,14 @@ pub(crate) fn model(root: &Root, disk: &Path, kind: &str) -> Reading<String> {
 fn firmware(root: &Root, disk: &Path) -> Reading<String> {
     let names = ["firmware_rev", "fwrev", "rev"];
     let found = names.iter().find_map(|file| root.line(disk.join("device").join(file)).ok());
-    found.ok_or_else(|| "the disk reports no firmware revision".to_owned()).into()
+    found.ok_or("the disk reports no firmware revision").into()
 }
 
 fn queue(root: &Root, disk: &Path) -> Queue {
     let file = |file: &str| disk.join("queue").join(file);
-    let flag =
-        |name: &str| -> Reading<bool> { root.number(file(name)).map(|number| number != 0).into() };
+    let flag = |name: &str| -> Reading<bool> {
+        root.number::<u64>(file(name)).map(|number| number != 0).into()
+    };
     let bytes = |name: &str| -> Reading<Bytes> { root.number(file(name)).map(Bytes).into() };
     Queue {
         write_cache: root.reading(file("write_cache")),

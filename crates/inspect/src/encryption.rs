@@ -8,6 +8,7 @@ use rustix::fs::{AtFlags, CWD, StatxFlags};
 use crate::block::{Stack, mapped_target, name};
 use crate::cipher::{cipher, is_encrypted};
 use crate::filesystem::FilesystemStack;
+use crate::reason::Reason;
 use crate::root::Root;
 use crate::software::property;
 
@@ -16,9 +17,9 @@ use crate::software::property;
 pub(crate) fn encryption(
     root: &Root,
     directory: &Path,
-    found: &Result<FilesystemStack, String>,
-    stack: &Result<Stack, String>,
-) -> Result<Encryption, String> {
+    found: &Result<FilesystemStack, Reason>,
+    stack: &Result<Stack, Reason>,
+) -> Result<Encryption, Reason> {
     let found = found.as_ref().map_err(Clone::clone)?;
     let mut kinds: Vec<&str> = Vec::new();
     if found.above.iter().any(|mount| mount.kind == "ecryptfs") {

@@ -9,6 +9,7 @@ use flashlag_units::Bytes;
 use crate::block::{Stack, name};
 use crate::mount::{Mount, mount_of, mounts};
 use crate::quota::quotas;
+use crate::reason::Reason;
 use crate::root::Root;
 
 /// Most stacked filesystems to follow.
@@ -22,7 +23,7 @@ pub(crate) struct FilesystemStack {
 
 /// Follows pass-through filesystems (overlay, ecryptfs, sdcardfs, Android's FUSE) down to the one
 /// that stores the files.
-pub(crate) fn find(root: &Root, directory: &Path) -> Result<FilesystemStack, String> {
+pub(crate) fn find(root: &Root, directory: &Path) -> Result<FilesystemStack, Reason> {
     let mut mount = mount_of(root, directory)?;
     let mut above: Vec<Mount> = Vec::new();
     while let Some(lower) = lower_directory(root, &mount) {
@@ -67,8 +68,8 @@ fn is_shared_storage(mount_point: &Path) -> bool {
 pub(crate) fn filesystem(
     root: &Root,
     directory: &Path,
-    found: &Result<FilesystemStack, String>,
-    stack: &Result<Stack, String>,
+    found: &Result<FilesystemStack, Reason>,
+    stack: &Result<Stack, Reason>,
 ) -> Filesystem {
     let size = size(root, directory);
     let size = |pick: fn(&(Bytes, Bytes, Bytes)) -> Bytes| -> Reading<Bytes> {
@@ -96,8 +97,8 @@ pub(crate) fn filesystem(
 /// Why nothing can be written: a mount option on the way, or a device below.
 fn read_only(
     root: &Root,
-    found: &Result<FilesystemStack, String>,
-    stack: &Result<Stack, String>,
+    found: &Result<FilesystemStack, Reason>,
+    stack: &Result<Stack, Reason>,
 ) -> Option<String> {
     let found = found.as_ref().ok()?;
     // Since Linux 6.15, ext4 keeps `rw` after an error and adds `emergency_ro`.
@@ -115,7 +116,7 @@ fn read_only(
     })
 }
 
-fn layers(found: &Result<FilesystemStack, String>, stack: &Result<Stack, String>) -> Vec<String> {
+fn layers(found: &Result<FilesystemStack, Reason>, stack: &Result<Stack, Reason>) -> Vec<String> {
     let above = found.iter().flat_map(|found| &found.above);
     let above = above.map(|mount| mount.kind.clone());
     let below = stack.iter().flat_map(|stack| {
@@ -128,14 +129,14 @@ fn layers(found: &Result<FilesystemStack, String>, stack: &Result<Stack, String>
 }
 
 /// Size, space free for this user, and allocation block.
-fn size(root: &Root, directory: &Path) -> Result<(Bytes, Bytes, Bytes), String> {
+fn size(root: &Root, directory: &Path) -> Result<(Bytes, Bytes, Bytes), Reason> {
     if !root.is_live() {
-        return Err("a captured tree has no sizes".to_owned());
+        return Err("a captured tree has no sizes".into());
     }
     let status = rustix::fs::statvfs(directory)
-        .map_err(|error| format!("statvfs {}: {error}", directory.display()))?;
+        .map_err(|error| Reason::call("statvfs", directory, error))?;
     if status.f_blocks == 0 {
-        return Err("the filesystem reports no size".to_owned());
+        return Err("the filesystem reports no size".into());
     }
     let blocks = |count: u64| Bytes(count.saturating_mul(status.f_frsize));
     Ok((blocks(status.f_blocks), blocks(status.f_bavail), Bytes(status.f_frsize)))

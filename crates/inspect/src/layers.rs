@@ -10,14 +10,15 @@ use crate::disk;
 use crate::encryption::{mapped, per_file};
 use crate::filesystem::FilesystemStack;
 use crate::mount::Mount;
+use crate::reason::Reason;
 use crate::root::Root;
 
 /// The layers below a directory; empty if not even its mount is known.
 pub(crate) fn layers(
     root: &Root,
     directory: &Path,
-    found: &Result<FilesystemStack, String>,
-    stack: &Result<Stack, String>,
+    found: &Result<FilesystemStack, Reason>,
+    stack: &Result<Stack, Reason>,
 ) -> Vec<Layer> {
     let Ok(found) = found else { return Vec::new() };
     let mut layers = Vec::new();

@@ -9,21 +9,22 @@ use std::path::Path;
 use flashlag_schema::DeviceLife;
 
 use crate::block::name;
+use crate::reason::Reason;
 use crate::root::Root;
 
-pub(crate) fn life(root: &Root, disk: &Path, kind: &str) -> Result<DeviceLife, String> {
+pub(crate) fn life(root: &Root, disk: &Path, kind: &str) -> Result<DeviceLife, Reason> {
     match kind {
         "emmc" => emmc(root, disk),
         "ufs" => ufs(root, disk),
         "nvme" => crate::nvme::life(root, disk),
-        "sd" => Err("SD cards do not report their wear".to_owned()),
-        "sata" | "usb" => Err("its wear is in SMART, which needs root: see `smartctl`".to_owned()),
-        _ => Err(format!("a {kind} disk does not report its wear")),
+        "sd" => Err("SD cards do not report their wear".into()),
+        "sata" | "usb" => Err("its wear is in SMART, which needs root: see `smartctl`".into()),
+        _ => Err(Reason::none(format!("a {kind} disk does not report its wear"))),
     }
 }
 
 /// `device/life_time` is `0x01 0x02`: memory of type A and B; the worse of the two counts.
-fn emmc(root: &Root, disk: &Path) -> Result<DeviceLife, String> {
+fn emmc(root: &Root, disk: &Path) -> Result<DeviceLife, Reason> {
     let file = disk.join("device/life_time");
     let line = root.line(&file)?;
     let source = "eMMC life_time";
@@ -37,14 +38,14 @@ fn emmc(root: &Root, disk: &Path) -> Result<DeviceLife, String> {
     })
 }
 
-fn ufs(root: &Root, disk: &Path) -> Result<DeviceLife, String> {
+fn ufs(root: &Root, disk: &Path) -> Result<DeviceLife, Reason> {
     let host = ufs_host(root, disk).ok_or("no UFS host above the disk")?;
     let health = host.join("health_descriptor");
     let estimates = ["life_time_estimation_a", "life_time_estimation_b"];
     let read: Vec<_> = estimates.map(|file| root.line(health.join(file))).into();
     let known: Vec<&str> = read.iter().filter_map(|line| line.as_deref().ok()).collect();
     if known.is_empty() {
-        return Err(read.into_iter().find_map(Result::err).unwrap_or_default());
+        return Err(read.into_iter().find_map(Result::err).unwrap_or(Reason::missing(health)));
     }
     let source = "UFS health descriptor";
     let used = worst(known.into_iter(), source)?;
@@ -58,9 +59,11 @@ fn ufs(root: &Root, disk: &Path) -> Result<DeviceLife, String> {
 }
 
 /// The upper bound of the worst tenth reported; 110 % stands for "beyond".
-fn worst<'a>(codes: impl Iterator<Item = &'a str>, source: &str) -> Result<u8, String> {
+fn worst<'a>(codes: impl Iterator<Item = &'a str>, source: &str) -> Result<u8, Reason> {
     let tenths = codes.filter_map(code).filter(|tenth| (0x01..=0x0B).contains(tenth));
-    let worst = tenths.max().ok_or_else(|| format!("{source}: the device leaves it undefined"))?;
+    let worst = tenths
+        .max()
+        .ok_or_else(|| Reason::none(format!("{source}: the device leaves it undefined")))?;
     Ok(worst as u8 * 10)
 }
 

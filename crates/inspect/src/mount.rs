@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, Mode, OFlags};
 
+use crate::reason::Reason;
 use crate::root::Root;
 
 /// One mount.
@@ -38,14 +39,14 @@ impl Mount {
 }
 
 /// All mounts, in the order of mounting. Malformed lines are skipped.
-pub fn mounts(root: &Root) -> Result<Vec<Mount>, String> {
+pub fn mounts(root: &Root) -> Result<Vec<Mount>, Reason> {
     let text = root.line("/proc/self/mountinfo")?;
     Ok(text.lines().filter_map(parse).collect())
 }
 
 /// The mount of `directory`: on this machine as the kernel reports it; in a captured tree the mount
 /// with the longest mount point above it, the last one if several cover each other.
-pub fn mount_of(root: &Root, directory: &Path) -> Result<Mount, String> {
+pub fn mount_of(root: &Root, directory: &Path) -> Result<Mount, Reason> {
     let mut mounts = mounts(root)?;
     let known = root.is_live().then(|| mount_id(directory)).flatten();
     if let Some(index) = known.and_then(|id| mounts.iter().position(|mount| mount.id == id)) {
@@ -54,9 +55,9 @@ pub fn mount_of(root: &Root, directory: &Path) -> Result<Mount, String> {
     let resolved = root.is_live().then(|| directory.canonicalize().ok()).flatten();
     let directory = resolved.unwrap_or_else(|| directory.to_owned());
     let above = mounts.into_iter().filter(|mount| directory.starts_with(&mount.mount_point));
-    above
-        .max_by_key(|mount| mount.mount_point.components().count())
-        .ok_or_else(|| format!("no mount in /proc/self/mountinfo holds {}", directory.display()))
+    above.max_by_key(|mount| mount.mount_point.components().count()).ok_or_else(|| {
+        Reason::none(format!("no mount in /proc/self/mountinfo holds {}", directory.display()))
+    })
 }
 
 /// The kernel's own answer, in `/proc/self/fdinfo` since Linux 3.15. It is right for bind mounts,

@@ -11,6 +11,7 @@ use flashlag_units::Bytes;
 use rustix::ioctl::{Opcode, Updater, ioctl, opcode};
 
 use crate::block::name;
+use crate::reason::Reason;
 use crate::root::Root;
 
 /// Bytes of the log.
@@ -45,18 +46,18 @@ struct Command {
 const ADMIN: Opcode = opcode::read_write::<Command>(b'N', 0x41);
 
 /// The wear that the drive reports. The command needs root.
-pub(crate) fn life(root: &Root, disk: &Path) -> Result<DeviceLife, String> {
+pub(crate) fn life(root: &Root, disk: &Path) -> Result<DeviceLife, Reason> {
     if !root.is_live() {
-        return Err("an NVMe drive reports its wear to a command alone, and to no file".to_owned());
+        return Err("an NVMe drive reports its wear to a command alone, and to no file".into());
     }
     let device = Path::new("/dev").join(name(disk));
     let drive = File::open(&device).map_err(|error| match error.kind() {
         std::io::ErrorKind::PermissionDenied => {
-            "an NVMe drive reports its wear to root: see `nvme smart-log`".to_owned()
+            Reason::from("an NVMe drive reports its wear to root: see `nvme smart-log`")
         }
-        _ => format!("cannot open {}: {error}", device.display()),
+        _ => Reason::call("cannot open", &device, error),
     })?;
-    of_log(&smart_log(&drive).map_err(|error| format!("{}: SMART log: {error}", device.display()))?)
+    of_log(&smart_log(&drive).map_err(|error| Reason::call("SMART log of", &device, error))?)
 }
 
 fn smart_log(drive: &impl AsFd) -> rustix::io::Result<[u8; LOG]> {
@@ -78,9 +79,9 @@ fn smart_log(drive: &impl AsFd) -> rustix::io::Result<[u8; LOG]> {
 
 /// Reads the log: byte 0 are warnings, 3 the spare that is left in percent, 4 the least that is right, 5 the share of
 /// life used in percent, 48 to 63 the data units that were written.
-fn of_log(log: &[u8; LOG]) -> Result<DeviceLife, String> {
+fn of_log(log: &[u8; LOG]) -> Result<DeviceLife, Reason> {
     if log.iter().all(|byte| *byte == 0) {
-        return Err("the drive leaves its SMART log empty".to_owned());
+        return Err("the drive leaves its SMART log empty".into());
     }
     let mut units = [0_u8; 16];
     units.copy_from_slice(&log[48..64]);

@@ -4,10 +4,11 @@ use flashlag_schema::{Cpu, PressureStall};
 use flashlag_spec::Reading;
 use flashlag_units::Nanos;
 
+use crate::reason::Reason;
 use crate::root::Root;
 
 /// The `some` line of `/proc/pressure/RESOURCE`.
-pub(crate) fn pressure(root: &Root, resource: &str) -> Result<PressureStall, String> {
+pub(crate) fn pressure(root: &Root, resource: &str) -> Result<PressureStall, Reason> {
     let file = format!("/proc/pressure/{resource}");
     let text = root.line(&file)?;
     let some = text.lines().find_map(|line| line.strip_prefix("some "));
@@ -20,15 +21,15 @@ pub(crate) fn pressure(root: &Root, resource: &str) -> Result<PressureStall, Str
         (Some(avg10_hundredths), Some(micros)) => {
             Ok(PressureStall { avg10_hundredths, total_ns: Nanos::from_micros(micros) })
         }
-        _ => Err(format!("{file} is not in the format known")),
+        _ => Err(Reason::odd(file)),
     }
 }
 
 /// Load over the last minute × 100.
-pub(crate) fn load(root: &Root) -> Result<u64, String> {
+pub(crate) fn load(root: &Root) -> Result<u64, Reason> {
     let text = root.line("/proc/loadavg")?;
     let first = text.split_whitespace().next().and_then(hundredths);
-    first.ok_or_else(|| "/proc/loadavg is not in the format known".to_owned())
+    first.ok_or_else(|| Reason::odd("/proc/loadavg"))
 }
 
 /// `12.34` → 1234, without floating point.
@@ -56,7 +57,7 @@ pub(crate) fn cpu(root: &Root) -> Cpu {
 }
 
 /// `model name` (x86, some ARM), `Hardware` (old ARM kernels), else the ARM part numbers.
-fn model(root: &Root) -> Result<String, String> {
+fn model(root: &Root) -> Result<String, Reason> {
     let text = root.line("/proc/cpuinfo")?;
     let field = |wanted: &str| {
         let mut pairs = text.lines().filter_map(|line| line.split_once(':'));
@@ -70,19 +71,19 @@ fn model(root: &Root) -> Result<String, String> {
     field("model name")
         .or_else(|| field("Hardware"))
         .or_else(part)
-        .ok_or_else(|| "/proc/cpuinfo names no model".to_owned())
+        .ok_or_else(|| Reason::content("/proc/cpuinfo", "names no model"))
 }
 
-fn count(root: &Root) -> Result<u32, String> {
+fn count(root: &Root) -> Result<u32, Reason> {
     let count = if root.is_live() {
         let count = std::thread::available_parallelism();
-        count.map_err(|error| format!("available processors: {error}"))?.get()
+        count.map_err(|error| Reason::none(format!("available processors: {error}")))?.get()
     } else {
         let cpuinfo = root.line("/proc/cpuinfo")?;
         cpuinfo.lines().filter(|line| line.starts_with("processor")).count()
     };
     match u32::try_from(count) {
         Ok(count) if count > 0 => Ok(count),
-        _ => Err("/proc/cpuinfo lists no processor".to_owned()),
+        _ => Err(Reason::content("/proc/cpuinfo", "lists no processor")),
     }
 }

@@ -16,6 +16,7 @@ use crate::layers::layers;
 use crate::limits::LimitFiles;
 use crate::pressure::{cpu, load, pressure};
 use crate::processes::processes;
+use crate::reason::Reason;
 use crate::root::Root;
 use crate::software::{memory, software};
 use crate::thermal::{Sensors, throttle};
@@ -28,7 +29,7 @@ pub fn environment(root: &Root, directory: &Path) -> Environment {
     let stack = stack.and_then(|found| stack_below(root, &found.mount));
     let sensors = Sensors::find(root, stack.as_ref().map_or(&[], |stack| &stack.disks));
     let limits = LimitFiles::find(root, &stack, found.as_ref().is_ok_and(on_a_disk));
-    let both = |reading: Result<i64, String>| reading.map(|now| (now, now)).into();
+    let both = |reading: Result<i64, Reason>| reading.map(|now| (now, now)).into();
     Environment {
         software: software(root),
         cpu: cpu(root),
@@ -60,7 +61,7 @@ pub fn environment_with_names(root: &Root, directory: &Path) -> Environment {
 #[derive(Clone, Debug)]
 pub struct Probe {
     root: Root,
-    stack: Result<Stack, String>,
+    stack: Result<Stack, Reason>,
     sensors: Sensors,
     limits: LimitFiles,
 }
@@ -77,7 +78,7 @@ impl Probe {
     }
 
     /// The devices below the directory, or why there are none.
-    pub(crate) fn stack(&self) -> &Result<Stack, String> {
+    pub(crate) fn stack(&self) -> &Result<Stack, Reason> {
         &self.stack
     }
 
@@ -137,14 +138,14 @@ impl Probe {
         }
     }
 
-    fn disks(&self) -> Result<DiskCounters, String> {
+    fn disks(&self) -> Result<DiskCounters, Reason> {
         let stack = self.stack.as_ref().map_err(Clone::clone)?;
         let mut disks = stack.disks.iter().map(|directory| disk(&self.root, directory));
         let first = disks.next().ok_or("no disk was found")??;
         disks.try_fold(first, |sum, next| Ok(sum.plus(&next?)))
     }
 
-    fn partition(&self) -> Result<DiskCounters, String> {
+    fn partition(&self) -> Result<DiskCounters, Reason> {
         let stack = self.stack.as_ref().map_err(Clone::clone)?;
         disk(&self.root, &stack.top)
     }

@@ -6,20 +6,21 @@ use std::collections::BTreeMap;
 use flashlag_schema::counters::{Process, Processes};
 use flashlag_units::{Bytes, Nanos};
 
+use crate::reason::Reason;
 use crate::root::Root;
 
 /// Most processes to read, so that a reading stays cheap on a server with many.
 const MOST: usize = 4096;
 
 /// All processes but this one.
-pub(crate) fn processes(root: &Root) -> Result<Processes, String> {
+pub(crate) fn processes(root: &Root) -> Result<Processes, Reason> {
     let own = std::process::id();
     let numbers = root.names("/proc").into_iter().filter_map(|name| name.parse::<u32>().ok());
     let others = numbers.filter(|number| !root.is_live() || *number != own).take(MOST);
     let read = others.filter_map(|number| Some((number, process(root, number)?)));
     let processes: BTreeMap<_, _> = read.collect();
     if processes.is_empty() {
-        Err("no other process can be seen".to_owned())
+        Err("no other process can be seen".into())
     } else {
         Ok(Processes(processes))
     }

@@ -54,7 +54,7 @@ fn subvolume(root: &Root, mount: &Mount, top: &str) -> Option<Quota> {
     let mut ours =
         filesystems.filter(|at| root.names(at.join("devices")).iter().any(|one| one == top));
     let group = ours.next()?.join(format!("qgroups/0_{id}"));
-    let flags = root.number(group.join("limit_flags")).ok()?;
+    let flags = root.number::<u64>(group.join("limit_flags")).ok()?;
     let (_, limit, used) = LIMITS.into_iter().find(|(flag, ..)| flags & flag != 0)?;
     let bytes = |name: &str| -> Reading<Bytes> {
         root.number(PathBuf::from(&group).join(name)).map(Bytes).into()

@@ -1,9 +1,12 @@
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Component, Path, PathBuf};
+use std::str::FromStr;
 
 use flashlag_spec::Reading;
 use flashlag_units::Nanos;
+
+use crate::reason::Reason;
 
 /// The longest file that is read: a mountinfo of thousands of mounts is a few hundred kilobytes.
 const LONGEST: u64 = 4 << 20;
@@ -54,26 +57,25 @@ impl Root {
         real
     }
 
-    /// The text of a file, trimmed, invalid UTF-8 replaced; or why it can't be read, in words.
-    pub(crate) fn text(&self, path: impl AsRef<Path>) -> Result<String, String> {
+    /// The text of a file, trimmed, invalid UTF-8 replaced; or why it can't be read.
+    pub(crate) fn text(&self, path: impl AsRef<Path>) -> Result<String, Reason> {
         let path = path.as_ref();
         let mut bytes = Vec::new();
         let opened = File::open(self.real(path));
         let read = opened.and_then(|file| file.take(LONGEST).read_to_end(&mut bytes));
-        read.map_err(|error| format!("{}: {}", path.display(), reason(error.kind())))?;
+        read.map_err(|error| Reason::file(path, error.kind()))?;
         // Device-tree strings end with a NUL.
         let text = String::from_utf8_lossy(&bytes);
         Ok(text.trim_matches(|c: char| c == '\0' || c.is_whitespace()).to_owned())
     }
 
-    /// Up to `length` bytes of a file or a device from an offset on; or why they can't be read, in
-    /// words.
+    /// Up to `length` bytes of a file or a device from an offset on; or why they can't be read.
     pub(crate) fn bytes(
         &self,
         path: impl AsRef<Path>,
         offset: u64,
         length: u64,
-    ) -> Result<Vec<u8>, String> {
+    ) -> Result<Vec<u8>, Reason> {
         let path = path.as_ref();
         let read = || {
             let mut file = File::open(self.real(path))?;
@@ -82,11 +84,11 @@ impl Root {
             file.take(length).read_to_end(&mut bytes)?;
             Ok::<_, std::io::Error>(bytes)
         };
-        read().map_err(|error| format!("{}: {}", path.display(), reason(error.kind())))
+        read().map_err(|error| Reason::file(path, error.kind()))
     }
 
     /// As [`Root::text`]; `None` if the file does not exist.
-    pub(crate) fn text_if_there(&self, path: impl AsRef<Path>) -> Result<Option<String>, String> {
+    pub(crate) fn text_if_there(&self, path: impl AsRef<Path>) -> Result<Option<String>, Reason> {
         let path = path.as_ref();
         match self.real(path).symlink_metadata() {
             Err(error)
@@ -99,10 +101,10 @@ impl Root {
     }
 
     /// As [`Root::text`]; an empty file counts as absent.
-    pub(crate) fn line(&self, path: impl AsRef<Path>) -> Result<String, String> {
+    pub(crate) fn line(&self, path: impl AsRef<Path>) -> Result<String, Reason> {
         let path = path.as_ref();
         let text = self.text(path)?;
-        if text.is_empty() { Err(format!("{} is empty", path.display())) } else { Ok(text) }
+        if text.is_empty() { Err(Reason::content(path, "is empty")) } else { Ok(text) }
     }
 
     /// The result of [`Root::line`] as a reading.
@@ -111,17 +113,10 @@ impl Root {
     }
 
     /// A whole decimal number.
-    pub(crate) fn number(&self, path: impl AsRef<Path>) -> Result<u64, String> {
+    pub(crate) fn number<N: FromStr>(&self, path: impl AsRef<Path>) -> Result<N, Reason> {
         let path = path.as_ref();
         let text = self.line(path)?;
-        text.parse().map_err(|_| format!("{} is no number: {text:.40}", path.display()))
-    }
-
-    /// A whole decimal number that may be negative.
-    pub(crate) fn signed(&self, path: impl AsRef<Path>) -> Result<i64, String> {
-        let path = path.as_ref();
-        let text = self.line(path)?;
-        text.parse().map_err(|_| format!("{} is no number: {text:.40}", path.display()))
+        text.parse().map_err(|_| Reason::content(path, format!("is no number: {text:.40}")))
     }
 
     /// Names in a directory, sorted; empty if it can't be read.
@@ -157,15 +152,5 @@ impl Root {
     pub(crate) fn resolve(&self, path: impl AsRef<Path>) -> Option<PathBuf> {
         let real = self.real(path.as_ref()).canonicalize().ok()?;
         Some(Path::new("/").join(real.strip_prefix(&self.prefix).ok()?))
-    }
-}
-
-fn reason(kind: ErrorKind) -> &'static str {
-    match kind {
-        ErrorKind::NotFound => "not there",
-        ErrorKind::PermissionDenied => "no permission",
-        ErrorKind::IsADirectory => "is a directory",
-        ErrorKind::NotADirectory => "not there",
-        _ => "can't be read",
     }
 }

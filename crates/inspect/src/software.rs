@@ -7,6 +7,7 @@ use flashlag_schema::Software;
 use flashlag_spec::Reading;
 use flashlag_units::Bytes;
 
+use crate::reason::Reason;
 use crate::root::Root;
 
 const BUILD_PROPERTIES: &[&str] =
@@ -21,7 +22,7 @@ pub(crate) fn software(root: &Root) -> Software {
     }
 }
 
-fn kernel(root: &Root) -> Result<String, String> {
+fn kernel(root: &Root) -> Result<String, Reason> {
     if root.is_live() {
         let uname = rustix::system::uname();
         let parts = [uname.sysname(), uname.release(), uname.machine()];
@@ -32,7 +33,7 @@ fn kernel(root: &Root) -> Result<String, String> {
     Ok([system?, release?, machine.unwrap_or_default()].join(" ").trim().to_owned())
 }
 
-fn system(root: &Root) -> Result<String, String> {
+fn system(root: &Root) -> Result<String, Reason> {
     if let Some(release) = property(root, "ro.build.version.release") {
         let build = property(root, "ro.build.id").map(|build| format!(" ({build})"));
         return Ok(format!("Android {release}{}", build.unwrap_or_default()));
@@ -45,10 +46,10 @@ fn system(root: &Root) -> Result<String, String> {
     };
     value("PRETTY_NAME")
         .or_else(|| value("NAME"))
-        .ok_or_else(|| "/etc/os-release names no system".to_owned())
+        .ok_or_else(|| Reason::content("/etc/os-release", "names no system"))
 }
 
-fn machine(root: &Root) -> Result<String, String> {
+fn machine(root: &Root) -> Result<String, Reason> {
     if let Some(model) = property(root, "ro.product.model") {
         let maker = property(root, "ro.product.manufacturer");
         return Ok(maker.map(|maker| format!("{maker} ")).unwrap_or_default() + &model);
@@ -57,9 +58,9 @@ fn machine(root: &Root) -> Result<String, String> {
     if let Some(model) = tree.iter().find_map(|file| root.line(file).ok()) {
         return Ok(model);
     }
-    let product = root
-        .line("/sys/class/dmi/id/product_name")
-        .map_err(|reason| format!("neither a device tree nor DMI names the machine ({reason})"))?;
+    let product = root.line("/sys/class/dmi/id/product_name").map_err(|reason| {
+        Reason::none(format!("neither a device tree nor DMI names the machine ({reason})"))
+    })?;
     let vendor = root.line("/sys/class/dmi/id/sys_vendor").ok();
     // On a Lenovo, the version is the well-known model name.
     let version = root.line("/sys/class/dmi/id/product_version").ok();
@@ -86,7 +87,7 @@ const HYPERVISORS: &[&str] = &[
 
 /// Signs of a hypervisor: on x86 the CPU's flags, for Xen `/sys/hypervisor`, for virtual boards the
 /// device tree. An ARM machine without a sign counts as real only if its device tree names a board.
-fn virtualized(root: &Root) -> Result<bool, String> {
+fn virtualized(root: &Root) -> Result<bool, Reason> {
     if let Some(emulated) = emulated_phone(root) {
         return Ok(emulated);
     }
@@ -105,7 +106,7 @@ fn virtualized(root: &Root) -> Result<bool, String> {
     }
     match root.line("/proc/device-tree/model") {
         Ok(model) => Ok(model.contains("dummy-virt") || model.contains("virtual")),
-        Err(_) => Err("no sign of a hypervisor, and nothing that names a real board".to_owned()),
+        Err(_) => Err("no sign of a hypervisor, and nothing that names a real board".into()),
     }
 }
 
@@ -156,7 +157,7 @@ pub(crate) fn memory(root: &Root) -> Reading<Bytes> {
     let total = root.line("/proc/meminfo").and_then(|text| {
         let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));
         let kib = line.and_then(|rest| rest.split_whitespace().next()?.parse().ok());
-        kib.map(Bytes::from_kib).ok_or_else(|| "/proc/meminfo has no MemTotal".to_owned())
+        kib.map(Bytes::from_kib).ok_or_else(|| Reason::content("/proc/meminfo", "has no MemTotal"))
     });
     total.into()
 }
@@ -171,10 +172,10 @@ pub fn start_no_programs() {
 }
 
 /// Why no program can be started, in words, if so.
-pub(crate) fn can_start() -> Result<(), String> {
+pub(crate) fn can_start() -> Result<(), Reason> {
     if MAY_START.load(Ordering::Relaxed) {
         Ok(())
     } else {
-        Err("Android's filter of system calls kills what a program for x86_64 starts".to_owned())
+        Err("Android's filter of system calls kills what a program for x86_64 starts".into())
     }
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use flashlag_schema::counters::Throttle;
 
+use crate::reason::Reason;
 use crate::root::Root;
 
 /// Plausible temperatures, in thousandths of a degree. A sensor that reads others is off or broken.
@@ -51,18 +52,18 @@ impl Sensors {
     }
 
     /// The hottest storage sensor.
-    pub fn storage(&self, root: &Root) -> Result<i64, String> {
-        hottest(root, &self.storage).ok_or_else(|| "no storage temperature sensor".to_owned())
+    pub fn storage(&self, root: &Root) -> Result<i64, Reason> {
+        hottest(root, &self.storage).ok_or("no storage temperature sensor".into())
     }
 
     /// The hottest CPU sensor.
-    pub fn cpu(&self, root: &Root) -> Result<i64, String> {
-        hottest(root, &self.cpu).ok_or_else(|| "no CPU temperature sensor".to_owned())
+    pub fn cpu(&self, root: &Root) -> Result<i64, Reason> {
+        hottest(root, &self.cpu).ok_or("no CPU temperature sensor".into())
     }
 }
 
 fn hottest(root: &Root, files: &[PathBuf]) -> Option<i64> {
-    let read = files.iter().filter_map(|file| root.signed(file).ok());
+    let read = files.iter().filter_map(|file| root.number::<i64>(file).ok());
     // A disabled zone reads 0.
     read.filter(|temperature| *temperature != 0 && PLAUSIBLE.contains(temperature)).max()
 }
@@ -81,7 +82,7 @@ fn named(root: &Root, class: &str, prefix: &str, file: &str) -> Vec<(PathBuf, St
 ///
 /// # Errors
 /// The machine reports no usable sign: a count, a cooling state or a frequency limit.
-pub(crate) fn throttle(root: &Root) -> Result<Throttle, String> {
+pub(crate) fn throttle(root: &Root) -> Result<Throttle, Reason> {
     let cpus = root.names("/sys/devices/system/cpu");
     let is_cpu = |name: &&String| {
         let number = name.strip_prefix("cpu").unwrap_or_default();
@@ -117,12 +118,13 @@ pub(crate) fn throttle(root: &Root) -> Result<Throttle, String> {
 fn undervoltage(root: &Root) -> Option<bool> {
     let chips = named(root, "/sys/class/hwmon", "hwmon", "name");
     let (chip, _) = chips.iter().find(|(_, kind)| kind == "rpi_volt")?;
-    root.number(chip.join("in0_lcrit_alarm")).ok().map(|alarm| alarm != 0)
+    root.number::<u64>(chip.join("in0_lcrit_alarm")).ok().map(|alarm| alarm != 0)
 }
 
 fn limit_percent(root: &Root, cpu: &Path) -> Option<u8> {
-    let most = root.number(cpu.join("cpufreq/cpuinfo_max_freq")).ok().filter(|most| *most > 0)?;
-    let limit = root.number(cpu.join("cpufreq/scaling_max_freq")).ok()?;
+    let most =
+        root.number::<u64>(cpu.join("cpufreq/cpuinfo_max_freq")).ok().filter(|most| *most > 0)?;
+    let limit = root.number::<u64>(cpu.join("cpufreq/scaling_max_freq")).ok()?;
     u8::try_from(u128::from(limit) * 100 / u128::from(most)).ok()
 }
 

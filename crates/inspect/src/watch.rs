@@ -11,6 +11,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::block::name;
 use crate::probe::Probe;
+use crate::reason::Reason;
 
 /// Longest text of such a file to read.
 const LONGEST: usize = 4096;
@@ -45,7 +46,7 @@ impl CounterWatch {
         match stack {
             Ok(stack) => {
                 let files = stack.disks.iter().map(|disk| open(&probe.real(&disk.join("stat"))));
-                match files.collect::<Result<Vec<File>, String>>() {
+                match files.collect::<Result<Vec<File>, Reason>>() {
                     Ok(files) => disks = files,
                     Err(reason) => missing.push(format!("disk counters: {reason}")),
                 }
@@ -54,7 +55,7 @@ impl CounterWatch {
         }
         let top_file = stack.as_ref().ok().map(|stack| probe.real(&stack.top.join("stat")));
         let top = stack.as_ref().ok().map(|stack| name(&stack.top));
-        let mut keep = |what: &str, opened: Result<File, String>| match opened {
+        let mut keep = |what: &str, opened: Result<File, Reason>| match opened {
             Ok(file) => Some(file),
             Err(reason) => {
                 missing.push(format!("{what}: {reason}"));
@@ -169,10 +170,10 @@ impl Beside {
     }
 }
 
-fn open(path: &Path) -> Result<File, String> {
-    let file = File::open(path).map_err(|error| format!("{}: {error}", path.display()))?;
+fn open(path: &Path) -> Result<File, Reason> {
+    let file = File::open(path).map_err(|error| Reason::call("open", path, error))?;
     // Some files can be opened but not read.
-    text(&file).map(|_| file).ok_or_else(|| format!("{}: can't be read", path.display()))
+    text(&file).map(|_| file).ok_or_else(|| Reason::file(path, std::io::ErrorKind::Other))
 }
 
 fn text(file: &File) -> Option<String> {

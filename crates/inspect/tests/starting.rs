@@ -6,7 +6,7 @@ use flashlag_inspect::{Root, start_no_programs};
 
 #[test]
 fn a_process_that_may_start_no_program_says_so_in_the_place_of_what_one_would_say() {
-    let ask = || program(&Root::system(), "no-such-program", &["battery"]).unwrap_err();
+    let ask = || program(&Root::system(), "no-such-program", &["battery"]).unwrap_err().to_string();
     assert!(ask().contains("there is no /system/bin/no-such-program"), "{}", ask());
     start_no_programs();
     assert!(ask().starts_with("no-such-program battery: Android's filter"), "{}", ask());

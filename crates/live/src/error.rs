@@ -6,7 +6,7 @@ use flashlag_android::PhoneError;
 #[derive(Debug, thiserror::Error)]
 pub enum LiveError {
     #[error("the mounts of this machine can't be read: {0}")]
-    Mounts(String),
+    Mounts(flashlag_inspect::Reason),
     #[error("{path} can't be examined: {source}")]
     NoPath { path: PathBuf, source: std::io::Error },
     #[error("{path} is on {kind}, which is memory or the kernel's own: name a path on a disk")]

@@ -254,7 +254,7 @@ impl Run {
     fn chart(&self, py: Python<'_>, name: &str, dark: bool) -> PyResult<String> {
         let theme = if dark { Theme::Dark } else { Theme::Light };
         let drawn = py.detach(|| guarded(|| flashlag_report::chart_svg(&self.0, name, theme)))?;
-        drawn.map_err(|sentence| misspelt(&sentence))
+        drawn.map_err(|error| misspelt(&error.to_string()))
     }
 
     /// Writes a chart.

@@ -18,7 +18,7 @@ mod single;
 use flashlag_schema::Run;
 use flashlag_views::Comparison;
 
-pub use single::{Chart, Theme, chart_svg, charts};
+pub use single::{Chart, NoChart, Theme, chart_svg, charts};
 
 /// What a page says in addition to the run files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

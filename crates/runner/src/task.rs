@@ -91,12 +91,12 @@ pub fn tasks_of<'a>(scenario: &'a Scenario, step: &'a Step) -> Vec<Task<'a>> {
 
 /// Checks that `tasks[index]` finds the state that it claims; this fails for an idle row without an
 /// idle wait and for a trimmed row after a failed trim.
-pub fn reached(tasks: &[Task<'_>], index: usize, trimmed: bool) -> Result<(), String> {
+pub fn reached(tasks: &[Task<'_>], index: usize, trimmed: bool) -> Result<(), &'static str> {
     let Some(Task::Measure { state, .. }) = tasks.get(index) else { return Ok(()) };
     let waited = tasks[..index].iter().any(|task| matches!(task, Task::Idle(_)));
     match state {
-        State::Idle if !waited => Err("no idle wait was requested: try --set idle=24h".to_owned()),
-        State::Trimmed if !trimmed => Err("the trim before it was not done".to_owned()),
+        State::Idle if !waited => Err("no idle wait was requested: try --set idle=24h"),
+        State::Trimmed if !trimmed => Err("the trim before it was not done"),
         _ => Ok(()),
     }
 }

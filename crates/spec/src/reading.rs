@@ -1,3 +1,5 @@
+use std::fmt::Display;
+
 use serde::{Deserialize, Serialize};
 
 /// A value that was read, or the reason why it could not be. In JSON: the value itself, or
@@ -39,11 +41,11 @@ impl<T> Reading<T> {
     }
 }
 
-impl<T> From<Result<T, String>> for Reading<T> {
-    fn from(result: Result<T, String>) -> Reading<T> {
+impl<T, E: Display> From<Result<T, E>> for Reading<T> {
+    fn from(result: Result<T, E>) -> Reading<T> {
         match result {
             Ok(value) => Reading::Value(value),
-            Err(reason) => Reading::unavailable(reason),
+            Err(reason) => Reading::unavailable(reason.to_string()),
         }
     }
 }

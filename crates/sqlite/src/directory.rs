@@ -70,7 +70,8 @@ impl Directory {
     /// If SQLite refuses the VFS that makes another call than SQLite was built with.
     pub(crate) fn syncing(self, call: SyncCall) -> Result<Directory, SqliteError> {
         let vfs = sync_vfs::for_call(call);
-        let vfs = vfs.map_err(|reason| SqliteError::wrong("open", &self.path, reason))?;
+        let vfs =
+            vfs.map_err(|reason| SqliteError::wrong("open", &self.path, reason.to_string()))?;
         Ok(Directory { vfs, ..self })
     }
 }

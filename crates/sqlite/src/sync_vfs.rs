@@ -34,13 +34,24 @@ fn built_with() -> SyncCall {
     if flags.contains("HAVE_FDATASYNC") { SyncCall::Fdatasync } else { SyncCall::Fsync }
 }
 
+/// Why SQLite does not take the VFS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum NoVfs {
+    #[error("SQLite has no `unix` VFS")]
+    NoUnix,
+    #[error("an open file is too large")]
+    Large,
+    #[error("SQLite refuses a VFS (code {0})")]
+    Refused(c_int),
+}
+
 /// The VFS through which SQLite makes files durable by this call; `None` is SQLite's own.
-pub(crate) fn for_call(call: SyncCall) -> Result<Option<&'static str>, String> {
+pub(crate) fn for_call(call: SyncCall) -> Result<Option<&'static str>, NoVfs> {
     if call == built_with() {
         return Ok(None);
     }
-    static REGISTERED: OnceLock<Result<(), String>> = OnceLock::new();
-    REGISTERED.get_or_init(register).clone()?;
+    static REGISTERED: OnceLock<Result<(), NoVfs>> = OnceLock::new();
+    (*REGISTERED.get_or_init(register))?;
     Ok(Some(NAME.to_str().unwrap_or_default()))
 }
 
@@ -68,11 +79,11 @@ fn appendix_at(unix: &sqlite3_vfs) -> usize {
     size.next_multiple_of(align_of::<Appendix>())
 }
 
-fn register() -> Result<(), String> {
-    let unix = unix().ok_or("SQLite has no `unix` VFS")?;
+fn register() -> Result<(), NoVfs> {
+    let unix = unix().ok_or(NoVfs::NoUnix)?;
     let size = appendix_at(unix) + size_of::<Appendix>();
     let own = sqlite3_vfs {
-        szOsFile: c_int::try_from(size).map_err(|_| "an open file is too large")?,
+        szOsFile: c_int::try_from(size).map_err(|_| NoVfs::Large)?,
         pNext: std::ptr::null_mut(),
         zName: NAME.as_ptr(),
         xOpen: Some(open),
@@ -84,7 +95,7 @@ fn register() -> Result<(), String> {
     let code = unsafe { ffi::sqlite3_vfs_register(Box::leak(Box::new(own)), 0) };
     match code {
         ffi::SQLITE_OK => Ok(()),
-        code => Err(format!("SQLite refuses a VFS (code {code})")),
+        code => Err(NoVfs::Refused(code)),
     }
 }
 

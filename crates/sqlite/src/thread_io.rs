@@ -8,18 +8,20 @@ use crate::writes::Writes;
 /// through mappings are not counted: of SQLite's files that concerns only `-shm`, which is never
 /// made durable.
 #[derive(Debug)]
-pub(crate) struct ThreadIo(Result<File, String>);
+pub(crate) struct ThreadIo(Reading<File>);
 
 impl ThreadIo {
     pub(crate) fn open() -> ThreadIo {
         let file = File::open("/proc/thread-self/io");
-        ThreadIo(file.map_err(|error| format!("/proc/thread-self/io: {error}")))
+        ThreadIo(file.map_err(|error| format!("/proc/thread-self/io: {error}")).into())
     }
 
     pub(crate) fn read(&self) -> Reading<Writes> {
         let file = match &self.0 {
-            Ok(file) => file,
-            Err(reason) => return Reading::unavailable(reason.clone()),
+            Reading::Value(file) => file,
+            Reading::Unavailable { unavailable } => {
+                return Reading::unavailable(unavailable.as_str());
+            }
         };
         let mut text = [0u8; 512];
         match rustix::io::pread(file, &mut text, 0) {

@@ -13,7 +13,7 @@ use crate::grid::{Grid, Texts};
 use crate::measure::{Bench, Stopped};
 use crate::point::Point;
 use crate::row::Measured;
-use crate::sealed;
+use crate::sealed::{self, SealError};
 
 /// Maximum number of points in a chunk, which is what a dying worker loses.
 pub const MOST_IN_CHUNK: u64 = 10_000;
@@ -93,7 +93,7 @@ pub(crate) struct Results {
 }
 
 fn wrap<T: Serialize>(what: &'static str, body: &T) -> Result<Vec<u8>, SweepError> {
-    let damaged = |reason| SweepError::Damaged { what, reason };
+    let damaged = |fault: SealError| SweepError::Damaged { what, reason: fault.to_string() };
     let body = sealed::seal(body).map_err(damaged)?;
     sealed::seal(&Head { version: Version::own(), body }).map_err(damaged)
 }
@@ -102,7 +102,7 @@ fn unwrap<T: serde::de::DeserializeOwned>(
     what: &'static str,
     bytes: &[u8],
 ) -> Result<T, SweepError> {
-    let damaged = |reason| SweepError::Damaged { what, reason };
+    let damaged = |fault: SealError| SweepError::Damaged { what, reason: fault.to_string() };
     let head: Head<Vec<u8>> = sealed::open(bytes).map_err(damaged)?;
     head.version.check(what)?;
     sealed::open(&head.body).map_err(damaged)

@@ -15,21 +15,32 @@ pub(crate) fn checksum(bytes: &[u8]) -> [u8; CHECKSUM] {
     first
 }
 
+/// Why bytes are no sealed value.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SealError {
+    #[error("it is too short")]
+    Short,
+    #[error("its checksum does not match")]
+    Checksum,
+    #[error(transparent)]
+    Form(#[from] postcard::Error),
+}
+
 /// A value as bytes, after their checksum.
-pub(crate) fn seal<T: Serialize>(value: &T) -> Result<Vec<u8>, String> {
-    let bytes = postcard::to_allocvec(value).map_err(|error| error.to_string())?;
+pub(crate) fn seal<T: Serialize>(value: &T) -> Result<Vec<u8>, SealError> {
+    let bytes = postcard::to_allocvec(value)?;
     let mut sealed = checksum(&bytes).to_vec();
     sealed.extend(bytes);
     Ok(sealed)
 }
 
 /// The value of sealed bytes.
-pub(crate) fn open<T: DeserializeOwned>(sealed: &[u8]) -> Result<T, String> {
-    let (sum, bytes) = sealed.split_at_checked(CHECKSUM).ok_or("it is too short")?;
+pub(crate) fn open<T: DeserializeOwned>(sealed: &[u8]) -> Result<T, SealError> {
+    let (sum, bytes) = sealed.split_at_checked(CHECKSUM).ok_or(SealError::Short)?;
     if sum != checksum(bytes) {
-        return Err("its checksum does not match".to_owned());
+        return Err(SealError::Checksum);
     }
-    postcard::from_bytes(bytes).map_err(|error| error.to_string())
+    Ok(postcard::from_bytes(bytes)?)
 }
 
 #[cfg(test)]

@@ -137,14 +137,12 @@ fn judge(
     }
 }
 
-fn between(before: &Reading<u64>, after: &Reading<u64>) -> Result<u64, String> {
+fn between(before: &Reading<u64>, after: &Reading<u64>) -> Reading<u64> {
     match (before, after) {
         (Reading::Value(before), Reading::Value(after)) => {
-            after.checked_sub(*before).ok_or_else(|| "a counter went back".to_owned())
+            after.checked_sub(*before).ok_or("a counter went back").into()
         }
-        (Reading::Unavailable { unavailable }, _) | (_, Reading::Unavailable { unavailable }) => {
-            Err(unavailable.clone())
-        }
+        (missing @ Reading::Unavailable { .. }, _) | (_, missing) => missing.clone(),
     }
 }
 
@@ -164,7 +162,7 @@ pub(super) fn quota(before: &Counters, after: &Counters) -> Option<(String, Stri
     let of_cpu = |count: &&LimitCount| count.limit.kind == LimitKind::Cpu;
     let held = after.limits.iter().filter(of_cpu).filter_map(|count| {
         let earlier = find(&before.limits, &count.limit)?;
-        Some((between(&earlier.amount, &count.amount).ok()?, &count.limit))
+        Some((*between(&earlier.amount, &count.amount).value()?, &count.limit))
     });
     let (held, limit) = held.max_by_key(|(held, _)| *held)?;
     let elapsed = after.at.saturating_since(before.at);
@@ -179,15 +177,10 @@ fn not_counted(phase: &Phase, limit: &Limit, reason: &str) -> Finding {
     Finding::unknown(Some(phase), detail, advice(limit))
 }
 
-fn rate(
-    phase: &Phase,
-    counted: &CounterDelta,
-    limit: &Limit,
-    amount: Result<u64, String>,
-) -> Finding {
+fn rate(phase: &Phase, counted: &CounterDelta, limit: &Limit, amount: Reading<u64>) -> Finding {
     let amount = match amount {
-        Ok(amount) => amount,
-        Err(reason) => return not_counted(phase, limit, &reason),
+        Reading::Value(amount) => amount,
+        Reading::Unavailable { unavailable: reason } => return not_counted(phase, limit, &reason),
     };
     // How long the limit takes to allow what was moved.
     let needed = amount as f64 / limit.value.max(1) as f64;
@@ -234,15 +227,15 @@ fn cpu(
     phase: &Phase,
     counted: &CounterDelta,
     limit: &Limit,
-    amount: Result<u64, String>,
-    times: Result<u64, String>,
+    amount: Reading<u64>,
+    times: Reading<u64>,
 ) -> Finding {
     let held = match amount {
-        Ok(held) => Nanos(held),
-        Err(reason) => return not_counted(phase, limit, &reason),
+        Reading::Value(held) => Nanos(held),
+        Reading::Unavailable { unavailable: reason } => return not_counted(phase, limit, &reason),
     };
     let part = share(held.0, counted.elapsed.0);
-    let times = times.map(|times| format!(" {times} times,")).unwrap_or_default();
+    let times = times.value().map(|times| format!(" {times} times,")).unwrap_or_default();
     let detail = format!("{}, and the group was held back{times} {held} in all.", named(limit));
     let waited = phase.time.value().map(|time| share(time.runnable_ns.0, time.total().0));
     let finding = if part > HELD_MUCH && waited.is_none_or(|waited| waited > HELD_MUCH) {
@@ -260,21 +253,21 @@ fn memory(
     phase: &Phase,
     counted: &CounterDelta,
     limit: &Limit,
-    amount: Result<u64, String>,
-    times: Result<u64, String>,
+    amount: Reading<u64>,
+    times: Reading<u64>,
 ) -> Finding {
     let hits = match times {
-        Ok(0) => {
+        Reading::Value(0) => {
             let detail = format!("{}, which was not reached.", named(limit));
             return Finding::pass(Some(phase), detail);
         }
-        Ok(hits) => flashlag_units::count(hits),
-        Err(reason) => return not_counted(phase, limit, &reason),
+        Reading::Value(hits) => flashlag_units::count(hits),
+        Reading::Unavailable { unavailable: reason } => return not_counted(phase, limit, &reason),
     };
     let hit = format!("{}, which was reached {hits} times", named(limit));
     let waited = match amount {
-        Ok(waited) => Nanos(waited),
-        Err(reason) => {
+        Reading::Value(waited) => Nanos(waited),
+        Reading::Unavailable { unavailable: reason } => {
             let detail = format!("{hit}; how long it waited is not known: {reason}.");
             return Finding::unknown(Some(phase), detail, advice(limit));
         }
@@ -293,15 +286,10 @@ fn memory(
 }
 
 /// Judges the limits of io.cost and io.latency.
-fn held(
-    phase: &Phase,
-    counted: &CounterDelta,
-    limit: &Limit,
-    amount: Result<u64, String>,
-) -> Finding {
+fn held(phase: &Phase, counted: &CounterDelta, limit: &Limit, amount: Reading<u64>) -> Finding {
     let held = match amount {
-        Ok(held) => Nanos(held),
-        Err(reason) => return not_counted(phase, limit, &reason),
+        Reading::Value(held) => Nanos(held),
+        Reading::Unavailable { unavailable: reason } => return not_counted(phase, limit, &reason),
     };
     let part = share(held.0, counted.elapsed.0);
     let detail = format!("{}, and requests were held back {held} in all.", named(limit));

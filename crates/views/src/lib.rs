@@ -48,7 +48,9 @@ pub use compare::{
 pub use conditions::conditions;
 pub use cost::cost;
 pub use doubt::{CheckCounts, Failure, failures_of};
-pub use fail_if::{PhaseName, Threshold, ThresholdError, ThresholdOutcome};
+pub use fail_if::{
+    NoFigure, PhaseName, Threshold, ThresholdError, ThresholdFault, ThresholdOutcome,
+};
 pub use fill::{FillCurve, FillLevel, fill_curves, fill_levels};
 pub use findings::{Finding, FindingSide, Findings, RuledOut, findings};
 pub use flashlag_explain::{FREEZE, Figures, LagVerdict, NOTICED, SaveKind, failed, is_overloaded};

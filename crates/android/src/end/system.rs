@@ -4,11 +4,11 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::PhoneError;
+use crate::error::{AskError, PhoneError, SystemError};
 use crate::folder::Folder;
 
 /// Runs a program of Android and returns its output, or why there is none.
-pub type Ask<'a> = &'a dyn Fn(&str, &[&str]) -> Result<String, String>;
+pub type Ask<'a> = &'a dyn Fn(&str, &[&str]) -> Result<String, AskError>;
 
 /// The settings that keep the screen on, and so the phone awake: with any charger (AC, USB,
 /// wireless and dock: 1, 2, 4 and 8), and without one.
@@ -41,8 +41,8 @@ struct Before {
 /// that they are restored even if this process is killed.
 ///
 /// # Errors
-/// This user may not change settings, in words; the phone may then fall asleep.
-pub fn keep_awake(folder: &Folder, screen_on: bool, ask: Ask<'_>) -> Result<(), String> {
+/// This user may not change settings; the phone may then fall asleep.
+pub fn keep_awake(folder: &Folder, screen_on: bool, ask: Ask<'_>) -> Result<(), SystemError> {
     let path = folder.awake();
     if !std::path::Path::new(&path).exists() {
         let value = |(space, key, _): (&str, &str, &str)| {
@@ -50,13 +50,15 @@ pub fn keep_awake(folder: &Folder, screen_on: bool, ask: Ask<'_>) -> Result<(), 
         };
         let [first, second] = SETTINGS.map(value);
         let before = Before { values: [first?, second?], screen_on };
-        let text = serde_json::to_vec(&before).map_err(|error| error.to_string())?;
-        std::fs::write(&path, text).map_err(|error| format!("{path}: {error}"))?;
+        let text = serde_json::to_vec(&before).map_err(std::io::Error::from);
+        text.and_then(|text| std::fs::write(&path, text))
+            .map_err(|source| SystemError::Settings { path: path.into(), source })?;
     }
     for (space, key, value) in SETTINGS {
         ask("settings", &["put", space, key, value])?;
     }
-    ask("input", &["keyevent", WAKE]).map(drop)
+    ask("input", &["keyevent", WAKE])?;
+    Ok(())
 }
 
 /// Restores the settings that [`keep_awake`] changed, if it did, and turns the screen off if it was
@@ -73,7 +75,7 @@ pub fn let_sleep(folder: &Folder, ask: Ask<'_>) -> Result<(), PhoneError> {
             };
             put.map_err(|reason| PhoneError::Command {
                 what: format!("putting the setting {key} back to {value}"),
-                reason,
+                reason: reason.to_string(),
             })?;
         }
         if !before.screen_on {
@@ -89,8 +91,12 @@ pub fn let_sleep(folder: &Folder, ask: Ask<'_>) -> Result<(), PhoneError> {
 ///
 /// # Errors
 /// This version of Android has no such command, does not allow it, or does not report that the trim
-/// ended; in words.
-pub fn trim_by_system(mount_point: &str, sdk: Option<u32>, ask: Ask<'_>) -> Result<u64, String> {
+/// ended.
+pub fn trim_by_system(
+    mount_point: &str,
+    sdk: Option<u32>,
+    ask: Ask<'_>,
+) -> Result<u64, SystemError> {
     trim_within(LONGEST_TRIM, LOOK, mount_point, sdk, ask)
 }
 
@@ -100,24 +106,21 @@ fn trim_within(
     mount_point: &str,
     sdk: Option<u32>,
     ask: Ask<'_>,
-) -> Result<u64, String> {
+) -> Result<u64, SystemError> {
     let words: &[&str] = match sdk {
         Some(sdk) if sdk >= IDLE_MAINTENANCE => &["idle-maint", "run"],
         Some(sdk) if sdk >= TRIM => &["fstrim"],
-        _ => return Err(NO_COMMAND.to_owned()),
+        _ => return Err(SystemError::NoTrim),
     };
     let command = format!("sm {}", words.join(" "));
     let log = || ask("logcat", &["-d", "-v", "epoch", "-s", "vold", "TrimTask"]);
-    let before = log().map_err(|reason| format!("{command}: the log can't be read: {reason}"))?;
+    let before = log().map_err(|source| SystemError::NoLog { command: command.clone(), source })?;
     let before = trims(&before, mount_point).len();
-    let said =
-        ask("sm", words).map_err(|reason| format!("{command} is not allowed here ({reason})"))?;
+    let refused = |reason| SystemError::Refused { command: command.clone(), reason };
+    let said = ask("sm", words).map_err(|reason| refused(reason.to_string()))?;
     if ["Error", "Exception", "usage"].iter().any(|word| said.contains(word)) {
         let line = said.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-        return Err(format!(
-            "{command} is not allowed here ({})",
-            crate::identity::printable(line)
-        ));
+        return Err(refused(crate::identity::printable(line)));
     }
     let until = Instant::now() + longest;
     loop {
@@ -126,18 +129,12 @@ fn trim_within(
             return Ok(*bytes);
         }
         if Instant::now() > until {
-            return Err(format!(
-                "{command} was accepted, but within {} s the log does not say that {mount_point} was \
-                 trimmed; Android trims by itself about once a day, when the phone is idle and charging",
-                longest.as_secs()
-            ));
+            let mount_point = mount_point.to_owned();
+            return Err(SystemError::Silent { command, limit: longest, mount_point });
         }
         std::thread::sleep(look);
     }
 }
-
-const NO_COMMAND: &str = "Android before version 7 has no command for a trim without root; it trims by \
-    itself about once a day, when the phone is idle and charging (`--set idle=24h` waits)";
 
 /// The bytes of each trim of a mount point, in a log.
 fn trims(log: &str, mount_point: &str) -> Vec<u64> {
@@ -162,7 +159,7 @@ mod tests {
     struct Settings(RefCell<BTreeMap<String, String>>, RefCell<Vec<String>>);
 
     impl Settings {
-        fn ask(&self, program: &str, words: &[&str]) -> Result<String, String> {
+        fn ask(&self, program: &str, words: &[&str]) -> Result<String, AskError> {
             let mut values = self.0.borrow_mut();
             match (program, words) {
                 ("settings", ["get", _, key]) => {
@@ -180,7 +177,7 @@ mod tests {
                     self.1.borrow_mut().push((*key).to_owned());
                     Ok(String::new())
                 }
-                _ => Err(format!("no {program} {words:?}")),
+                _ => Err(format!("no {program} {words:?}").into()),
             }
         }
     }
@@ -209,8 +206,10 @@ mod tests {
     fn where_settings_are_not_allowed_nothing_is_stored() {
         let home = tempfile::tempdir().unwrap();
         let folder = Folder::at(&home.path().to_string_lossy());
-        let refuse = |_: &str, _: &[&str]| Err("Permission denial".to_owned());
-        assert!(keep_awake(&folder, true, &refuse).unwrap_err().contains("Permission"));
+        let refuse = |_: &str, _: &[&str]| Err(AskError::from("Permission denial"));
+        let refused = keep_awake(&folder, true, &refuse).unwrap_err();
+        assert!(matches!(refused, SystemError::NoAnswer(_)), "{refused:?}");
+        assert_eq!(refused.to_string(), "Permission denial");
         assert!(!std::path::Path::new(&folder.awake()).exists());
     }
 
@@ -219,7 +218,7 @@ mod tests {
     const NEW: &str = "  1700000100.123   512   530 I vold    : Trimmed 1 bytes on /cache in 5ms\n\
                          1700000100.200   512   530 I vold    : Trimmed 8192 bytes on /data in 9ms\n";
 
-    fn trimmed(sdk: u32, answer: &str, after: &str) -> Result<u64, String> {
+    fn trimmed(sdk: u32, answer: &str, after: &str) -> Result<u64, SystemError> {
         let (asked, times) = (RefCell::new(Vec::new()), RefCell::new(0));
         let ask = |program: &str, words: &[&str]| {
             if program == "sm" {
@@ -238,12 +237,14 @@ mod tests {
 
     #[test]
     fn a_trim_counts_once_the_log_says_so_of_this_filesystem() {
-        assert_eq!(trimmed(33, "", NEW), Ok(8192));
-        assert_eq!(trimmed(25, "", NEW), Ok(8192));
-        let silent = trimmed(33, "", "").unwrap_err();
+        assert_eq!(trimmed(33, "", NEW).unwrap(), 8192);
+        assert_eq!(trimmed(25, "", NEW).unwrap(), 8192);
+        let silent = trimmed(33, "", "").unwrap_err().to_string();
         assert!(silent.contains("was accepted") && silent.contains("/data"), "{silent}");
-        let refused = trimmed(33, "\nError: java.lang.SecurityException: no\n", NEW).unwrap_err();
+        let refused =
+            trimmed(33, "\nError: java.lang.SecurityException: no\n", NEW).unwrap_err().to_string();
         assert!(refused.contains("not allowed here (Error: java.lang"), "{refused}");
-        assert!(trimmed(23, "", NEW).unwrap_err().contains("before version 7"));
+        let old = trimmed(23, "", NEW).unwrap_err();
+        assert!(matches!(old, SystemError::NoTrim), "{old:?}");
     }
 }

@@ -52,5 +52,5 @@ fn chart(run: &Run, args: &ReportArgs) -> Result<String> {
         return Ok(lines.collect());
     }
     let theme = if args.dark { Theme::Dark } else { Theme::Light };
-    flashlag_report::chart_svg(run, name, theme).map_err(anyhow::Error::msg)
+    Ok(flashlag_report::chart_svg(run, name, theme)?)
 }

@@ -14,6 +14,7 @@ mod lengths;
 mod licences;
 mod marks;
 mod source;
+mod strings;
 mod unsafety;
 mod words;
 

@@ -1,10 +1,12 @@
 use flashlag_schema::Power;
 
 use super::service::program;
+use crate::reason::Reason;
 use crate::root::Root;
 
 /// The line of a battery service whose values were set manually (`dumpsys battery set`).
 const FROZEN: &str = "UPDATES STOPPED";
+const COMMAND: &str = "dumpsys battery";
 
 /// The battery, as Android's battery service prints it.
 ///
@@ -15,37 +17,36 @@ pub(crate) struct Battery(String);
 
 impl Battery {
     /// Asks the service.
-    pub fn read(root: &Root) -> Result<Battery, String> {
+    pub fn read(root: &Root) -> Result<Battery, Reason> {
         let text = program(root, "dumpsys", &["battery"])?;
         if text.contains(FROZEN) {
-            Err("the battery's values were set by hand (`dumpsys battery reset` ends that)"
-                .to_owned())
+            Err("the battery's values were set by hand (`dumpsys battery reset` ends that)".into())
         } else {
             Ok(Battery(text))
         }
     }
 
     /// The charge.
-    pub fn percent(&self) -> Result<u8, String> {
+    pub fn percent(&self) -> Result<u8, Reason> {
         let (level, scale) = (self.number("level")?, self.number("scale").unwrap_or(100));
         let percent = (scale > 0).then(|| level.saturating_mul(100) / scale);
         let percent = percent.and_then(|percent| u8::try_from(percent).ok());
         percent
             .filter(|percent| *percent <= 100)
-            .ok_or_else(|| format!("dumpsys battery: level {level} of {scale} is impossible"))
+            .ok_or_else(|| asked(format!("level {level} of {scale} is impossible")))
     }
 
     /// The temperature, in thousandths of a degree: the service prints tenths.
-    pub fn millicelsius(&self) -> Result<i64, String> {
+    pub fn millicelsius(&self) -> Result<i64, Reason> {
         let tenths = self.number("temperature")?;
         match tenths {
             -500..=2000 if tenths != 0 => Ok(tenths * 100),
-            _ => Err(format!("dumpsys battery: temperature {tenths} is impossible")),
+            _ => Err(asked(format!("temperature {tenths} is impossible"))),
         }
     }
 
     /// What powers the phone.
-    pub fn power(&self) -> Result<Power, String> {
+    pub fn power(&self) -> Result<Power, Reason> {
         let kinds = [
             ("AC powered", Power::Charger),
             ("USB powered", Power::Usb),
@@ -59,19 +60,24 @@ impl Battery {
         if said.iter().any(|(value, _)| *value == Some("false")) {
             Ok(Power::Battery)
         } else {
-            Err("dumpsys battery does not say what powers the phone".to_owned())
+            Err(Reason::content(COMMAND, "does not say what powers the phone"))
         }
     }
 
-    fn number(&self, key: &str) -> Result<i64, String> {
-        let value = self.value(key).ok_or_else(|| format!("dumpsys battery has no {key}"))?;
-        value.parse().map_err(|_| format!("dumpsys battery: {key} is not a number"))
+    fn number(&self, key: &str) -> Result<i64, Reason> {
+        let value =
+            self.value(key).ok_or_else(|| Reason::content(COMMAND, format!("has no {key}")))?;
+        value.parse().map_err(|_| asked(format!("{key} is not a number")))
     }
 
     fn value(&self, key: &str) -> Option<&str> {
         let mut lines = self.0.lines().filter_map(|line| line.trim().split_once(':'));
         lines.find(|(name, _)| *name == key).map(|(_, value)| value.trim())
     }
+}
+
+fn asked(cause: String) -> Reason {
+    Reason::Program { command: COMMAND.to_owned(), cause }
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
 use super::service::program;
+use crate::reason::Reason;
 use crate::root::Root;
 
 /// Whether the screen is on, as Android's power service prints it.
@@ -7,17 +8,19 @@ use crate::root::Root;
 /// 5 to 15.
 ///
 /// # Errors
-/// The service can't be asked, or does not say; in words.
-pub fn screen_on(root: &Root) -> Result<bool, String> {
+/// The service can't be asked, or does not say.
+pub fn screen_on(root: &Root) -> Result<bool, Reason> {
     parsed(&program(root, "dumpsys", &["power"])?)
 }
 
-fn parsed(text: &str) -> Result<bool, String> {
+fn parsed(text: &str) -> Result<bool, Reason> {
     let value = |key: &str| text.lines().find_map(|line| line.trim().strip_prefix(key));
     match (value("Display Power: state="), value("mWakefulness=")) {
         (Some(state), _) => Ok(state.trim() == "ON"),
         (None, Some(wakefulness)) => Ok(wakefulness.trim() == "Awake"),
-        (None, None) => Err("dumpsys power does not say whether the screen is on".to_owned()),
+        (None, None) => {
+            Err(Reason::content("dumpsys power", "does not say whether the screen is on"))
+        }
     }
 }
 

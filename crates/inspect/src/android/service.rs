@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use wait_timeout::ChildExt;
 
+use crate::reason::Reason;
 use crate::root::Root;
 use crate::software::property;
 
@@ -26,19 +27,22 @@ pub fn is_android(root: &Root) -> bool {
 
 /// The output of a program of Android, such as `dumpsys battery`. A captured tree has the latter as
 /// `/dumpsys/battery.txt`.
-pub fn program(root: &Root, name: &str, arguments: &[&str]) -> Result<String, String> {
-    let said = || format!("{name} {}", arguments.join(" "));
+pub fn program(root: &Root, name: &str, arguments: &[&str]) -> Result<String, Reason> {
+    let failed = |cause: String| Reason::Program {
+        command: format!("{name} {}", arguments.join(" ")),
+        cause,
+    };
     if !root.is_live() {
         return root.line(format!("/{name}/{}.txt", arguments.join("-")));
     }
-    crate::software::can_start().map_err(|reason| format!("{}: {reason}", said()))?;
+    crate::software::can_start().map_err(|reason| failed(reason.to_string()))?;
     let path = format!("{PROGRAMS}/{name}");
     if !root.has(&path) {
-        return Err(format!("there is no {path}"));
+        return Err(Reason::none(format!("there is no {path}")));
     }
     let mut command = Command::new(path);
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut child = command.spawn().map_err(|error| format!("{}: {error}", said()))?;
+    let mut child = command.spawn().map_err(|error| failed(error.to_string()))?;
     let output = child.stdout.take();
     let reader = std::thread::spawn(move || {
         let mut bytes = Vec::new();
@@ -48,13 +52,13 @@ pub fn program(root: &Root, name: &str, arguments: &[&str]) -> Result<String, St
     });
     match child.wait_timeout(PATIENCE) {
         Ok(Some(status)) if status.success() => {}
-        Ok(Some(status)) => return Err(format!("{}: {status}", said())),
+        Ok(Some(status)) => return Err(failed(status.to_string())),
         _ => {
             let _ = child.kill();
             let _ = child.wait();
-            return Err(format!("{}: no answer within {} s", said(), PATIENCE.as_secs()));
+            return Err(failed(format!("no answer within {} s", PATIENCE.as_secs())));
         }
     }
-    let bytes = reader.join().map_err(|_| format!("{}: its output can't be read", said()))?;
+    let bytes = reader.join().map_err(|_| failed("its output can't be read".to_owned()))?;
     Ok(String::from_utf8_lossy(&bytes).replace('\r', ""))
 }

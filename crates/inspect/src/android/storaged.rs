@@ -6,6 +6,7 @@ use flashlag_spec::Reading;
 use flashlag_units::Bytes;
 
 use super::service::{is_android, program};
+use crate::reason::Reason;
 use crate::root::Root;
 
 /// Requests the counts up to this moment: on its own the daemon collects them once an hour.
@@ -31,9 +32,9 @@ impl OtherApps {
         self.read_on_android(root).into()
     }
 
-    fn read_on_android(&self, root: &Root) -> Result<OtherIo, String> {
+    fn read_on_android(&self, root: &Root) -> Result<OtherIo, Reason> {
         if !is_android(root) {
-            return Err("only Android's storage daemon counts it".to_owned());
+            return Err("only Android's storage daemon counts it".into());
         }
         let own = own_names(rustix::process::getuid().as_raw());
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
@@ -57,22 +58,23 @@ struct Record {
 }
 
 /// The names under which the daemon counts this program.
-fn own_names(user: u32) -> Result<&'static [&'static str], String> {
+fn own_names(user: u32) -> Result<&'static [&'static str], Reason> {
     match user {
         0 => Ok(&["0", "root"]),
         2000 => Ok(&["2000", "shared:android.uid.shell", "com.android.shell"]),
-        other => Err(format!("the name under which Android counts the user {other} is not known")),
+        other => Err(Reason::none(format!(
+            "the name under which Android counts the user {other} is not known"
+        ))),
     }
 }
 
 /// The sum of the records that began at `since` or later, except this program's own.
-fn between(records: &[Record], since: u64, own: &[&str]) -> Result<OtherIo, String> {
+fn between(records: &[Record], since: u64, own: &[&str]) -> Result<OtherIo, Reason> {
     let records: Vec<_> = records.iter().filter(|record| record.start >= since).collect();
     // A run always writes. If its own name is not found, its bytes would pass for another app's.
     if !records.iter().any(|record| own.contains(&record.name.as_str())) {
-        return Err(
-            "dumpsys storaged has nothing of this program since the last reading".to_owned()
-        );
+        let what = "has nothing of this program since the last reading";
+        return Err(Reason::content("dumpsys storaged", what));
     }
     let others = records.iter().filter(|record| !own.contains(&record.name.as_str()));
     Ok(others.fold(OtherIo::default(), |sum, record| sum.plus(record.io)))
@@ -80,8 +82,8 @@ fn between(records: &[Record], since: u64, own: &[&str]) -> Result<OtherIo, Stri
 
 /// Parses the daemon's text: for each period a line `START,END` (START is omitted if it equals the
 /// previous END), then a line for each user.
-fn parsed(text: &str) -> Result<Vec<Record>, String> {
-    let odd = || "dumpsys storaged is not in the format known".to_owned();
+fn parsed(text: &str) -> Result<Vec<Record>, Reason> {
+    let odd = || Reason::odd("dumpsys storaged");
     // The text may have been cut within a number.
     if !text.is_empty() && !text.ends_with('\n') {
         return Err(odd());

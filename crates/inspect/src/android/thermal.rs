@@ -1,8 +1,10 @@
 use flashlag_schema::Throttling;
 
 use super::service::program;
+use crate::reason::Reason;
 use crate::root::Root;
 
+const COMMAND: &str = "dumpsys thermalservice";
 /// Kinds of sensor: `TemperatureType` of Android's thermal HAL.
 const CPU: &str = "0";
 const SKIN: &str = "3";
@@ -21,31 +23,31 @@ pub(crate) struct Heat(String);
 
 impl Heat {
     /// Asks the service.
-    pub fn read(root: &Root) -> Result<Heat, String> {
+    pub fn read(root: &Root) -> Result<Heat, Reason> {
         program(root, "dumpsys", &["thermalservice"]).map(Heat)
     }
 
     /// The level of throttling.
-    pub fn throttling(&self) -> Result<Throttling, String> {
+    pub fn throttling(&self) -> Result<Throttling, Reason> {
         let mut lines =
             self.0.lines().filter_map(|line| line.trim().strip_prefix("Thermal Status:"));
         let number = lines.next().and_then(|number| number.trim().parse().ok());
         number
             .and_then(Throttling::of_number)
-            .ok_or_else(|| "dumpsys thermalservice has no status".to_owned())
+            .ok_or_else(|| Reason::content(COMMAND, "has no status"))
     }
 
     /// Temperature of the hottest CPU sensor, in thousandths of a degree.
-    pub fn cpu(&self) -> Result<i64, String> {
+    pub fn cpu(&self) -> Result<i64, Reason> {
         self.hottest(CPU, "processor")
     }
 
     /// Temperature of the hottest skin sensor, in thousandths of a degree.
-    pub fn skin(&self) -> Result<i64, String> {
+    pub fn skin(&self) -> Result<i64, Reason> {
         self.hottest(SKIN, "skin")
     }
 
-    fn hottest(&self, kind: &str, name: &str) -> Result<i64, String> {
+    fn hottest(&self, kind: &str, name: &str) -> Result<i64, Reason> {
         let present = self.0.split_once(PRESENT).map_or("", |(_, present)| present);
         let values = present.lines().filter_map(|line| {
             let fields = line.trim().strip_prefix("Temperature{")?.strip_suffix('}')?;
@@ -58,7 +60,7 @@ impl Heat {
             Some((degrees * 1000.0).round() as i64)
         });
         let hottest = values.filter(|value| *value != 0 && PLAUSIBLE.contains(value)).max();
-        hottest.ok_or_else(|| format!("dumpsys thermalservice has no {name} temperature"))
+        hottest.ok_or_else(|| Reason::content(COMMAND, format!("has no {name} temperature")))
     }
 }
 

@@ -13,6 +13,7 @@ use flashlag_schema::internals::{DatabasePieces, Databases};
 use flashlag_units::Bytes;
 
 use super::extents::extents;
+use crate::reason::Reason;
 
 /// Most directory entries to examine.
 const ENTRIES: u64 = 4_000;
@@ -29,8 +30,8 @@ const SMALLEST: u64 = 256 << 10;
 
 /// The databases below a directory of this machine; if `named`, with the name of the most
 /// fragmented one.
-pub(super) fn databases(directory: &Path, named: bool) -> Result<Databases, String> {
-    let metadata = directory.metadata().map_err(|error| format!("the directory: {error}"))?;
+pub(super) fn databases(directory: &Path, named: bool) -> Result<Databases, Reason> {
+    let metadata = directory.metadata().map_err(|error| Reason::unnamed("the directory", error))?;
     let (device, until) = (metadata.dev(), Instant::now() + TIME);
     let mut found = Databases { searched: 0, complete: true, databases: 0, worst: None };
     let mut waiting = vec![(directory.to_owned(), 0)];
@@ -81,7 +82,7 @@ fn add(found: &mut Databases, one: DatabasePieces) {
 }
 
 /// `None` for a file that is no database, is small, or is on another filesystem.
-fn pieces(path: &PathBuf, device: u64, named: bool) -> Result<Option<DatabasePieces>, String> {
+fn pieces(path: &PathBuf, device: u64, named: bool) -> Result<Option<DatabasePieces>, Reason> {
     // Don't follow a link, and don't block on a pipe.
     let flags = (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits();
     let opened = OpenOptions::new().read(true).custom_flags(flags.cast_signed()).open(path);

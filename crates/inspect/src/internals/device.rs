@@ -13,24 +13,25 @@ use super::{flag, sd};
 use crate::block::name;
 use crate::disk::kind;
 use crate::life::ufs_host;
+use crate::reason::Reason;
 use crate::root::Root;
 
 /// The account of a disk.
-pub(super) fn internals(root: &Root, disk: &Path) -> Result<DeviceInternals, String> {
+pub(super) fn internals(root: &Root, disk: &Path) -> Result<DeviceInternals, Reason> {
     match kind(root, disk).as_str() {
         "emmc" => Ok(emmc(root, disk)),
         "sd" => root.line(disk.join("device/ssr")).and_then(|text| sd::of_register(&text)),
         "ufs" => ufs(root, disk),
         "nvme" => Ok(nvme(root)),
-        other => Err(format!("a {other} disk reports nothing more")),
+        other => Err(Reason::none(format!("a {other} disk reports nothing more"))),
     }
 }
 
 fn emmc(root: &Root, disk: &Path) -> DeviceInternals {
     let registers = ext_csd(root, disk);
     let byte = |index: usize| registers.as_ref().map(|bytes| bytes[index]).map_err(Clone::clone);
-    let kib = || -> Result<Bytes, String> {
-        let all = (249..253).map(byte).collect::<Result<Vec<u8>, String>>()?;
+    let kib = || -> Result<Bytes, Reason> {
+        let all = (249..253).map(byte).collect::<Result<Vec<u8>, Reason>>()?;
         let size = all.iter().rev().fold(0u64, |size, byte| size << 8 | u64::from(*byte));
         // The kernel interprets CACHE_SIZE as KiB (include/linux/mmc/card.h).
         Ok(Bytes::from_kib(size))
@@ -44,7 +45,7 @@ fn emmc(root: &Root, disk: &Path) -> DeviceInternals {
 }
 
 /// The 512 registers as 1024 hexadecimal digits.
-fn ext_csd(root: &Root, disk: &Path) -> Result<Vec<u8>, String> {
+fn ext_csd(root: &Root, disk: &Path) -> Result<Vec<u8>, Reason> {
     let device = root.resolve(disk.join("device")).unwrap_or_else(|| disk.join("device"));
     let card = name(&device);
     let host = card.split(':').next().unwrap_or(&card);
@@ -55,10 +56,10 @@ fn ext_csd(root: &Root, disk: &Path) -> Result<Vec<u8>, String> {
         u8::from_str_radix(text, 16).ok()
     };
     let bytes: Option<Vec<u8>> = digits.chunks(2).map(pair).collect();
-    bytes.filter(|bytes| bytes.len() == 512).ok_or_else(|| "EXT_CSD is not 512 bytes".to_owned())
+    bytes.filter(|bytes| bytes.len() == 512).ok_or("EXT_CSD is not 512 bytes".into())
 }
 
-fn ufs(root: &Root, disk: &Path) -> Result<DeviceInternals, String> {
+fn ufs(root: &Root, disk: &Path) -> Result<DeviceInternals, Reason> {
     let host = ufs_host(root, disk).ok_or("no UFS host above the disk")?;
     let in_host = |file: &str| host.join(file);
     Ok(DeviceInternals::Ufs {
@@ -80,18 +81,18 @@ fn ufs(root: &Root, disk: &Path) -> Result<DeviceInternals, String> {
 }
 
 /// `0x0310`: version 3.1.
-fn version(root: &Root, file: &Path) -> Result<String, String> {
+fn version(root: &Root, file: &Path) -> Result<String, Reason> {
     let text = root.line(file)?;
     let code = text.strip_prefix("0x").and_then(|digits| u16::from_str_radix(digits, 16).ok());
-    let code = code.ok_or_else(|| format!("{} is no version: {text:.40}", file.display()))?;
+    let code = code.ok_or_else(|| Reason::content(file, format!("is no version: {text:.40}")))?;
     Ok(format!("{}.{}", code >> 8, code >> 4 & 0xF))
 }
 
 /// `0x0A` is 100 %, `0x00` is 0 %.
-fn tenths(text: &str) -> Result<u8, String> {
+fn tenths(text: &str) -> Result<u8, Reason> {
     let digits = text.strip_prefix("0x").unwrap_or(text);
     let tenth = u8::from_str_radix(digits, 16).ok().filter(|tenth| *tenth <= 10);
-    tenth.map(|tenth| tenth * 10).ok_or_else(|| format!("{text:.40} is no tenth"))
+    tenth.map(|tenth| tenth * 10).ok_or_else(|| Reason::none(format!("{text:.40} is no tenth")))
 }
 
 /// The kernel lets a disk enter only those sleep states whose wake-up takes less than this

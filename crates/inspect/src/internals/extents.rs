@@ -6,6 +6,8 @@ use std::fs::File;
 
 use rustix::ioctl::{Opcode, Updater, ioctl, opcode};
 
+use crate::reason::Reason;
+
 /// `struct fiemap` of `linux/fiemap.h` without room for extents: the kernel then only counts them.
 #[repr(C)]
 #[derive(Default)]
@@ -22,12 +24,12 @@ struct Fiemap {
 const FIEMAP: Opcode = opcode::read_write::<Fiemap>(b'f', 11);
 
 /// The number of extents of a file.
-pub(super) fn extents(file: &File) -> Result<u32, String> {
+pub(super) fn extents(file: &File) -> Result<u32, Reason> {
     let mut asked = Fiemap { length: u64::MAX, ..Fiemap::default() };
     // SAFETY: FS_IOC_FIEMAP reads and writes one `struct fiemap`, two 64-bit and four 32-bit words,
     // which `Fiemap` is. With `extent_count` of 0 nothing is written past it. The descriptor and the
     // structure live until the call returns.
     let counted = unsafe { ioctl(file, Updater::<FIEMAP, Fiemap>::new(&mut asked)) };
-    counted.map_err(|error| format!("FIEMAP: {error}"))?;
+    counted.map_err(|error| Reason::unnamed("FIEMAP", error))?;
     Ok(asked.mapped_extents)
 }

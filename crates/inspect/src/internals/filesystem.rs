@@ -11,38 +11,42 @@ use flashlag_units::Bytes;
 
 use super::superblock::features;
 use crate::mount::Mount;
+use crate::reason::Reason;
 use crate::root::Root;
 
 /// The report of a mounted filesystem on the device `top`.
 pub(super) fn internals(
     root: &Root,
     mount: &Mount,
-    top: Result<String, String>,
-) -> Result<FilesystemInternals, String> {
+    top: Result<String, Reason>,
+) -> Result<FilesystemInternals, Reason> {
     match mount.kind.as_str() {
         "ext4" => Ok(ext4(root, &top?)),
         "f2fs" => Ok(f2fs(root, mount, &top?)),
         "btrfs" => Ok(btrfs(mount)),
-        kind => Err(format!("flashlag reads no statistics of {kind}")),
+        kind => Err(Reason::none(format!("flashlag reads no statistics of {kind}"))),
     }
 }
 
 fn ext4(root: &Root, device: &str) -> FilesystemInternals {
     let options = root.line(Path::new("/proc/fs/ext4").join(device).join("options"));
-    let has = |word: &str| -> Result<bool, String> {
+    let has = |word: &str| -> Result<bool, Reason> {
         Ok(options.clone()?.lines().any(|line| line.trim() == word))
     };
-    let value = |key: &str| -> Result<String, String> {
+    let value = |key: &str| -> Result<String, Reason> {
         let text = options.clone()?;
         let value = text.lines().find_map(|line| line.trim().strip_prefix(key)?.strip_prefix('='));
-        value.map(str::to_owned).ok_or_else(|| format!("no {key} among ext4's options"))
+        let none = || Reason::none(format!("no {key} among ext4's options"));
+        value.map(str::to_owned).ok_or_else(none)
     };
     let sysfs = Path::new("/sys/fs/ext4").join(device);
     FilesystemInternals::Ext4 {
         journal: options.clone().and_then(|text| journal(&text)).into(),
         barrier: has("barrier").and_then(|on| Ok(on && !has("nobarrier")?)).into(),
         commit_s: value("commit")
-            .and_then(|text| text.parse().map_err(|_| format!("commit={text:.40} is no number")))
+            .and_then(|text| {
+                text.parse().map_err(|_| Reason::none(format!("commit={text:.40} is no number")))
+            })
             .into(),
         fast_commits: fast_commits(root, device).into(),
         lifetime_written_bytes: lifetime(root, &sysfs),
@@ -52,23 +56,23 @@ fn ext4(root: &Root, device: &str) -> FilesystemInternals {
 }
 
 /// The options contain `data=` if there is a journal.
-fn journal(options: &str) -> Result<Ext4Journal, String> {
+fn journal(options: &str) -> Result<Ext4Journal, Reason> {
     let mode = options.lines().find_map(|line| line.trim().strip_prefix("data="));
     Ok(match mode {
         None => Ext4Journal::None,
         Some("writeback") => Ext4Journal::Writeback,
         Some("ordered") => Ext4Journal::Ordered,
         Some("journal") => Ext4Journal::Journal,
-        Some(other) => return Err(format!("ext4 says data={other:.40}")),
+        Some(other) => return Err(Reason::none(format!("ext4 says data={other:.40}"))),
     })
 }
 
 /// `fc stats:`, then `12 commits`.
-fn fast_commits(root: &Root, device: &str) -> Result<u64, String> {
+fn fast_commits(root: &Root, device: &str) -> Result<u64, Reason> {
     let file = format!("/proc/fs/ext4/{device}/fc_info");
     let text = root.line(&file)?;
     let count = text.lines().find_map(|line| line.trim().strip_suffix(" commits")?.parse().ok());
-    count.ok_or_else(|| format!("{file} counts no commits"))
+    count.ok_or_else(|| Reason::content(file, "counts no commits"))
 }
 
 fn f2fs(root: &Root, mount: &Mount, device: &str) -> FilesystemInternals {
@@ -87,7 +91,7 @@ fn f2fs(root: &Root, mount: &Mount, device: &str) -> FilesystemInternals {
         fsync_mode: mount
             .option("fsync_mode")
             .map(str::to_owned)
-            .ok_or_else(|| "this kernel names no fsync_mode among the options".to_owned())
+            .ok_or("this kernel names no fsync_mode among the options")
             .into(),
         ipu_policy: root.reading(sysfs.join("ipu_policy")),
         checkpoints: calls("cp"),

@@ -4,6 +4,7 @@ use flashlag_schema::internals::MemoryState;
 use flashlag_units::Bytes;
 
 use crate::pressure::pressure;
+use crate::reason::Reason;
 use crate::root::Root;
 
 pub(super) fn state(root: &Root) -> MemoryState {
@@ -16,15 +17,15 @@ pub(super) fn state(root: &Root) -> MemoryState {
     }
 }
 
-fn available(root: &Root) -> Result<Bytes, String> {
+fn available(root: &Root) -> Result<Bytes, Reason> {
     let text = root.line("/proc/meminfo")?;
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
     let kib = line.and_then(|rest| rest.split_whitespace().next()?.parse().ok());
-    kib.map(Bytes::from_kib).ok_or_else(|| "/proc/meminfo has no MemAvailable".to_owned())
+    kib.map(Bytes::from_kib).ok_or_else(|| Reason::content("/proc/meminfo", "has no MemAvailable"))
 }
 
 /// `/proc/swaps` has a heading, then `NAME TYPE SIZE USED PRIORITY` with sizes in KiB.
-fn swapped(root: &Root, to_memory: bool) -> Result<Bytes, String> {
+fn swapped(root: &Root, to_memory: bool) -> Result<Bytes, Reason> {
     let text = root.line("/proc/swaps")?;
     let used = text.lines().skip(1).filter_map(|line| {
         let mut words = line.split_whitespace();

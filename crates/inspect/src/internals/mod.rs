@@ -16,6 +16,7 @@ use flashlag_units::Nanos;
 
 use crate::block::{Stack, name};
 use crate::filesystem::FilesystemStack;
+use crate::reason::Reason;
 use crate::root::Root;
 use crate::thermal::throttle;
 
@@ -23,13 +24,14 @@ use crate::thermal::throttle;
 pub(crate) fn internals(
     root: &Root,
     directory: &Path,
-    found: &Result<FilesystemStack, String>,
-    stack: &Result<Stack, String>,
+    found: &Result<FilesystemStack, Reason>,
+    stack: &Result<Stack, Reason>,
 ) -> Internals {
     let top = stack.as_ref().map(|stack| name(&stack.top)).map_err(Clone::clone);
     let mount = found.as_ref().map(|found| &found.mount).map_err(Clone::clone);
     let disk = stack.as_ref().map_err(Clone::clone);
-    let disk = disk.and_then(|stack| stack.disks.first().cloned().ok_or_else(String::new));
+    let disk = disk
+        .and_then(|stack| stack.disks.first().cloned().ok_or(Reason::from("no disk was found")));
     Internals {
         filesystem: mount.and_then(|mount| filesystem::internals(root, mount, top)).into(),
         device: disk.and_then(|disk| device::internals(root, &disk)).into(),
@@ -42,30 +44,31 @@ pub(crate) fn internals(
 }
 
 /// The databases below a directory; a captured tree does not contain them.
-pub(crate) fn searched(root: &Root, directory: &Path, named: bool) -> Result<Databases, String> {
+pub(crate) fn searched(root: &Root, directory: &Path, named: bool) -> Result<Databases, Reason> {
     if !root.is_live() {
-        return Err("a captured tree has no files of apps".to_owned());
+        return Err("a captured tree has no files of apps".into());
     }
     databases::databases(directory, named)
 }
 
 /// systemd's timer leaves an empty file, whose modification time is that of its last run.
-fn trimmed(root: &Root) -> Result<Nanos, String> {
+fn trimmed(root: &Root) -> Result<Nanos, Reason> {
     const STAMP: &str = "/var/lib/systemd/timers/stamp-fstrim.timer";
     let enabled = ["/etc/systemd/system/timers.target.wants/fstrim.timer"];
     if !enabled.iter().any(|path| root.is_there(Path::new(path))) {
-        return Err("no timer of systemd trims here".to_owned());
+        return Err("no timer of systemd trims here".into());
     }
     root.age(Path::new(STAMP))
-        .ok_or_else(|| format!("{STAMP}: not there: the timer is on, and has not run"))
+        .ok_or_else(|| Reason::content(STAMP, "is not there: the timer is on, and has not run"))
 }
 
 /// Instructions for AES: `aes` among x86's flags and ARM's features.
-fn aes(root: &Root) -> Result<bool, String> {
+fn aes(root: &Root) -> Result<bool, Reason> {
     let text = root.line("/proc/cpuinfo")?;
     let lists = text.lines().filter_map(|line| line.split_once(':'));
     let mut lists = lists.filter(|(key, _)| matches!(key.trim(), "flags" | "Features"));
-    let (_, list) = lists.next().ok_or("/proc/cpuinfo lists no features")?;
+    let (_, list) =
+        lists.next().ok_or_else(|| Reason::content("/proc/cpuinfo", "lists no features"))?;
     Ok(list.split_whitespace().any(|word| word == "aes"))
 }
 
@@ -75,7 +78,7 @@ fn flag(root: &Root, path: impl AsRef<Path>) -> Reading<bool> {
     let read = root.line(path).and_then(|text| match text.as_str() {
         "1" | "true" | "Y" | "on" | "enabled" => Ok(true),
         "0" | "false" | "N" | "off" | "disabled" => Ok(false),
-        other => Err(format!("{} is neither on nor off: {other:.40}", path.display())),
+        other => Err(Reason::content(path, format!("is neither on nor off: {other:.40}"))),
     });
     read.into()
 }

@@ -1,14 +1,18 @@
 //! An SD card's status register (SSR), 512 bits: SD Physical Layer Simplified Specification, 4.10.2.
 
 use flashlag_schema::internals::DeviceInternals;
+use flashlag_spec::Reading;
 use flashlag_units::Bytes;
 
+use crate::reason::Reason;
+
 /// Parses the register from sysfs: 128 hexadecimal digits, most significant bit first.
-pub(super) fn of_register(text: &str) -> Result<DeviceInternals, String> {
+pub(super) fn of_register(text: &str) -> Result<DeviceInternals, Reason> {
     let digits: String = text.split_whitespace().collect();
     let plain = digits.len() == 128 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
     if !plain {
-        return Err(format!("the card's status register has {} digits, not 128", digits.len()));
+        let words = format!("the card's status register has {} digits, not 128", digits.len());
+        return Err(Reason::none(words));
     }
     let byte =
         |index: usize| u8::from_str_radix(&digits[index * 2..index * 2 + 2], 16).unwrap_or(0);
@@ -19,22 +23,24 @@ pub(super) fn of_register(text: &str) -> Result<DeviceInternals, String> {
         2 => 4,
         3 => 6,
         4 => 10,
-        other => return Err(format!("the card has a speed class of the code {other}")),
+        other => {
+            return Err(Reason::none(format!("the card has a speed class of the code {other}")));
+        }
     };
     Ok(DeviceInternals::Sd {
-        speed_class: Ok(speed).into(),
-        uhs_grade: Ok(byte(14) >> 4).into(),
-        video_class: Ok(byte(15)).into(),
-        app_class: Ok(byte(21) & 0x0F).into(),
+        speed_class: Reading::Value(speed),
+        uhs_grade: Reading::Value(byte(14) >> 4),
+        video_class: Reading::Value(byte(15)),
+        app_class: Reading::Value(byte(21) & 0x0F),
         allocation_unit_bytes: allocation_unit(byte(10) >> 4).into(),
     })
 }
 
 /// The code AU_SIZE: 16 KiB, doubled at each step up to 4 MiB, then the sizes of SDXC.
-fn allocation_unit(code: u8) -> Result<Bytes, String> {
+fn allocation_unit(code: u8) -> Result<Bytes, Reason> {
     const MIB: [u64; 6] = [8, 12, 16, 24, 32, 64];
     match code {
-        0 => Err("the card leaves its allocation unit undefined".to_owned()),
+        0 => Err("the card leaves its allocation unit undefined".into()),
         1..=9 => Ok(Bytes::from_kib(16 << (code - 1))),
         _ => Ok(Bytes::from_mib(MIB[usize::from(code - 10)])),
     }
@@ -43,8 +49,6 @@ fn allocation_unit(code: u8) -> Result<Bytes, String> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
-    use flashlag_spec::Reading;
-
     use super::*;
 
     /// The register of a card of class 10, U3, V30, A2, with allocation units of 4 MiB.

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use crate::reason::Reason;
 use crate::root::Root;
 
 /// The superblock's offset on the device, and its size.
@@ -27,10 +28,10 @@ const FEATURES: [(usize, u32, &str); 11] = [
 ];
 
 /// The features of the ext4 on a device.
-pub(super) fn features(root: &Root, device: &str) -> Result<Vec<String>, String> {
+pub(super) fn features(root: &Root, device: &str) -> Result<Vec<String>, Reason> {
     let path = Path::new("/dev").join(device);
     of_superblock(&root.bytes(&path, PLACE, SIZE)?)
-        .ok_or_else(|| format!("{} has no superblock of ext4", path.display()))
+        .ok_or_else(|| Reason::content(path, "has no superblock of ext4"))
 }
 
 fn of_superblock(bytes: &[u8]) -> Option<Vec<String>> {

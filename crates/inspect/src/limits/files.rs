@@ -6,6 +6,7 @@ use flashlag_schema::{Limit, LimitCount, LimitKind};
 use flashlag_spec::Reading;
 
 use super::Seen;
+use crate::reason::Reason;
 use crate::root::Root;
 
 /// Limits in one line, with the device's `major:minor`; `None` if the line is not understood.
@@ -104,26 +105,27 @@ pub(super) fn amount(
     group: &Path,
     numbers: &str,
     kind: LimitKind,
-) -> Result<u64, String> {
+) -> Result<u64, Reason> {
     let (second, first, word) = match kind {
         LimitKind::ReadBytes => ("rbytes", "blkio.throttle.io_service_bytes", "Read"),
         LimitKind::WriteBytes => ("wbytes", "blkio.throttle.io_service_bytes", "Write"),
         LimitKind::ReadOps => ("rios", "blkio.throttle.io_serviced", "Read"),
         LimitKind::WriteOps => ("wios", "blkio.throttle.io_serviced", "Write"),
-        _ => return Err("the kernel does not count what such a limit throttles".to_owned()),
+        _ => return Err("the kernel does not count what such a limit throttles".into()),
     };
     if let Some(text) = root.text_if_there(group.join("io.stat"))? {
         return Ok(of_device(&text, numbers, second).unwrap_or(0));
     }
     // `7:0 Write 60`. A device without a line has done nothing.
-    let text = root.text(group.join(first))?;
+    let file = group.join(first);
+    let text = root.text(&file)?;
     let mut lines = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
     let line = lines.find(|words| words.len() == 3 && words[0] == numbers && words[1] == word);
-    line.map_or(Ok(0), |words| words[2].parse().map_err(|_| format!("{first} is odd")))
+    line.map_or(Ok(0), |words| words[2].parse().map_err(|_| Reason::content(file, "is odd")))
 }
 
 /// How long io.cost has throttled the group's requests, if the kernel counts it.
-pub(super) fn cost_wait(root: &Root, group: &Path, numbers: &str) -> Result<u64, String> {
+pub(super) fn cost_wait(root: &Root, group: &Path, numbers: &str) -> Result<u64, Reason> {
     let text = root.text(group.join("io.stat"))?;
     let micros = of_device(&text, numbers, "cost.wait").ok_or(
         "the kernel counts that only with the parameter blkcg_debug_stats of its block layer",
@@ -166,10 +168,11 @@ pub(super) fn first_cpu(root: &Root, group: &Path, seen: &mut Seen) {
 
 fn cpu(root: &Root, group: &Path, file: &Path, quota: u64, period: u64, seen: &mut Seen) {
     let value = quota.saturating_mul(1000) / period.max(1);
-    let stat = root.line(group.join("cpu.stat"));
+    let source = group.join("cpu.stat");
+    let stat = root.line(&source);
     let field = |name: &str| {
         let text = stat.as_ref().map_err(Clone::clone)?;
-        field(text, name).ok_or_else(|| format!("cpu.stat of {} has no {name}", group.display()))
+        field(text, name).ok_or_else(|| Reason::content(&source, format!("has no {name}")))
     };
     let throttled = field("throttled_usec").map(|micros| micros.saturating_mul(1000));
     let limit = Limit {
@@ -190,8 +193,8 @@ fn field(text: &str, name: &str) -> Option<u64> {
 }
 
 pub(super) fn second_memory(root: &Root, group: &Path, seen: &mut Seen) {
-    let events = root.line(group.join("memory.events"));
-    let pressure = root.line(group.join("memory.pressure"));
+    let [events_file, pressure_file] = ["memory.events", "memory.pressure"].map(|f| group.join(f));
+    let (events, pressure) = (root.line(&events_file), root.line(&pressure_file));
     for (name, event, kind) in [
         ("memory.high", "high", LimitKind::MemoryHigh),
         ("memory.max", "max", LimitKind::MemoryMax),
@@ -203,12 +206,13 @@ pub(super) fn second_memory(root: &Root, group: &Path, seen: &mut Seen) {
             continue;
         };
         let times = events.as_ref().map_err(Clone::clone).and_then(|text| {
-            field(text, event).ok_or_else(|| format!("memory.events has no {event}"))
+            field(text, event)
+                .ok_or_else(|| Reason::content(&events_file, format!("has no {event}")))
         });
         let waited = pressure.as_ref().map_err(Clone::clone).and_then(|text| {
             let some = text.lines().find_map(|line| line.strip_prefix("some "));
             let total = some.and_then(|line| line.split_once("total=")?.1.trim().parse().ok());
-            let total: u64 = total.ok_or("memory.pressure is not in the format known")?;
+            let total: u64 = total.ok_or_else(|| Reason::odd(&pressure_file))?;
             Ok(total.saturating_mul(1000))
         });
         memory(root, group, &file, (kind, value, "memory.current"), (waited, times), seen);
@@ -222,7 +226,7 @@ pub(super) fn first_memory(root: &Root, group: &Path, seen: &mut Seen) {
         Ok(value) if value >= NO_MEMORY_LIMIT => {}
         Ok(value) => {
             let times = root.number(group.join("memory.failcnt"));
-            let waited = Err("version 1 counts no waits for memory of a group".to_owned());
+            let waited = Err("version 1 counts no waits for memory of a group".into());
             let of = (LimitKind::MemoryMax, value, "memory.usage_in_bytes");
             memory(root, group, &file, of, (waited, times), seen);
         }
@@ -230,7 +234,7 @@ pub(super) fn first_memory(root: &Root, group: &Path, seen: &mut Seen) {
     }
 }
 
-type Counted = Result<u64, String>;
+type Counted = Result<u64, Reason>;
 
 fn memory(
     root: &Root,

@@ -4,6 +4,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use crate::mount::{Mount, mounts};
+use crate::reason::Reason;
 use crate::root::Root;
 
 /// The inode number of the initial cgroup namespace on every kernel (`PROC_CGROUP_INIT_INO`).
@@ -36,7 +37,7 @@ impl Hierarchy {
 }
 
 /// The hierarchies with controllers of I/O, CPU or memory.
-pub(super) fn hierarchies(root: &Root) -> Result<Vec<Hierarchy>, String> {
+pub(super) fn hierarchies(root: &Root) -> Result<Vec<Hierarchy>, Reason> {
     let text = root.text("/proc/self/cgroup")?;
     let mounts = mounts(root)?;
     // `4:memory:/a/b`, or in version 2 `0::/a/b`.

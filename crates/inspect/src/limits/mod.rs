@@ -15,6 +15,7 @@ use flashlag_spec::Reading;
 
 use crate::below::whole;
 use crate::block::{Stack, name};
+use crate::reason::Reason;
 use crate::root::Root;
 use groups::{Hierarchy, hierarchies};
 
@@ -47,7 +48,7 @@ pub(crate) struct Seen {
 
 impl LimitFiles {
     /// Finds the groups. `is_on_a_disk`: whether the files are on a block device at all.
-    pub fn find(root: &Root, stack: &Result<Stack, String>, is_on_a_disk: bool) -> LimitFiles {
+    pub fn find(root: &Root, stack: &Result<Stack, Reason>, is_on_a_disk: bool) -> LimitFiles {
         let devices = match stack {
             Ok(stack) => Devices::Those(devices(root, stack)),
             Err(_) if is_on_a_disk => Devices::Any,
@@ -55,7 +56,9 @@ impl LimitFiles {
         };
         match hierarchies(root) {
             Ok(hierarchies) => LimitFiles { hierarchies, devices, failed: None },
-            Err(reason) => LimitFiles { hierarchies: Vec::new(), devices, failed: Some(reason) },
+            Err(reason) => {
+                LimitFiles { hierarchies: Vec::new(), devices, failed: Some(reason.to_string()) }
+            }
         }
     }
 
@@ -165,7 +168,7 @@ impl Seen {
         kind: LimitKind,
         device: Option<String>,
         value: u64,
-        amount: Result<u64, String>,
+        amount: Result<u64, Reason>,
     ) {
         let file = file.to_string_lossy().into_owned();
         let limit = Limit { kind, file, device, value, used: None };
@@ -196,14 +199,14 @@ impl Seen {
         match root.text_if_there(file) {
             Ok(text) => text,
             Err(reason) => {
-                self.unseen.push(reason);
+                self.unseen.push(reason.to_string());
                 None
             }
         }
     }
 
     fn odd(&mut self, file: &Path) {
-        let reason = format!("{} is not in the format known", file.display());
+        let reason = Reason::odd(file).to_string();
         if !self.unseen.contains(&reason) {
             self.unseen.push(reason);
         }

@@ -14,7 +14,7 @@ mod refused;
 use std::time::{Duration, Instant};
 
 use aya::maps::{HashMap, MapData, PerCpuArray, RingBuf};
-use aya::programs::{BtfTracePoint, RawTracePoint};
+use aya::programs::{BtfTracePoint, ProgramError, RawTracePoint};
 use aya::{Btf, Ebpf, EbpfLoader};
 use flashlag_schema::trace::TraceLayer;
 use flashlag_spec::TraceSourceKind;
@@ -152,7 +152,8 @@ impl Programs {
     /// essential one this fails.
     fn attach(&mut self, all: &[Attached]) -> Result<(), LiveError> {
         for &(name, tracepoint, without) in all {
-            let Err(reason) = attach(&mut self.kernel, name, tracepoint) else { continue };
+            let Err(error) = attach(&mut self.kernel, name, tracepoint) else { continue };
+            let reason = in_words(&error);
             let Some(lost) = without else {
                 return Err(unusable(format!("the tracepoint {tracepoint}: {reason}")));
             };
@@ -287,11 +288,20 @@ fn has_two_arguments(btf: &Btf, object: &Object) -> bool {
     program.load("block_rq_issue", btf).is_ok()
 }
 
-fn attach(kernel: &mut Ebpf, name: &str, tracepoint: &str) -> Result<(), String> {
-    let program = kernel.program_mut(name).ok_or("the program is missing")?;
-    let program: &mut RawTracePoint = program.try_into().map_err(|error| in_words(&error))?;
-    program.load().map_err(|error| in_words(&error))?;
-    program.attach(tracepoint).map_err(|error| in_words(&error))?;
+/// Why a program of the object is not attached.
+#[derive(Debug, thiserror::Error)]
+enum AttachError {
+    #[error("the program is missing")]
+    Missing,
+    #[error(transparent)]
+    Kernel(#[from] ProgramError),
+}
+
+fn attach(kernel: &mut Ebpf, name: &str, tracepoint: &str) -> Result<(), AttachError> {
+    let program = kernel.program_mut(name).ok_or(AttachError::Missing)?;
+    let program: &mut RawTracePoint = program.try_into()?;
+    program.load()?;
+    program.attach(tracepoint)?;
     Ok(())
 }
 

@@ -6,12 +6,35 @@ use flashlag_schema::Run;
 use flashlag_schema::finding::{Finding, FindingId, ProfileOf};
 use flashlag_spec::profile::Profile;
 
-use crate::Simulator;
 use crate::change::{Situation, situation_of};
 use crate::fit::{mount_of, nearest};
+use crate::{ModelError, PredictError, RunInputError, SimulationError, Simulator};
 
 /// A built-in profile stands in for a measured device if its typical residual is at most this.
 const NEAR: f64 = 0.5;
+
+/// Why no modelled device stands for the device of a run.
+#[derive(Debug, thiserror::Error)]
+pub enum NoDevice {
+    #[error("a disk whose flash can't be seen has no model")]
+    Hidden,
+    #[error("the nearest profile was not found in time")]
+    Late,
+    #[error("no built-in profile could be simulated")]
+    NoProfile,
+    #[error(
+        "no built-in profile is near ({profile} comes nearest, off by {:.0}% typically); fit one \
+         (`flashlag fit {run} -o PROFILE.toml`) and name it with --profile",
+        misfit * 100.0
+    )]
+    Far { profile: String, misfit: f64, run: String },
+    #[error(transparent)]
+    Predict(#[from] PredictError),
+    #[error(transparent)]
+    Run(#[from] RunInputError),
+    #[error(transparent)]
+    Model(#[from] ModelError),
+}
 
 /// A modelled device, and how it came to stand for the one of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,34 +54,31 @@ pub fn device_of(
     named: Option<&Profile>,
     profiles: &[Profile],
     simulator: &dyn Simulator,
-) -> Result<Device, String> {
+) -> Result<Device, NoDevice> {
     if let Some(profile) = named {
         return stands(run, profile, of_named(profile, run_name));
     }
     if run.target.profile.is_some() {
-        let situation = situation_of(run, run_name, true).map_err(|error| error.to_string())?;
+        let situation = situation_of(run, run_name, true)?;
         return Ok(Device { situation, of: ProfileOf::Simulated });
     }
     let hidden = [FindingId::VirtualDisk, FindingId::NotOnFlash, FindingId::LoopDevice];
     if found.iter().any(|one| hidden.contains(&one.id)) {
-        return Err("a disk whose flash can't be seen has no model".to_owned());
+        return Err(NoDevice::Hidden);
     }
     let ranked = nearest(run, run_name, profiles, simulator).map_err(|error| match error {
-        crate::PredictError::Simulation { reason: crate::SimulationError::Stopped, .. } => {
-            "the nearest profile was not found in time".to_owned()
-        }
-        error => error.to_string(),
+        PredictError::Simulation { reason: SimulationError::Stopped, .. } => NoDevice::Late,
+        error => NoDevice::Predict(error),
     })?;
-    let first = ranked.first().ok_or("no built-in profile could be simulated")?;
+    let first = ranked.first().ok_or(NoDevice::NoProfile)?;
     if first.misfit.is_nan() || first.misfit > NEAR {
-        return Err(format!(
-            "no built-in profile is near ({} comes nearest, off by {:.0}% typically); fit one \
-             (`flashlag fit {run_name} -o PROFILE.toml`) and name it with --profile",
-            first.name,
-            first.misfit * 100.0
-        ));
+        return Err(NoDevice::Far {
+            profile: first.name.clone(),
+            misfit: first.misfit,
+            run: run_name.to_owned(),
+        });
     }
-    let profile = profiles.get(first.index).ok_or("the nearest profile is gone")?;
+    let profile = profiles.get(first.index).ok_or(NoDevice::NoProfile)?;
     stands(run, profile, ProfileOf::Nearest)
 }
 
@@ -69,9 +89,8 @@ fn of_named(profile: &Profile, run_name: &str) -> ProfileOf {
     if fitted.is_some() && fitted == name(run_name) { ProfileOf::Fitted } else { ProfileOf::Named }
 }
 
-fn stands(run: &Run, profile: &Profile, of: ProfileOf) -> Result<Device, String> {
-    let (mount, _) = mount_of(run).map_err(|error| error.to_string())?;
-    let situation =
-        Situation::new(profile, &mount.to_string()).map_err(|error| error.to_string())?;
+fn stands(run: &Run, profile: &Profile, of: ProfileOf) -> Result<Device, NoDevice> {
+    let (mount, _) = mount_of(run)?;
+    let situation = Situation::new(profile, &mount.to_string())?;
     Ok(Device { situation, of })
 }

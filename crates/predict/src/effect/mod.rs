@@ -17,7 +17,7 @@ use flashlag_units::{Bytes, Nanos, ratio};
 use crate::change::{Change, Figures, PredictOptions, Situation, predict};
 use crate::{PredictError, SimulationError, Simulator};
 
-pub use device::{Device, device_of};
+pub use device::{Device, NoDevice, device_of};
 use plan::plan_of;
 
 /// Another filesystem is a finding if its forecast wait is shorter by this share.
@@ -40,22 +40,24 @@ pub fn with_forecasts(
         let Some(plan) = plan_of(finding.id, run, Some(&device.situation.profile)) else {
             continue;
         };
-        let forecast = plan.and_then(|plan| {
-            let effect = forecast(device, &plan, simulator);
-            effect.map_err(|error| {
-                if is_late(&error) {
-                    finding.commands = vec![command(device, &plan)];
+        let forecast = match plan {
+            Reading::Unavailable { unavailable } => Reading::unavailable(unavailable),
+            Reading::Value(plan) => {
+                let effect = forecast(device, &plan, simulator);
+                match &effect {
+                    Ok(_) => finding.commands.clear(),
+                    Err(error) if is_late(error) => finding.commands = vec![command(device, &plan)],
+                    Err(_) => {}
                 }
-                why(&error)
-            })
-        });
-        finding.effect = match forecast {
-            Ok(effect) => Reading::Value(effect),
-            Err(why) => Reading::unavailable(format!("{reason}; no forecast: {why}")),
+                effect.map_err(|error| why(&error)).into()
+            }
         };
-        if finding.effect.value().is_some() {
-            finding.commands.clear();
-        }
+        finding.effect = match forecast {
+            Reading::Unavailable { unavailable: why } => {
+                Reading::unavailable(format!("{reason}; no forecast: {why}"))
+            }
+            effect => effect,
+        };
     }
     found.retain(|finding| finding.id != FindingId::FastCommit || gains(finding));
     found.extend(other_filesystem(run, device, simulator));
@@ -75,8 +77,8 @@ pub fn without_forecasts(found: Vec<Finding>, run: &Run, why: &str) -> Vec<Findi
     for finding in &mut found {
         let why = match plan_of(finding.id, run, None) {
             None => continue,
-            Some(Ok(_)) => why,
-            Some(Err(cannot)) => &cannot.clone(),
+            Some(Reading::Value(_)) => why.to_owned(),
+            Some(Reading::Unavailable { unavailable }) => unavailable,
         };
         if let Some(reason) = finding.effect.reason() {
             finding.effect = Reading::unavailable(format!("{reason}; no forecast: {why}"));

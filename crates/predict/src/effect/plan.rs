@@ -4,6 +4,7 @@ use flashlag_explain::{Plan, Subjects};
 use flashlag_schema::finding::{Counted, FindingId, Shown};
 use flashlag_schema::internals::{DeviceInternals, FilesystemInternals};
 use flashlag_schema::{Phase, Run};
+use flashlag_spec::Reading;
 use flashlag_spec::profile::Profile;
 use flashlag_spec::replay::TraceTransactions;
 use flashlag_spec::scenario::JournalMode;
@@ -29,11 +30,13 @@ pub(super) fn plan_of(
     id: FindingId,
     run: &Run,
     profile: Option<&Profile>,
-) -> Option<Result<Forecasting, String>> {
+) -> Option<Reading<Forecasting>> {
     let (before, per) = saves_of(run);
     let (more, change) = match id.row().shown? {
-        Shown::Runs { lacks, .. } => return Some(Err(format!("the model has no {lacks}"))),
-        Shown::Wear => return Some(worn(run, profile)),
+        Shown::Runs { lacks, .. } => {
+            return Some(Reading::unavailable(format!("the model has no {lacks}")));
+        }
+        Shown::Wear => return Some(worn(run, profile).into()),
         Shown::Fill => full(used(run)?),
         Shown::FillOfSegments => full(used_segments(run)?),
         Shown::Trim => {
@@ -50,7 +53,7 @@ pub(super) fn plan_of(
     };
     let before = [before, more].concat();
     let used = change.is_of_use();
-    Some(Ok(Forecasting { before, change, per, used }))
+    Some(Reading::Value(Forecasting { before, change, per, used }))
 }
 
 /// WAL in place of the journal mode that the run's saves have.
@@ -95,15 +98,15 @@ fn used_segments(run: &Run) -> Option<f64> {
 }
 
 /// Reads of a device whose blocks have used as many cycles as the device reports.
-fn worn(run: &Run, profile: Option<&Profile>) -> Result<Forecasting, String> {
+fn worn(run: &Run, profile: Option<&Profile>) -> Result<Forecasting, &'static str> {
     let life = run.environment.device.life.value().ok_or("how worn it is is not known")?;
     let share = f64::from(life.used_percent_at_most) / 100.0;
     if share < LEAST_WORN {
-        return Err("the model has no reserve of blocks that runs out".to_owned());
+        return Err("the model has no reserve of blocks that runs out");
     }
     let model = profile.and_then(|profile| profile.model().ok());
     if model.is_some_and(|model| model.wear.endurance.is_none() || model.wear.retries <= 0.0) {
-        return Err("the profile's reads take no longer as blocks wear".to_owned());
+        return Err("the profile's reads take no longer as blocks wear");
     }
     let level = used(run).unwrap_or(HALF_FULL).min(FULLEST);
     Ok(Forecasting {

@@ -1,7 +1,7 @@
 //! Effects of findings by forecasts on the closed form, whose figures are known.
 
 use crate::common::{ClosedForm, QUICK, profile};
-use flashlag_predict::effect::{Device, device_of, with_forecasts, without_forecasts};
+use flashlag_predict::effect::{Device, NoDevice, device_of, with_forecasts, without_forecasts};
 use flashlag_predict::{Simulation, SimulationError, Simulator};
 use flashlag_schema::finding::{Effect, EffectBasis, Finding, FindingId, ProfileOf};
 use flashlag_schema::{Layer, LayerKind, Run};
@@ -110,11 +110,11 @@ fn the_device_is_the_run_s_own_one_that_was_fitted_one_that_was_named_or_none() 
         slow = slow.with(key, "90ms").unwrap();
     }
     let far = of(&seen, None, &[slow]).unwrap_err();
-    assert!(far.contains("flashlag fit"), "{far}");
+    assert!(far.to_string().contains("flashlag fit"), "{far}");
     let mut virtual_disk = seen.clone();
     virtual_disk.environment.device.kind = Reading::Value("virtio".to_owned());
     let hidden = of(&virtual_disk, None, &[profile()]).unwrap_err();
-    assert!(hidden.contains("can't be seen"), "{hidden}");
+    assert!(matches!(hidden, NoDevice::Hidden), "{hidden:?}");
 }
 
 /// A simulator whose time is up.

@@ -55,18 +55,25 @@ pub fn charts(run: &Run) -> Vec<Chart> {
     sources(run).into_iter().map(|(chart, _)| chart).collect()
 }
 
+/// The run has no chart of that name; `meant` is the one most like it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("this run has no chart `{name}`{meant} (`--chart list` prints all of them)")]
+pub struct NoChart {
+    name: String,
+    meant: String,
+}
+
 /// One chart of a run by its name.
 ///
 /// # Errors
-/// The run has no chart of that name: says which is most like it, and how to list them.
-pub fn chart_svg(run: &Run, name: &str, theme: Theme) -> Result<String, String> {
+/// The run has no chart of that name.
+pub fn chart_svg(run: &Run, name: &str, theme: Theme) -> Result<String, NoChart> {
     let sources = sources(run);
     let found = sources.iter().find(|(chart, _)| chart.name == name);
     let drawn = found.and_then(|(chart, source)| frame_of(run, chart, source));
     drawn.map(|frame| frame.svg(run, theme)).ok_or_else(|| {
         let names = sources.iter().map(|(chart, _)| chart.name.as_str());
-        let near = did_you_mean(name, names);
-        format!("this run has no chart `{name}`{near} (`--chart list` prints all of them)")
+        NoChart { name: name.to_owned(), meant: did_you_mean(name, names) }
     })
 }
 

@@ -63,8 +63,8 @@ fn an_unknown_chart_says_which_was_meant() {
     let name = name.expect("a distribution");
     let error = chart_svg(&run, &name.replacen("latency", "latncy", 1), Theme::Light);
     let error = error.expect_err("no such chart");
-    assert!(error.contains(&format!("did you mean `{name}`?")), "{error}");
-    assert!(error.contains("--chart list"), "{error}");
+    assert!(error.to_string().contains(&format!("did you mean `{name}`?")), "{error}");
+    assert!(error.to_string().contains("--chart list"), "{error}");
 }
 
 #[test]

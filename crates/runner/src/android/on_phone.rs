@@ -8,7 +8,7 @@ use std::time::Duration;
 use flashlag_android::protocol::{
     Answer, Ask, FORMAT, Line, Outcome, PhoneOrder, Prepared, RunState,
 };
-use flashlag_android::{Folder, end};
+use flashlag_android::{AskError, Folder, SystemError, end};
 use flashlag_inspect::{Root, android};
 use flashlag_schema::Run;
 use flashlag_schema::remote::Progress;
@@ -234,17 +234,17 @@ fn ready(
 }
 
 /// Runs a program of Android.
-fn ask(program: &str, words: &[&str]) -> Result<String, String> {
-    android::program(&Root::system(), program, words)
+fn ask(program: &str, words: &[&str]) -> Result<String, AskError> {
+    android::program(&Root::system(), program, words).map_err(AskError::from)
 }
 
 /// Keeps a phone awake; does nothing on other machines.
-fn keep_awake(folder: &Folder) -> Result<(), String> {
+fn keep_awake(folder: &Folder) -> Result<(), SystemError> {
     let root = Root::system();
     if !android::is_android(&root) {
         return Ok(());
     }
-    let screen_on = android::screen_on(&root)?;
+    let screen_on = android::screen_on(&root).map_err(AskError::from)?;
     end::keep_awake(folder, screen_on, &ask)
 }
 

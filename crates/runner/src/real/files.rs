@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use flashlag_device::DeviceError;
 use flashlag_engine::{FileSet, GuardError, Presence, Workspace};
+use flashlag_spec::Reading;
 use flashlag_units::Bytes;
 use flashlag_workload::Payload;
 
@@ -200,9 +201,9 @@ impl Files {
     }
 
     /// Space that all files of this run take in the directory under test, in whole blocks.
-    pub fn size(&self) -> Result<Bytes, String> {
-        size_below(self.workspace.path())
-            .map_err(|error| format!("{}: {error}", self.workspace.path().display()))
+    pub fn size(&self) -> Reading<Bytes> {
+        let path = self.workspace.path();
+        size_below(path).map_err(|error| format!("{}: {error}", path.display())).into()
     }
 
     /// Keeps the files of a fill until they are deleted.
@@ -358,7 +359,7 @@ mod tests {
         assert!(files.laid_out(Role::Test, MIB.plus(Bytes(1))).is_some());
         assert!(files.laid_out(Role::Test, MIB.plus(FileSet::GRAIN)).is_none());
         assert!(files.laid_out(Role::Background, MIB).is_none());
-        let size = files.size().unwrap();
+        let size = *files.size().value().unwrap();
         assert!(size >= MIB && size < MIB.plus(MIB), "{size}, with its directories");
         assert_eq!(files.remove(), Vec::<String>::new());
         assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0);

@@ -27,7 +27,7 @@ pub(super) fn refresh(directory: &Directory<'_>, run: &mut Run, evidence: &Evide
         Reading::Unavailable { unavailable } => Reading::unavailable(unavailable.clone()),
     };
     let written = run.wear.written_bytes;
-    run.wear.life_percent = life_share(&run.environment, written).into();
+    run.wear.life_percent = life_share(&run.environment, written);
     let free_after =
         free_space(&directory.path).map(|space| space.available).map_err(|error| error.to_string());
     let edges = evidence.phases.iter().map(|edges| {
@@ -44,7 +44,7 @@ pub(super) fn refresh(directory: &Directory<'_>, run: &mut Run, evidence: &Evide
         fills: evidence.fills.clone(),
         leave: evidence.leave,
         free_after: free_after.into(),
-        own_bytes: directory.files.size().into(),
+        own_bytes: directory.files.size(),
         verification: evidence.verified.clone(),
         ..flashlag_trust::Evidence::new(&run.environment, &run.phases)
     };

@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use flashlag_android::{AskError, SystemError};
 use flashlag_device::{Clock, DeviceError, MonotonicClock, Shifted};
 use flashlag_engine::fill::{FillSpec, fill, free_space, trim};
 use flashlag_engine::heartbeat::Heartbeat;
@@ -63,7 +64,7 @@ pub(crate) struct Directory<'a> {
     /// Whether the machine has a battery, whose state is then recorded.
     has_battery: bool,
     /// The I/O of other apps between tests, or why that can't be separated from the run's own.
-    other_apps: Result<OtherApps, String>,
+    other_apps: Reading<OtherApps>,
     /// The mount point of the filesystem, if it is known.
     mount_point: Option<String>,
     /// Whether this is Android, whose own commands trim without root.
@@ -93,9 +94,11 @@ impl Directory<'_> {
 
 impl Directory<'_> {
     /// Has Android trim the filesystem of the directory. Returns the bytes.
-    fn trim_by_android(&self) -> Result<u64, String> {
+    fn trim_by_android(&self) -> Result<u64, SystemError> {
         let root = Root::system();
-        let ask = |program: &str, words: &[&str]| android::program(&root, program, words);
+        let ask = |program: &str, words: &[&str]| {
+            android::program(&root, program, words).map_err(AskError::from)
+        };
         let sdk = ask("getprop", &["ro.build.version.sdk"])?.trim().parse().ok();
         let mount = self.mount_point.as_deref().unwrap_or("/data");
         flashlag_android::end::trim_by_system(mount, sdk, &ask)
@@ -130,8 +133,8 @@ impl World for Directory<'_> {
 
     fn other_io(&self) -> Reading<OtherIo> {
         match &self.other_apps {
-            Ok(apps) => apps.read(&Root::system()),
-            Err(reason) => Reading::unavailable(reason.clone()),
+            Reading::Value(apps) => apps.read(&Root::system()),
+            Reading::Unavailable { unavailable } => Reading::unavailable(unavailable.as_str()),
         }
     }
 
@@ -337,14 +340,15 @@ impl World for Directory<'_> {
         Ok(Some(self.files.delete_fills()?))
     }
 
-    fn trim(&mut self) -> Result<Trimmed, String> {
+    fn trim(&mut self) -> Result<Trimmed, Hindrance> {
         let bytes = match trim(&self.path) {
             Ok(bytes) => bytes,
             // Without root Android trims by a command of its own.
-            Err(error) if self.is_android => {
-                Bytes(self.trim_by_android().map_err(|reason| format!("{error}; {reason}"))?)
-            }
-            Err(error) => return Err(error.to_string()),
+            Err(kernel) if self.is_android => Bytes(
+                self.trim_by_android()
+                    .map_err(|android| Hindrance::TrimByAndroid { kernel, android })?,
+            ),
+            Err(error) => return Err(Hindrance::Trim(error)),
         };
         Ok(Trimmed { bytes, discards_at_once: self.discards_at_once })
     }

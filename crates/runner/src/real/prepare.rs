@@ -121,14 +121,12 @@ fn heartbeat(probe: &Probe) -> Option<Heartbeat> {
 }
 
 /// Counts other apps, unless one of them does the run's own I/O too.
-fn other_apps(environment: &Environment) -> Result<OtherApps, String> {
+fn other_apps(environment: &Environment) -> Reading<OtherApps> {
     match environment.filesystem.kind.value().map(String::as_str) {
-        Some("fuse") => {
-            Err("the directory is served by another app (FUSE): its I/O and the run's own \
-                             can't be separated"
-                .to_owned())
-        }
-        _ => Ok(OtherApps::default()),
+        Some("fuse") => Reading::unavailable(
+            "the directory is served by another app (FUSE): its I/O and the run's own can't be separated",
+        ),
+        _ => Reading::Value(OtherApps::default()),
     }
 }
 

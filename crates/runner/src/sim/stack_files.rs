@@ -8,6 +8,8 @@ use flashlag_sqlite::Files;
 use flashlag_stats::Waited;
 use flashlag_units::{Bytes, Nanos};
 
+use crate::work::Hindrance;
+
 /// A modelled filesystem for SQLite.
 #[derive(Debug)]
 pub(super) struct StackFiles(pub Stack<FlashDevice>);
@@ -95,7 +97,7 @@ impl Files for StackFiles {
 const MEMORY: Bytes = Bytes::from_mib(1024);
 
 /// Checks that the first rows, and the rows of all saves if their number is given, fit into memory.
-pub(super) fn fits_memory(save: &Save) -> Result<(), String> {
+pub(super) fn fits_memory(save: &Save) -> Result<(), Hindrance> {
     // A row's overhead in a page of SQLite.
     const BESIDE: u64 = 16;
     let inserted = save.saves.filter(|_| save.statement == Statement::Insert).unwrap_or(0);
@@ -108,14 +110,14 @@ pub(super) fn fits_memory(save: &Save) -> Result<(), String> {
     if whole <= MEMORY {
         return Ok(());
     }
-    Err(format!(
+    Err(Hindrance::Failure(format!(
         "{}: {rows} rows of {} in {} databases are {whole}, and a simulated database is kept in \
          memory, {MEMORY} at most: take at most {} rows",
         save.name,
         save.row.0,
         save.databases,
         MEMORY.0 / each.max(1)
-    ))
+    )))
 }
 
 #[cfg(test)]
@@ -141,15 +143,15 @@ mod tests {
     #[test]
     fn databases_fit_up_to_a_gibibyte_of_rows_and_those_that_are_inserted() {
         let most = (1 << 30) / 1024;
-        assert_eq!(fits_memory(&save("update", most, 1000)), Ok(()));
-        let error = fits_memory(&save("update", most + 1, 1000)).unwrap_err();
+        fits_memory(&save("update", most, 1000)).unwrap();
+        let error = fits_memory(&save("update", most + 1, 1000)).unwrap_err().to_string();
         assert!(error.contains(&format!("take at most {most} rows")), "{error}");
-        assert_eq!(fits_memory(&save("insert", most - 1000, 1000)), Ok(()));
+        fits_memory(&save("insert", most - 1000, 1000)).unwrap();
         assert!(fits_memory(&save("insert", most - 999, 1000)).is_err());
         // If time ends the test, nobody knows how many rows are inserted.
         let mut timed = save("insert", most, 1000);
         timed.time = Some(flashlag_units::Text(Nanos::from_secs(1)));
-        assert_eq!(fits_memory(&timed), Ok(()));
+        fits_memory(&timed).unwrap();
         let several = Save { databases: 2, ..save("update", most / 2 + 1, 1000) };
         assert!(fits_memory(&several).is_err());
     }

@@ -232,7 +232,7 @@ impl World for Simulation {
 
     #[cfg(not(target_family = "wasm"))]
     fn check_saves(&self, save: &Save) -> Result<(), Hindrance> {
-        fits_memory(save).map_err(Hindrance::Failure)
+        fits_memory(save)
     }
 
     #[cfg(not(target_family = "wasm"))]
@@ -330,8 +330,8 @@ impl World for Simulation {
         Ok(None)
     }
 
-    fn trim(&mut self) -> Result<Trimmed, String> {
-        let bytes = self.stack.trim().map_err(|error| error.to_string())?;
+    fn trim(&mut self) -> Result<Trimmed, Hindrance> {
+        let bytes = self.stack.trim()?;
         // If nothing is left to trim, the modelled filesystem has discarded everything itself.
         Ok(Trimmed { bytes, discards_at_once: true })
     }

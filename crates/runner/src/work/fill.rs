@@ -116,7 +116,7 @@ impl<W: World> Work<W> {
         observer.event(Event::Preparing("trimming the free space"));
         let trimmed = match self.world.trim() {
             Ok(trimmed) => trimmed,
-            Err(reason) => return Outcome::Skipped(reason),
+            Err(reason) => return Outcome::Skipped(reason.to_string()),
         };
         match trimmed {
             Trimmed { bytes: Bytes::ZERO, discards_at_once: false } => {

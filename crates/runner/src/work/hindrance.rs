@@ -1,6 +1,10 @@
 //! Reasons why a task can't be done.
 
+#[cfg(not(target_family = "wasm"))]
+use flashlag_android::SystemError;
 use flashlag_device::DeviceError;
+#[cfg(not(target_family = "wasm"))]
+use flashlag_engine::fill::TrimError;
 #[cfg(not(target_family = "wasm"))]
 use flashlag_engine::guard::GuardError;
 #[cfg(not(target_family = "wasm"))]
@@ -26,6 +30,13 @@ pub enum Hindrance {
     #[cfg(not(target_family = "wasm"))]
     #[error(transparent)]
     Guard(#[from] GuardError),
+    #[cfg(not(target_family = "wasm"))]
+    #[error(transparent)]
+    Trim(TrimError),
+    #[cfg(not(target_family = "wasm"))]
+    /// Neither FITRIM nor Android's own command trims.
+    #[error("{kernel}; {android}")]
+    TrimByAndroid { kernel: TrimError, android: SystemError },
 }
 
 impl Hindrance {

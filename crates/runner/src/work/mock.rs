@@ -43,7 +43,7 @@ pub struct MockWorld {
     /// Seeds of tests and backgrounds, in the order in which those began.
     pub seeds: RefCell<Vec<u64>>,
     pub free: Bytes,
-    pub trimmed: Result<Trimmed, String>,
+    pub trimmed: Result<Trimmed, &'static str>,
     pub stops: Option<Vec<Stop>>,
     /// The file that is gone from its place, from the end of the next phase on.
     pub gone_after_phase: Option<DeviceError>,
@@ -340,8 +340,8 @@ impl World for MockWorld {
         Ok(Some(Bytes::from_mib(1)))
     }
 
-    fn trim(&mut self) -> Result<Trimmed, String> {
-        self.trimmed.clone()
+    fn trim(&mut self) -> Result<Trimmed, Hindrance> {
+        self.trimmed.clone().map_err(|reason| Hindrance::Failure(reason.to_owned()))
     }
 
     fn phase_begins(&self, label: &str) {

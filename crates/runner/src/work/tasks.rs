@@ -31,7 +31,7 @@ impl<W: World> Work<W> {
             }
             let outcome = match reached(tasks, index, self.trimmed) {
                 Ok(()) => self.perform(task, observer)?,
-                Err(reason) => Outcome::Skipped(reason),
+                Err(reason) => Outcome::Skipped(reason.to_owned()),
             };
             observer.event(Event::Wrote(self.run.wear.written_bytes));
             if let Some(error) = keep(&mut self.run, task, outcome, observer) {

@@ -293,7 +293,7 @@ fn a_fill_that_meets_full_storage_has_done_its_work_and_says_where() {
     assert!(ran.fills[0].no_space);
 }
 
-fn trimmed(answer: Result<Trimmed, String>) -> Ran {
+fn trimmed(answer: Result<Trimmed, &'static str>) -> Ran {
     let text =
         steps("[[step]]\ntrim = true\n[[step]]\nmeasure = [\"small\"]\nstate = \"trimmed\"\n");
     ran(&text, MockWorld { trimmed: answer, ..MockWorld::default() })
@@ -306,7 +306,7 @@ fn a_test_after_a_trim_is_measured_only_if_free_space_was_reported_to_the_device
     let discarded = trimmed(bytes(0, true)).run;
     assert_eq!(discarded.phases.len(), 1);
     assert!(discarded.downgrades[0].effective.contains("discarded before"));
-    for refused in [bytes(0, false), Err("no right to trim".to_owned())] {
+    for refused in [bytes(0, false), Err("no right to trim")] {
         let run = trimmed(refused).run;
         assert_eq!(run.phases.len(), 0);
         assert_eq!(run.skipped.len(), 2, "the trim, and the test after it: {:?}", run.skipped);

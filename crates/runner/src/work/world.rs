@@ -391,7 +391,7 @@ pub trait World {
     fn delete_fills(&mut self) -> Result<Option<Bytes>, Hindrance>;
 
     /// Trims: the filesystem reports its free blocks to the device.
-    fn trim(&mut self) -> Result<Trimmed, String>;
+    fn trim(&mut self) -> Result<Trimmed, Hindrance>;
 
     /// A phase is about to begin.
     fn phase_begins(&self, _label: &str) {}

@@ -42,7 +42,7 @@ impl Counters {
         CounterDelta {
             elapsed: self.at.saturating_since(earlier.at),
             elapsed_boottime: self.at_boottime.saturating_since(earlier.at_boottime),
-            elapsed_realtime: realtime.ok_or_else(|| "the wall clock was set back".into()).into(),
+            elapsed_realtime: realtime.ok_or("the wall clock was set back").into(),
             self_io: between(&earlier.self_io, &self.self_io, sub_self),
             disk: between(&earlier.disk, &self.disk, sub_disk),
             partition: between(&earlier.partition, &self.partition, sub_disk),

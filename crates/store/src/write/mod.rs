@@ -43,7 +43,9 @@ impl TableFormat {
             TableFormat::Csv => Ok(csv::csv(table).into_bytes()),
             TableFormat::Json => Ok(json(table).into_bytes()),
             #[cfg(feature = "parquet")]
-            TableFormat::Parquet => parquet::parquet(table).map_err(WriteError::Parquet),
+            TableFormat::Parquet => {
+                parquet::parquet(table).map_err(|error| WriteError::Parquet(error.to_string()))
+            }
             #[cfg(not(feature = "parquet"))]
             TableFormat::Parquet => Err(WriteError::NoParquet),
         }

@@ -15,11 +15,7 @@ use parquet::schema::types::{Type, TypePtr};
 use crate::table::{Kind, Table, Value};
 
 /// The table as a Parquet file: every column may be null.
-pub fn parquet(table: &Table) -> Result<Vec<u8>, String> {
-    written(table).map_err(|error| error.to_string())
-}
-
-fn written(table: &Table) -> Result<Vec<u8>, ParquetError> {
+pub fn parquet(table: &Table) -> Result<Vec<u8>, ParquetError> {
     let columns = table.columns.iter().map(|column| field(&column.name, column.kind));
     let fields = columns.collect::<Result<Vec<_>, _>>()?;
     let schema = Arc::new(Type::group_type_builder("table").with_fields(fields).build()?);

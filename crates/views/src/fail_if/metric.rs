@@ -5,11 +5,7 @@ use flashlag_schema::{Lag, Phase};
 use flashlag_stats::Histogram;
 use flashlag_units::{Bytes, Nanos, ratio};
 
-use crate::format;
-
-/// The metrics, as listed in errors.
-pub const METRICS: &str = "p50, p90, p99, p999, max, mean (times), over_60hz, over_90hz, \
-    over_120hz, over_100ms, over_700ms, over_5s (shares), ops_per_sec, bytes_per_sec";
+use super::error::{NoFigure, ThresholdFault};
 
 /// A figure of a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,22 +66,22 @@ impl Metric {
     }
 
     /// Parses a limit in this metric's unit.
-    pub fn value(self, text: &str) -> Result<Value, String> {
+    pub fn value(self, text: &str) -> Result<Value, ThresholdFault> {
         match self {
-            Metric::Time(_) => text.parse().map(Value::Time).map_err(|e| e.to_string()),
+            Metric::Time(_) => Ok(Value::Time(text.parse()?)),
             Metric::Over(..) => share(text).map(Value::Share),
-            Metric::OpsPerSec => number(text)
-                .map(Value::Ops)
-                .ok_or_else(|| format!("`{text}` is not a number of operations a second")),
+            Metric::OpsPerSec => {
+                number(text).map(Value::Ops).ok_or_else(|| ThresholdFault::Ops(text.to_owned()))
+            }
             Metric::BytesPerSec => {
                 let size = text.strip_suffix("/s").unwrap_or(text);
-                size.parse::<Bytes>().map(|b| Value::Bytes(b.0 as f64)).map_err(|e| e.to_string())
+                Ok(Value::Bytes(size.parse::<Bytes>()?.0 as f64))
             }
         }
     }
 
-    /// The figure of a phase; the error is the reason why it is missing.
-    pub fn read(self, phase: &Phase) -> Result<Value, String> {
+    /// The figure of a phase.
+    pub fn read(self, phase: &Phase) -> Result<Value, NoFigure> {
         match self {
             Metric::OpsPerSec => Ok(Value::Ops(phase.ops_per_sec)),
             Metric::BytesPerSec => Ok(Value::Bytes(phase.bytes_per_sec)),
@@ -93,18 +89,17 @@ impl Metric {
             Metric::Over(_, limit) => {
                 let histogram = histogram(phase)?;
                 let share = ratio(histogram.count_over(limit), histogram.count());
-                share.map(Value::Share).ok_or_else(|| "it has no operations".to_owned())
+                share.map(Value::Share).ok_or(NoFigure::Empty)
             }
         }
     }
 }
 
-fn histogram(phase: &Phase) -> Result<Histogram, String> {
-    response_histogram(phase)
-        .ok_or_else(|| "its histogram can't be read (see flashlag verify)".to_owned())
+fn histogram(phase: &Phase) -> Result<Histogram, NoFigure> {
+    response_histogram(phase).ok_or(NoFigure::Unreadable)
 }
 
-fn time(name: &str, phase: &Phase) -> Result<Nanos, String> {
+fn time(name: &str, phase: &Phase) -> Result<Nanos, NoFigure> {
     let figures = Figures::of(&histogram(phase)?);
     let (value, needed) = match name {
         "p50" => (figures.p50, 20),
@@ -114,23 +109,17 @@ fn time(name: &str, phase: &Phase) -> Result<Nanos, String> {
         "max" => (figures.max, 1),
         _ => (figures.mean, 1),
     };
-    value.ok_or_else(|| {
-        format!(
-            "n = {}, and it needs {} (measure longer, or use a lower percentile or max)",
-            format::count(figures.n),
-            format::count(needed)
-        )
-    })
+    value.ok_or(NoFigure::Few { n: figures.n, needed })
 }
 
 /// `1%` or `0.01`.
-fn share(text: &str) -> Result<f64, String> {
+fn share(text: &str) -> Result<f64, ThresholdFault> {
     let value = match text.strip_suffix('%') {
         Some(percent) => number(percent.trim()).map(|percent| percent / 100.0),
         None => number(text),
     };
-    let wrong = || format!("`{text}` is not a share: write 1% or 0.01");
-    value.filter(|share| (0.0..=1.0).contains(share)).ok_or_else(wrong)
+    let share = value.filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| ThresholdFault::Share(text.to_owned()))
 }
 
 fn number(text: &str) -> Option<f64> {

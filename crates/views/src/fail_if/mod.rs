@@ -6,6 +6,7 @@
 //! start. VALUE has the metric's unit: `20ms`, `5MB` (per second), `1%`; operations are bare
 //! numbers.
 
+mod error;
 mod metric;
 
 use std::fmt;
@@ -15,12 +16,11 @@ use flashlag_schema::{Phase, Run};
 use flashlag_spec::State;
 use flashlag_spec::scenario::{Limit, Requirement};
 use flashlag_units::did_you_mean;
-use thiserror::Error;
 
 pub(crate) use metric::Metric;
 use metric::Value;
 
-pub use metric::METRICS;
+pub use error::{METRICS, NoFigure, ThresholdError, ThresholdFault};
 
 /// A threshold.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,54 +77,6 @@ pub struct ThresholdOutcome {
     pub message: String,
 }
 
-/// An invalid or undecidable threshold: exit status 2, never a silent pass.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum ThresholdError {
-    /// Not `PHASE.METRIC>VALUE`.
-    #[error("{given}: {reason}")]
-    Malformed {
-        /// The threshold as it was given.
-        given: String,
-        /// The error, with what is allowed.
-        reason: String,
-    },
-    /// The run has no such phase.
-    #[error("{given}: this run has no phase `{phase}`; it has {allowed}{meant}")]
-    NoPhase {
-        /// The threshold as it was given.
-        given: String,
-        /// The name of the phase.
-        phase: String,
-        /// A name of similar spelling, if there is one.
-        meant: String,
-        /// The existing names.
-        allowed: String,
-    },
-    /// A phase has too few values for that figure, or its histogram can't be read.
-    #[error("{given}: {phase} has no {metric}: {reason}")]
-    Absent {
-        /// The threshold as it was given.
-        given: String,
-        /// The phase's label.
-        phase: String,
-        /// The metric's name.
-        metric: String,
-        /// The reason, and what to try.
-        reason: String,
-    },
-}
-
-impl ThresholdError {
-    /// Why it can't be decided, without the threshold itself.
-    pub(crate) fn reason(&self) -> String {
-        match self {
-            ThresholdError::Malformed { reason, .. } => reason.clone(),
-            ThresholdError::NoPhase { .. } => "it was not measured".to_owned(),
-            ThresholdError::Absent { reason, .. } => reason.clone(),
-        }
-    }
-}
-
 impl fmt::Display for Threshold {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
@@ -154,27 +106,23 @@ impl Threshold {
     }
 
     fn parse(text: &str, given: String) -> Result<Threshold, ThresholdError> {
-        let malformed = |reason: String| ThresholdError::Malformed { given: given.clone(), reason };
-        let at = text.find(['>', '<']).ok_or_else(|| {
-            malformed("write PHASE.METRIC>VALUE, such as rand_write_4k.p99>20ms".to_owned())
-        })?;
+        let malformed = |fault| ThresholdError::Malformed { given: given.clone(), fault };
+        let at = text.find(['>', '<']).ok_or_else(|| malformed(ThresholdFault::NoComparison))?;
         let (left, right) = (text[..at].trim(), text[at + 1..].trim());
         if right.starts_with('=') {
-            return Err(malformed("write > or <, without =".to_owned()));
+            return Err(malformed(ThresholdFault::Equals));
         }
         // `p99.9` contains the separator.
         let (phase, metric) = match left.strip_suffix(".p99.9") {
             Some(phase) => (phase, "p999"),
-            None => left.rsplit_once('.').ok_or_else(|| {
-                malformed(format!(
-                    "`{left}` has no metric: write PHASE.METRIC, with one of {METRICS}"
-                ))
-            })?,
+            None => left
+                .rsplit_once('.')
+                .ok_or_else(|| malformed(ThresholdFault::NoMetric(left.to_owned())))?,
         };
         let metric = Metric::parse(metric).ok_or_else(|| {
             let known = METRICS.split([',', ' ', '(', ')']).filter(|word| !word.is_empty());
-            let near = did_you_mean(metric, known);
-            malformed(format!("`{metric}` is no metric; there are {METRICS}{near}"))
+            let meant = did_you_mean(metric, known);
+            malformed(ThresholdFault::Metric { name: metric.to_owned(), meant })
         })?;
         Ok(Threshold {
             phases: Selector::parse(phase.trim()).map_err(malformed)?,
@@ -188,11 +136,11 @@ impl Threshold {
 }
 
 impl Selector {
-    fn parse(written: &str) -> Result<Selector, String> {
+    fn parse(written: &str) -> Result<Selector, ThresholdFault> {
         let selector = |state, run, test: &str| {
             let test = test.trim();
             if test.is_empty() {
-                return Err("no phase: write PHASE.METRIC>VALUE".to_owned());
+                return Err(ThresholdFault::NoPhase);
             }
             Ok(Selector { written: written.to_owned(), state, run, test: test.to_owned() })
         };
@@ -229,13 +177,13 @@ fn state_of(name: &str) -> Option<State> {
     all.into_iter().find(|state| state.name() == name)
 }
 
-fn not_a_state(name: &str) -> String {
-    let near = did_you_mean(name, ["new", "filled", "deleted", "trimmed", "idle"]);
-    format!("`{name}` is no state; there are new, filled, deleted, trimmed, idle{near}")
+fn not_a_state(name: &str) -> ThresholdFault {
+    let meant = did_you_mean(name, ["new", "filled", "deleted", "trimmed", "idle"]);
+    ThresholdFault::State { name: name.to_owned(), meant }
 }
 
-fn number(text: &str) -> Result<u32, String> {
-    text.parse().map_err(|_| format!("`{text}` is no run: write a number from 1"))
+fn number(text: &str) -> Result<u32, ThresholdFault> {
+    text.parse().map_err(|_| ThresholdFault::Run(text.to_owned()))
 }
 
 impl Threshold {

@@ -8,8 +8,8 @@ use anyhow::{Result, bail};
 use flashlag_commands::{ASK_ABOVE, CommandError, RunWords, earlier};
 use flashlag_runner::{Cost, Prepared, Request, RunError, Target, prepare};
 use flashlag_schema::{Run, RunStatus, TargetKind};
-use flashlag_spec::Verdict;
 use flashlag_spec::scenario::Scenario;
+use flashlag_spec::{Reading, Verdict};
 use flashlag_term::Progress;
 use flashlag_units::{Bytes, Nanos};
 use flashlag_views::{PhaseName, Requires, Threshold, good_enough};
@@ -147,12 +147,15 @@ fn may_write(prepared: &Prepared, cost: &Cost, args: &RunArgs) -> Result<bool> {
     };
     say::note(&format!("{these} up to {written} and leave {leave} free ({reason})."));
     let share = prepared.environment().map(|found| flashlag_runner::life_share(found, written));
-    say::note(&match share.unwrap_or_else(|| Err("the device is not known".to_owned())) {
-        Ok(percent) => {
+    let share = share.unwrap_or_else(|| Reading::unavailable("the device is not known"));
+    say::note(&match share {
+        Reading::Value(percent) => {
             let share = flashlag_units::percent(percent / 100.0);
             format!("That is about {share} of the device's rated life.")
         }
-        Err(reason) => format!("Its share of the device's life is unknown: {reason}."),
+        Reading::Unavailable { unavailable } => {
+            format!("Its share of the device's life is unknown: {unavailable}.")
+        }
     });
     if !std::io::stdin().is_terminal() {
         return Err(CommandError::Consent.into());

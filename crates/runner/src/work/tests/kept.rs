@@ -6,7 +6,7 @@ use super::*;
 
 #[test]
 fn a_trim_that_is_refused_is_a_skip_of_the_trimmed_state_by_its_own_name() {
-    let run = trimmed(Err("no right to trim".to_owned()));
+    let run = trimmed(Err("no right to trim"));
     let trim = &run.run.skipped[0];
     assert_eq!((trim.state, trim.step.as_str()), (State::Trimmed, "trim"));
     let said = &run.listener.notes;
