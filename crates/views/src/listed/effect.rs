@@ -47,12 +47,7 @@ pub(super) fn sentence(run: Option<&Run>, id: FindingId, effect: &Effect) -> Str
             )
         }
         (EffectBasis::Forecast { profile, of, change, size_bytes }, Some(fixed)) => {
-            let of = match of {
-                ProfileOf::Simulated => "which this run was simulated on",
-                ProfileOf::Fitted => "fitted to this run",
-                ProfileOf::Named => "as you named it",
-                ProfileOf::Nearest => "the nearest of the built-in profiles",
-            };
+            let of = why_this_profile(*of);
             let less = effect.cost_s_per_1000.value > 0.0;
             let would = match (fixed == now, less) {
                 (true, true) => format!("{part} less than {now}"),
@@ -86,6 +81,16 @@ pub(super) fn sentence(run: Option<&Run>, id: FindingId, effect: &Effect) -> Str
                 "It makes up {part} of a mean {one} of {now}, according to a forecast on {profile}."
             )
         }
+    }
+}
+
+/// Why a forecast was made on that profile and not on another.
+fn why_this_profile(of: ProfileOf) -> &'static str {
+    match of {
+        ProfileOf::Simulated => "which this run was simulated on",
+        ProfileOf::Fitted => "fitted to this run",
+        ProfileOf::Named => "as you named it",
+        ProfileOf::Nearest => "the nearest of the built-in profiles",
     }
 }
 
