@@ -47,7 +47,7 @@ pub use compare::{
 };
 pub use conditions::conditions;
 pub use cost::cost;
-pub use doubt::{CheckCounts, Failure, failures_of};
+pub use doubt::{CheckCounts, Failure, failures_of, inapplicable_checks, whether};
 pub use fail_if::{PhaseName, Threshold, ThresholdError, ThresholdOutcome};
 pub use fill::{FillCurve, FillLevel, fill_curves, fill_levels};
 pub use findings::{Finding, FindingSide, Findings, RuledOut, findings};

@@ -18,7 +18,7 @@ use crate::change::{Change, Figures, PredictOptions, Situation, predict};
 use crate::{PredictError, SimulationError, Simulator};
 
 pub use device::{Device, device_of};
-use plan::plan_of;
+use plan::{affected, plan_of};
 
 /// Another filesystem is a finding if its forecast wait is shorter by this share.
 const SHORTER: f64 = 0.1;
@@ -50,7 +50,10 @@ pub fn with_forecasts(
             })
         });
         finding.effect = match forecast {
-            Ok(effect) => Reading::Value(effect),
+            Ok(mut effect) => {
+                effect.cost_s_per_1000.value *= affected(finding.id, run);
+                Reading::Value(effect)
+            }
             Err(why) => Reading::unavailable(format!("{reason}; no forecast: {why}")),
         };
         if finding.effect.value().is_some() {

@@ -59,7 +59,7 @@ pub enum RunError {
     Profile { name: String, source: ProfileError },
     #[error("cannot simulate {target}: {source}")]
     Simulation { target: String, source: Box<VirtualError> },
-    #[error("cannot run on {target}: {source}")]
+    #[error("cannot run on {}: {source}", target.trim_end_matches(':'))]
     Phone {
         /// The target as the user named it, or with the phone's serial number.
         target: String,
