@@ -238,8 +238,8 @@ fn verdict(bar: &Bar<'_>) -> (Role, String) {
     (role, format!("{}{}", bar.judgement.word(), if caveat { "*" } else { "" }))
 }
 
-/// The key of the marks.
-pub(crate) fn key(page: &mut Page) {
+/// The key of the marks, and of those of rows that a failed check covers if there are any.
+pub(crate) fn key(page: &mut Page, has_doubtful: bool) {
     let texts = [
         "● median  ━ to p99  ─┤ to p99.9  ◇ longest  log scale  late: over 16.67 ms",
         "● median  ━ to p99  ─┤ to p99.9  ◇ longest  log scale",
@@ -250,14 +250,14 @@ pub(crate) fn key(page: &mut Page) {
     let fits = texts.iter().find(|text| width(text) <= room);
     line.add(Role::Muted, fits.unwrap_or(&texts[2]));
     page.push(&line);
+    if has_doubtful {
+        page.paragraph(Role::Muted, "○ ╌ ✕ a failed check covers the row: do not quote it");
+    }
 }
 
 /// The footnote of all verdicts over few values, in one line.
 pub(crate) fn caveat<'a>(page: &mut Page, rows: impl Iterator<Item = (&'a str, &'a Judgement)>) {
-    let few = |(_, judgement): &(&str, &Judgement)| {
-        matches!(judgement, Judgement::Judged { caveat: Some(_), .. })
-    };
-    if rows.into_iter().any(|row| few(&row)) {
+    if rows.into_iter().any(|(_, judgement)| judgement.is_of_few()) {
         page.paragraph(Role::Muted, "* n is too small for p99.9: judged by the longest waits");
     }
 }

@@ -75,7 +75,7 @@ fn judge_phase(phase: &Phase, counted: Option<CounterDelta>) -> Finding {
     let cause = |words: &str| format!("The CPU was the cause, not the storage. {words}");
     if let Some((tail, slowest)) = tail(phase) {
         let detail = cause(&format!(
-            "Of the slowest operations' time, {} was waiting for a CPU ({tail} sampled). {seen}",
+            "The slowest operations waited for a CPU {} of their time ({tail} were sampled). {seen}",
             percent(slowest)
         ));
         let found = Finding::fail(Some(phase), detail, ADVICE).weighing(1.0 + slowest);

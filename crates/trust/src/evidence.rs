@@ -4,6 +4,8 @@ use flashlag_spec::scenario::Durability;
 use flashlag_spec::{Operation, Reading};
 use flashlag_units::{Bytes, Nanos};
 
+use crate::earlier::Earlier;
+
 /// Everything that the checks look at. Unknown values are as [`Evidence::new`] sets them; checks
 /// that need them are then unknown.
 #[derive(Clone, Debug)]
@@ -36,6 +38,8 @@ pub struct Evidence<'a> {
     pub own_bytes: Reading<Bytes>,
     /// The result of reading back, with `--verify`.
     pub verification: Option<Verification>,
+    /// What was found before the run was resumed, if it was.
+    pub earlier: Option<&'a Earlier>,
 }
 
 /// A fill, as it ended.
@@ -81,6 +85,7 @@ impl<'a> Evidence<'a> {
             free_after: Reading::unavailable("free space was not read after the run"),
             own_bytes: Reading::unavailable("this run's own files were not counted"),
             verification: None,
+            earlier: None,
         }
     }
 

@@ -69,10 +69,12 @@ pub(super) fn combine(id: CheckId, claim: &str, findings: Vec<Finding>) -> Optio
         }
     }
     let others = match (status, phases.len()) {
-        (CheckStatus::Pass, _) if total > 1 => format!(" ({total} phases looked at)"),
+        (CheckStatus::Pass, _) if total > 1 => format!(" ({total} tests looked at)"),
         (CheckStatus::Pass, _) | (_, 0 | 1) => String::new(),
-        (_, 2) => " The same holds for one more phase.".to_owned(),
-        (_, count) => format!(" The same holds for {} more phases.", count - 1),
+        (_, 2) if total == 2 => " The same holds for both tests.".to_owned(),
+        (_, count) if count == total => format!(" The same holds for all {count} tests."),
+        (_, 2) => " The same holds for one more test.".to_owned(),
+        (_, count) => format!(" The same holds for {} more tests.", count - 1),
     };
     let mut detail = match worst.phase.as_str() {
         "" => worst.detail.clone(),
@@ -123,13 +125,17 @@ mod tests {
         let check = found(&phases, &[Fail, Unknown, Fail, Pass]).unwrap();
         assert_eq!((check.status, check.advice.as_deref()), (Fail, Some("advice 2")));
         assert_eq!(check.phases, ["new: rand_write_4k", "new: seq_read_256k"]);
-        assert_eq!(check.detail, "new: rand_write_4k: detail 2 The same holds for one more phase.");
+        assert_eq!(check.detail, "new: rand_write_4k: detail 2 The same holds for one more test.");
         let check = found(&phases, &[Unknown; 4]).unwrap();
         assert!(
-            check.detail.ends_with("detail 3 The same holds for 3 more phases."),
+            check.detail.ends_with("detail 3 The same holds for all 4 tests."),
             "{}",
             check.detail
         );
+        let three = found(&phases, &[Unknown, Unknown, Unknown, Pass]).unwrap();
+        assert!(three.detail.ends_with("The same holds for 2 more tests."), "{}", three.detail);
+        let both = found(&phases[..2], &[Unknown; 2]).unwrap();
+        assert!(both.detail.ends_with("The same holds for both tests."), "{}", both.detail);
         let check = found(&phases, &[Pass, Pass, Fail, Unknown]).unwrap();
         assert_eq!(check.detail, "new: rand_write_4k: detail 2");
         assert_eq!(check.phases.len(), 1);
@@ -140,7 +146,7 @@ mod tests {
         let phases = Case::quiet().phases;
         let check = found(&phases, &[CheckStatus::Pass; 4]).unwrap();
         assert_eq!((check.phases.len(), check.advice), (0, None));
-        assert!(check.detail.ends_with("detail 3 (4 phases looked at)"), "{}", check.detail);
+        assert!(check.detail.ends_with("detail 3 (4 tests looked at)"), "{}", check.detail);
         let one = found(&phases[..1], &[CheckStatus::Pass]).unwrap();
         assert_eq!(one.detail, "new: seq_read_256k: detail 0");
         assert_eq!(found(&[], &[]), None, "nothing was found: the check did not apply");

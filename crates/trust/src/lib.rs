@@ -14,6 +14,7 @@ mod accounting;
 mod cache;
 mod clock;
 mod cpu;
+mod earlier;
 mod engine;
 mod evidence;
 mod finding;
@@ -30,9 +31,10 @@ mod testing;
 mod thermal;
 mod verified;
 
+pub use earlier::Earlier;
 pub use evidence::{Evidence, Fill, Verification};
 
-use flashlag_schema::Trust;
+use flashlag_schema::{Check, Trust};
 
 /// Runs every check that applies; failed ones first, then unknown ones.
 pub fn judge(evidence: &Evidence<'_>) -> Trust {
@@ -53,7 +55,12 @@ pub fn judge(evidence: &Evidence<'_>) -> Trust {
         samples::check(evidence),
         verified::check(evidence),
     ];
-    Trust::of(checks.into_iter().flatten().collect(), evidence.phases.len())
+    let checks: Vec<Check> = checks.into_iter().flatten().collect();
+    let checks = match evidence.earlier {
+        Some(earlier) => earlier.joined(checks),
+        None => checks,
+    };
+    Trust::of(checks, evidence.phases.len())
 }
 
 #[cfg(test)]

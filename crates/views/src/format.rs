@@ -177,7 +177,7 @@ pub(crate) fn sentence_of(text: &str) -> String {
 }
 
 /// A text with its first letter in upper case.
-pub(crate) fn capitalized(text: &str) -> String {
+pub fn capitalized(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| {
         first.to_uppercase().collect::<String>() + letters.as_str()

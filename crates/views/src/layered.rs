@@ -2,12 +2,13 @@
 //! it causes.
 
 use flashlag_explain::Subjects;
-use flashlag_schema::{Phase, Run, StallCause};
+use flashlag_schema::{Check, CheckId, CheckStatus, Phase, Run, StallCause, TargetKind};
 use flashlag_spec::target::FilesystemKind;
 use flashlag_spec::{Operation, Reading};
 use flashlag_units::{Bytes, Nanos};
 
 use crate::causes::{PAUSES, cause_name_in};
+use crate::doubt::{Failure, failures_of};
 use crate::format;
 use crate::naming::file_save;
 use crate::outline::phase_title;
@@ -39,12 +40,14 @@ pub struct LayerShare {
     pub time: Option<Nanos>,
     /// What that time was spent on: `on the CPU`, `garbage collection 2.1 ms`; may be empty.
     pub what: String,
+    /// Whose bytes and requests are in the counts beside this operation's own; `None` if nobody's.
+    pub others: Option<&'static str>,
 }
 
 impl LayerShare {
-    /// Its requests, and what its time was spent on.
+    /// Its requests, whose they may be, and what its time was spent on.
     pub fn detail(&self) -> String {
-        let parts = [self.requests.as_str(), self.what.as_str()];
+        let parts = [self.requests.as_str(), self.others.unwrap_or_default(), self.what.as_str()];
         let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         parts.join("; ")
     }
@@ -121,13 +124,16 @@ fn rows(run: &Run, phase: &Phase) -> Vec<LayerShare> {
     let times = times(phase);
     let plain = String::new;
     let whole = phase.latency_ns.mean.unwrap_or_default();
-    let layer = |name, bytes, requests: String, place: Place| {
+    let layer = |name, bytes: Option<f64>, requests: String, place: Place| {
         let (time, what) = times.of(place);
         // Without other requests, hardly any time passes in the queue.
         let small = |time: &Nanos| place == Place::Queue && time.0 < whole.0 / 100;
         let (time, what) =
             if time.as_ref().is_some_and(small) { (None, plain()) } else { (time, what) };
-        LayerShare { name, bytes, requests, time, what }
+        // The kernel counts at the disk for all programs, a filesystem's ledger for this one alone.
+        let counted = place == Place::Queue && (bytes.is_some() || !requests.is_empty());
+        let others = others(run, phase).filter(|_| counted);
+        LayerShare { name, bytes, requests, time, what, others }
     };
     // Saves of a file are made by system calls of their own.
     let by_sqlite = phase.operation == Operation::Save && file_save(run, phase).is_none();
@@ -143,6 +149,22 @@ fn rows(run: &Run, phase: &Phase) -> Vec<LayerShare> {
     let device = if times.known == Known::ByCause { "flash" } else { "storage" };
     rows.push(layer(device, each(&ledger.device_bytes, phase), plain(), Place::Device));
     rows
+}
+
+/// Whether what was counted at the disk contains what others wrote: certain if the check of that failed, possible where
+/// it could not be decided. The check can't separate others' writes from the filesystem's own beside saves.
+fn others(run: &Run, phase: &Phase) -> Option<&'static str> {
+    if !matches!(run.target.kind, TargetKind::Path | TargetKind::Phone) {
+        return None;
+    }
+    let foreign = |failure: &Failure| failure.id == CheckId::ForeignIo;
+    if failures_of(run, phase).iter().any(foreign) {
+        return Some("✕ includes what others wrote");
+    }
+    let passed =
+        |check: &Check| check.id == CheckId::ForeignIo && check.status == CheckStatus::Pass;
+    let decided = phase.operation != Operation::Save && run.trust.checks.iter().any(passed);
+    (!decided).then_some("may include what others wrote")
 }
 
 /// `6.0 requests, 4.0 flushes`

@@ -47,7 +47,7 @@ pub use compare::{
 };
 pub use conditions::conditions;
 pub use cost::cost;
-pub use doubt::{CheckCounts, Failure, failures_of};
+pub use doubt::{CheckCounts, Failure, failures_of, inapplicable_checks, whether};
 pub use fail_if::{
     NoFigure, PhaseName, Threshold, ThresholdError, ThresholdFault, ThresholdOutcome,
 };

@@ -28,8 +28,11 @@ pub struct Stalls {
 pub struct PhaseStalls {
     /// Index of the phase in the run.
     pub phase: usize,
-    /// `4K rand write, filled run 3`.
+    /// `4K rand write, filled run 3`; `…, from the call` on a schedule, whose other figures count from
+    /// the intended start.
     pub title: String,
+    /// Whether its operations had a schedule.
+    pub scheduled: bool,
     /// Number of stalls.
     pub seen: u64,
     /// Number of stalls listed in the run file: the longest.
@@ -227,8 +230,9 @@ fn phase_stalls(run: &Run, found: &[StallFinding], index: usize, phase: &Phase) 
             phase_title(run, phase)
         } else {
             // Waiting in the queue counts in the figures, not in the stalls.
-            format!("{}, from the call", phase_title(run, phase))
+            format!("{}{FROM_THE_CALL}", phase_title(run, phase))
         },
+        scheduled: !phase.closed_loop,
         seen: found.seen,
         listed: phase.stalls.len(),
         over: phase.stall_over_ns,
@@ -249,6 +253,9 @@ fn phase_stalls(run: &Run, found: &[StallFinding], index: usize, phase: &Phase) 
         failures: failures_of(run, phase),
     }
 }
+
+/// Ends the titles of phases whose stalls count otherwise than their other figures.
+const FROM_THE_CALL: &str = ", from the call";
 
 /// The heading of the stalls, without phases whose median wait is over the limit.
 fn stalls_heading(all: &[PhaseStalls]) -> String {
@@ -271,11 +278,17 @@ fn stalls_heading(all: &[PhaseStalls]) -> String {
         (_, Some(over), Some((longest, worst))) => {
             let stalls =
                 format::plural(usize::try_from(seen).unwrap_or(usize::MAX), "stall", "stalls");
+            // The tables have longer waits of the same test, with the time in the queue.
+            let (from_call, others) = if worst.scheduled {
+                (", counted from the call", ", whose other figures count from the intended start")
+            } else {
+                ("", "")
+            };
             format!(
-                "{stalls} over {}{unless}; the longest, {}, in {}",
+                "{stalls} over {}{from_call}{unless}; the longest, {}, in {}{others}",
                 format::limit(over),
                 format::time(longest),
-                lower_first(&worst.title)
+                lower_first(worst.title.trim_end_matches(FROM_THE_CALL))
             )
         }
         _ => {

@@ -4,7 +4,7 @@
 use flashlag_schema::{Phase, Run};
 use flashlag_spec::Operation;
 use flashlag_spec::scenario::Test;
-use flashlag_units::per_second;
+use flashlag_units::{Nanos, per_second};
 
 use flashlag_explain::{Plan, due, is_overloaded};
 
@@ -24,6 +24,8 @@ pub struct Overload {
     pub due_per_sec: f64,
     /// The counted operations: `saves`, `operations`.
     pub what: &'static str,
+    /// Of a replay: the time within which all of the trace was due, and the time that it took.
+    pub replayed: Option<(Nanos, Nanos)>,
 }
 
 /// The overload of a phase; `None` if it kept its schedule, had none, or was merely late.
@@ -44,23 +46,37 @@ pub fn overload(run: &Run, phase: &Phase) -> Option<Overload> {
     let counted = per_second(due(phase), within).unwrap_or_default();
     let what = if phase.operation == Operation::Save { "saves" } else { "operations" };
     let done_per_sec = phase.ops_per_sec;
-    Some(Overload { done_per_sec, due_per_sec: planned.unwrap_or(counted), what })
+    let replayed = scheduled.map(|within| (within, phase.elapsed_ns));
+    Some(Overload { done_per_sec, due_per_sec: planned.unwrap_or(counted), what, replayed })
 }
 
 impl Overload {
-    /// `3.8 of 100 saves a second done; the queue grows`.
+    /// `3.8 of 100 saves a second done; the queue grows`, `what is due within 24 ms in the recording takes 261 ms`.
     pub fn in_words(&self) -> String {
-        let Overload { done_per_sec, due_per_sec, what } = self;
+        let Overload { done_per_sec, due_per_sec, what, replayed } = self;
+        if let Some(times) = replayed {
+            return of_a_recording(*times);
+        }
         let (done, due) = (format::per_second(*done_per_sec), format::per_second(*due_per_sec));
         format!("{done} of {due} {what} a second done; the queue grows")
     }
 
     /// `only 3.8 of 100 saves a second are done, and the queue grows`.
     pub fn clause(&self) -> String {
-        let Overload { done_per_sec, due_per_sec, what } = self;
+        let Overload { done_per_sec, due_per_sec, what, replayed } = self;
+        if let Some(times) = replayed {
+            return of_a_recording(*times);
+        }
         let (done, due) = (format::per_second(*done_per_sec), format::per_second(*due_per_sec));
         format!("only {done} of {due} {what} a second are done, and the queue grows")
     }
+}
+
+/// A replay that fell behind: an app that saves one thing after another is due as fast as the recorded device was,
+/// so a rate of saves would be that of the recorded device.
+fn of_a_recording((within, took): (Nanos, Nanos)) -> String {
+    let (within, took) = (format::time(within), format::time(took));
+    format!("what is due within {within} in the recording takes {took}")
 }
 
 /// The overload of a test over several runs, of which at least one was overloaded.
@@ -82,9 +98,11 @@ impl Overloads {
         let first = *overloads.first()?;
         let count = overloads.len() as f64;
         let mean = |of: fn(&Overload) -> f64| overloads.iter().map(of).sum::<f64>() / count;
+        let took = mean(|overload| overload.replayed.map_or(0.0, |(_, took)| took.0 as f64));
         let mean = Overload {
             done_per_sec: mean(|overload| overload.done_per_sec),
             due_per_sec: mean(|overload| overload.due_per_sec),
+            replayed: first.replayed.map(|(within, _)| (within, Nanos(took.round() as u64))),
             ..first
         };
         Some(Overloads { mean, overloaded: overloads.len(), runs: all.len() })

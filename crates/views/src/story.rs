@@ -82,14 +82,18 @@ fn is_limit(id: FindingId) -> bool {
 }
 
 /// ` (SQLite save, WAL, beside another writer)`, for a finding whose cost is not that of the saves
-/// or writes in the sentences before.
+/// or writes in the sentences before: a forecast is not about those of a replayed trace.
 fn elsewhere(run: &Run, finding: &Finding) -> Option<String> {
     let label = match &finding.effect.value()?.basis {
         EffectBasis::Compared { now: phase, .. }
         | EffectBasis::Part { phase }
         | EffectBasis::Course { phase }
         | EffectBasis::Promise { phase, .. } => phase,
-        EffectBasis::Forecast { .. } => return None,
+        EffectBasis::Forecast { .. } => {
+            let replayed = run.phases.iter().any(|phase| phase.replay.is_some());
+            let one = crate::listed::forecast_of(finding.effect.value()?.per);
+            return replayed.then(|| format!(" (a forecast for {one}, not for your app's own)"));
+        }
     };
     let main = Subjects::of(run).main?.label();
     (*label != main).then(|| format!(" ({})", for_people(run, label)))

@@ -8,6 +8,7 @@ use crate::doubt::Failure;
 use crate::format;
 use crate::marks::{Mark, marks_beside};
 use crate::naming::{file_save_label, save_label, stage_of, test_title};
+use crate::replayed::is_paced;
 use crate::verdict::Judgement;
 use crate::worst::{GroupKind, decides};
 
@@ -98,6 +99,7 @@ fn place_of(run: &Run, plan: &Plan, phase: &Phase) -> Option<(GroupKind, String,
     if group == GroupKind::BusySave {
         let busy = match phase.background {
             Some(_) => "save beside another writer, from its intended start",
+            None if is_paced(phase) => "save, from when your app made it in the recording",
             None => "save on a schedule, from its intended start",
         };
         let title = format!("{sqlite} {busy}{}", stage_suffix(run, phase));

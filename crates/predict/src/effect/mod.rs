@@ -18,7 +18,7 @@ use crate::change::{Change, Figures, PredictOptions, Situation, predict};
 use crate::{PredictError, SimulationError, Simulator};
 
 pub use device::{Device, NoDevice, device_of};
-use plan::plan_of;
+use plan::{affected, plan_of};
 
 /// Another filesystem is a finding if its forecast wait is shorter by this share.
 const SHORTER: f64 = 0.1;
@@ -53,10 +53,13 @@ pub fn with_forecasts(
             }
         };
         finding.effect = match forecast {
+            Reading::Value(mut effect) => {
+                effect.cost_s_per_1000.value *= affected(finding.id, run);
+                Reading::Value(effect)
+            }
             Reading::Unavailable { unavailable: why } => {
                 Reading::unavailable(format!("{reason}; no forecast: {why}"))
             }
-            effect => effect,
         };
     }
     found.retain(|finding| finding.id != FindingId::FastCommit || gains(finding));

@@ -132,3 +132,58 @@ fn replayed(main: &Phase) -> Option<JournalMode> {
     let TraceTransactions { rollback, log } = main.replay.as_ref()?.transactions?;
     Some(if log > rollback { JournalMode::Wal } else { JournalMode::Delete })
 }
+
+/// The share of a run's saves that a finding is about: a trace may have transactions through a rollback journal and
+/// others through a log, and only the former gain from WAL.
+pub(super) fn affected(id: FindingId, run: &Run) -> f64 {
+    let main = Subjects::of(run).main;
+    let replay = main.and_then(|main| main.replay.as_ref());
+    let Some(TraceTransactions { rollback, log }) = replay.and_then(|replay| replay.transactions)
+    else {
+        return 1.0;
+    };
+    match id.row().shown {
+        Some(Shown::Journal) => ratio(rollback, rollback.saturating_add(log)).unwrap_or(1.0),
+        _ => 1.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flashlag_schema::Replayed;
+    use flashlag_spec::replay::{ReplayLevel, ReplayPace};
+    use flashlag_spec::{Operation, State, TraceSourceKind};
+    use flashlag_stats::Histogram;
+    use flashlag_units::Nanos;
+
+    use super::*;
+
+    /// A replay of saves through these journals.
+    fn run(transactions: Option<TraceTransactions>) -> Run {
+        let mut waits = Histogram::new();
+        (0..8).for_each(|_| waits.record(Nanos::from_millis(20)));
+        let save =
+            flashlag_testing::closed_loop_phase("replay_save", State::New, Operation::Save, &waits);
+        let replay = transactions.map(|transactions| Replayed {
+            trace_sha256: String::new(),
+            source: TraceSourceKind::Strace,
+            level: ReplayLevel::Calls,
+            pace: ReplayPace::Flat,
+            scheduled_ns: None,
+            traced_ns: None,
+            traced_histogram: None,
+            transactions: Some(transactions),
+        });
+        flashlag_testing::bare_run(vec![Phase { replay, ..save }])
+    }
+
+    #[test]
+    fn only_the_saves_of_a_trace_that_go_through_a_rollback_journal_gain_from_wal() {
+        let half = run(Some(TraceTransactions { rollback: 4, log: 4 }));
+        assert!((affected(FindingId::RollbackJournal, &half) - 0.5).abs() < 1e-9);
+        assert!((affected(FindingId::OtherFilesystem, &half) - 1.0).abs() < 1e-9);
+        let all = run(Some(TraceTransactions { rollback: 4, log: 0 }));
+        assert!((affected(FindingId::RollbackJournal, &all) - 1.0).abs() < 1e-9);
+        assert!((affected(FindingId::RollbackJournal, &run(None)) - 1.0).abs() < 1e-9);
+    }
+}

@@ -35,6 +35,8 @@ pub(crate) struct Curve {
     pub(crate) label: String,
     pub(crate) stroke: Stroke,
     pub(crate) points: Vec<(f64, Nanos)>,
+    /// The same points; each ends where a level has no value, so that no line crosses it.
+    pub(crate) lines: Vec<Vec<(f64, Nanos)>>,
 }
 
 /// The least distance of two names, in pixels.
@@ -58,12 +60,17 @@ impl FillPlot {
         FillPlot { axis, height, from, to, curves: Vec::new() }
     }
 
-    /// Adds a percentile at the levels with a value.
-    pub(crate) fn add(&mut self, label: String, stroke: Stroke, levels: &[(f64, Nanos)]) {
+    /// Adds a percentile at each level.
+    pub(crate) fn add(&mut self, label: String, stroke: Stroke, levels: &[(f64, Option<Nanos>)]) {
         let place = |share: f64| (share - self.from) / (self.to - self.from) * 100.0;
-        let points: Vec<_> = levels.iter().map(|&(share, value)| (place(share), value)).collect();
-        if !points.is_empty() {
-            self.curves.push(Curve { label, stroke, points });
+        let known = levels.split(|(_, value)| value.is_none());
+        let lines = known.filter(|line| !line.is_empty()).map(|line| {
+            let points = line.iter().filter_map(|&(share, value)| Some((place(share), value?)));
+            points.collect()
+        });
+        let lines: Vec<Vec<(f64, Nanos)>> = lines.collect();
+        if !lines.is_empty() {
+            self.curves.push(Curve { label, stroke, points: lines.concat(), lines });
         }
     }
 
@@ -100,7 +107,7 @@ fn draw_curves(svg: &mut Svg, axis: &LatencyAxis, height: u32, curves: &[Curve])
     let y = |value: Nanos| 100.0 - axis.at(value);
     svg.stretched(|svg| {
         for curve in curves {
-            for (late, piece) in pieces(&curve.points) {
+            for (late, piece) in curve.lines.iter().flat_map(|line| pieces(line)) {
                 let colour = if late { "l" } else { "m" };
                 let class = format!("{} {colour}", curve.stroke.class());
                 svg.path(&class, &polyline(piece.iter().map(|&(x, value)| (x, y(value)))));
@@ -153,4 +160,25 @@ fn crossing(a: (f64, Nanos), b: (f64, Nanos)) -> f64 {
     let (from, to, frame) = (log(a.1), log(b.1), log(Lag::FRAME_60HZ));
     let share = if to == from { 0.0 } else { ((frame - from) / (to - from)).clamp(0.0, 1.0) };
     a.0 + (b.0 - a.0) * share
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FillPlot, LatencyAxis, Stroke};
+    use flashlag_units::Nanos;
+
+    #[test]
+    fn no_line_crosses_a_level_without_a_value() {
+        let mut plot = FillPlot::new(LatencyAxis::covering([]), 0.0, 1.0, 260);
+        let known = Some(Nanos::from_millis(5));
+        let levels = [(0.1, known), (0.2, known), (0.3, None), (0.4, known), (0.5, known)];
+        plot.add("p99.9".to_owned(), Stroke::Dashed, &levels);
+        let drawn = plot.drawing().bare().into_string();
+        let lines: Vec<&str> = drawn.split("class=\"c dash m\" d=\"").skip(1).collect();
+        assert_eq!(lines.len(), 2, "{drawn}");
+        assert!(lines[0].starts_with("M100 ") && lines[0].contains("L200 "), "{}", lines[0]);
+        assert!(lines[1].starts_with("M400 ") && lines[1].contains("L500 "), "{}", lines[1]);
+        let dots = drawn.split("class=\"pt\" d=\"").nth(1).and_then(|rest| rest.split('"').next());
+        assert_eq!(dots.map(|dots| dots.matches("h0").count()), Some(4));
+    }
 }

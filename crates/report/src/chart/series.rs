@@ -1,4 +1,4 @@
-//! A phase over time: the median as a line, the longest wait of each pixel column as a dot, stalls
+//! A phase over time: the median as stairs, the longest wait of each pixel column as a dot, stalls
 //! marked by cause. The number of marks is bounded; each shows the longest of the stalls that it
 //! stands for, so that no long stall disappears.
 
@@ -7,15 +7,16 @@ use std::collections::BTreeMap;
 use flashlag_schema::Lag;
 use flashlag_units::Nanos;
 use flashlag_views::format;
-use flashlag_views::page::{SeriesPoint, SeriesStall};
+use flashlag_views::page::{SeriesMedian, SeriesPoint, SeriesStall};
 
 use super::axis::LatencyAxis;
 use super::cause::{Kind, shape};
-use super::svg::{Anchor, Pct, Svg, dots, polyline};
+use super::svg::{Anchor, Pct, Svg, dots, stairs};
 
 /// The chart.
 pub(crate) struct SeriesPlot<'a> {
     pub(crate) axis: LatencyAxis,
+    pub(crate) medians: &'a [SeriesMedian],
     pub(crate) points: &'a [SeriesPoint],
     pub(crate) stalls: &'a [SeriesStall],
     /// Moments that are marked with a line, each with its number.
@@ -37,13 +38,10 @@ impl SeriesPlot<'_> {
         time_ticks(&mut svg, end);
         svg.stretched(|svg| {
             self.draw_longest(svg, &x);
-            let mut median =
-                thinned(self.points.iter().filter_map(|p| Some((x(p.ends), self.y(p.median?)))));
-            // The first stretch begins at the start of the phase.
-            if let Some(&(_, first)) = median.first() {
-                median.insert(0, (0.0, first));
+            let medians: String = self.median_pieces(&x).into_iter().map(stairs).collect();
+            if !medians.is_empty() {
+                svg.path("mdl", &medians);
             }
-            svg.path("mdl", &polyline(median));
             self.draw_stall_dots(svg, &x);
         });
         self.draw_long_stalls(&mut svg, &x);
@@ -62,7 +60,32 @@ impl SeriesPlot<'_> {
 
     fn end(&self) -> Nanos {
         let ends = self.points.iter().map(|point| point.ends);
+        let ends = ends.chain(self.medians.iter().map(|stretch| stretch.ends));
         ends.chain(self.stalls.iter().map(|stall| stall.at)).max().unwrap_or_default()
+    }
+
+    /// The medians as level pieces over their stretches, without a line over a gap between two. Of
+    /// the stretches that end in one column, the last is kept.
+    fn median_pieces(&self, x: &impl Fn(Nanos) -> f64) -> Vec<Vec<(f64, f64)>> {
+        let mut pieces: Vec<Vec<(f64, f64)>> = Vec::new();
+        let mut before: Option<(Nanos, u32)> = None;
+        for stretch in self.medians {
+            let (mut begins, ends, y) = (x(stretch.from), x(stretch.ends), self.y(stretch.median));
+            let here = column(ends);
+            let goes_on = before.is_some_and(|(ended, _)| ended == stretch.from);
+            match pieces.last_mut().filter(|_| goes_on) {
+                Some(piece) => {
+                    if before.is_some_and(|(_, column)| column == here) {
+                        piece.pop();
+                        begins = piece.pop().map_or(begins, |(begins, _)| begins);
+                    }
+                    piece.extend([(begins, y), (ends, y)]);
+                }
+                None => pieces.push(vec![(begins, y), (ends, y)]),
+            }
+            before = Some((stretch.ends, here));
+        }
+        pieces
     }
 
     /// The longest wait of each stretch: two paths, in time and late.
@@ -160,15 +183,6 @@ fn column(x: f64) -> u32 {
     (x.clamp(0.0, 100.0) / 100.0 * COLUMNS).floor() as u32
 }
 
-/// One point for each column: where a median moves within it, the last.
-fn thinned(points: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, f64)> {
-    let mut kept: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
-    for point in points {
-        kept.insert(column(point.0), point);
-    }
-    kept.into_values().collect()
-}
-
 /// Round moments below the chart.
 pub(super) fn time_ticks(svg: &mut Svg, end: Nanos) {
     const STEPS: [u64; 16] =
@@ -203,7 +217,8 @@ fn tick_name(seconds: u64, step: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{LatencyAxis, SeriesPlot, SeriesStall};
+    use super::{LatencyAxis, SeriesMedian, SeriesPlot, SeriesStall};
+    use crate::chart::testing::corners;
     use flashlag_schema::StallCause;
     use flashlag_units::Nanos;
 
@@ -216,9 +231,46 @@ mod tests {
         };
         let stalls: Vec<_> = (0..10_000).map(stall).collect();
         let axis = LatencyAxis::covering([]);
-        let plot = SeriesPlot { axis, points: &[], stalls: &stalls, changes: &[] };
+        let plot = SeriesPlot { axis, medians: &[], points: &[], stalls: &stalls, changes: &[] };
         let drawn = plot.drawing().bare().into_string();
         assert!(drawn.contains(">8.2 s<"), "the longest is missing");
         assert!(drawn.matches("<path class=\"st").count() <= 321, "too many marks");
+    }
+
+    /// The path of the medians of stretches `(from, ends, median)` in seconds and milliseconds.
+    fn median_path(medians: &[(u64, u64, u64)]) -> Option<String> {
+        let medians = medians.iter().map(|&(from, ends, median)| SeriesMedian {
+            from: Nanos::from_secs(from),
+            ends: Nanos::from_secs(ends),
+            median: Nanos::from_millis(median),
+        });
+        let medians: Vec<SeriesMedian> = medians.collect();
+        let axis = LatencyAxis::covering([]);
+        let plot = SeriesPlot { axis, medians: &medians, points: &[], stalls: &[], changes: &[] };
+        let drawn = plot.drawing().bare().into_string();
+        let path = drawn.split("class=\"mdl\" d=\"").nth(1)?;
+        path.split('"').next().map(str::to_owned)
+    }
+
+    #[test]
+    fn a_median_is_drawn_over_its_own_stretch_and_no_line_crosses_a_gap() {
+        let path = median_path(&[(2, 4, 10), (4, 6, 30), (8, 10, 10)]).expect("a line");
+        let pieces: Vec<&str> = path.split('M').filter(|piece| !piece.is_empty()).collect();
+        assert_eq!(pieces.len(), 2, "{path}");
+        let places = |piece: &str| corners(&format!("M{piece}"));
+        let first = places(pieces[0]);
+        let across: Vec<f64> = first.iter().map(|corner| corner.0).collect();
+        assert_eq!(across, [200.0, 400.0, 400.0, 600.0], "{path}");
+        assert!(first[0].1 == first[1].1 && first[1].1 > first[2].1, "{path}");
+        let last = places(pieces[1]);
+        assert_eq!((last[0].0, last[last.len() - 1].0), (800.0, 1000.0), "{path}");
+        assert_eq!(median_path(&[]), None, "nothing is drawn where nothing is known");
+    }
+
+    #[test]
+    fn many_medians_take_no_more_than_one_step_a_column() {
+        let medians: Vec<_> = (0..5_000).map(|at| (at, at + 1, 10 + at % 7)).collect();
+        let path = median_path(&medians).expect("a line");
+        assert!(corners(&path).len() <= 2 * 321, "{}", path.len());
     }
 }

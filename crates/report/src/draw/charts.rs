@@ -92,11 +92,11 @@ pub(super) fn stalls(series: &[PhaseSeries], causes: &[NamedCause]) -> Markup {
 }
 
 pub(crate) fn series_plot(series: &PhaseSeries) -> Svg {
-    let PhaseSeries { points, stalls, changes, .. } = series;
-    let medians = points.iter().filter_map(|point| point.median);
+    let PhaseSeries { medians, points, stalls, changes, .. } = series;
+    let usual = medians.iter().map(|stretch| stretch.median);
     let longest = points.iter().filter_map(|point| point.longest);
-    let all = medians.chain(longest).chain(stalls.iter().map(|stall| stall.length));
-    SeriesPlot { axis: LatencyAxis::covering(all), points, stalls, changes }.drawing()
+    let all = usual.chain(longest).chain(stalls.iter().map(|stall| stall.length));
+    SeriesPlot { axis: LatencyAxis::covering(all), medians, points, stalls, changes }.drawing()
 }
 
 /// The layers of a phase with their key, from the top.
@@ -181,8 +181,10 @@ pub(crate) fn fill_plot(curve: &FillCurve, height: u32) -> (FillPlot, String) {
         ("median", Stroke::Thin, |level| level.figures.p50),
     ];
     for (name, stroke, of) in lines {
+        let all: Vec<(f64, Option<Nanos>)> =
+            levels.iter().map(|level| (level.full, of(level))).collect();
         let points: Vec<(f64, Nanos)> =
-            levels.iter().filter_map(|level| Some((level.full, of(level)?))).collect();
+            all.iter().filter_map(|&(full, value)| Some((full, value?))).collect();
         if let (Some(&(at, first)), Some(&(end, last))) = (points.first(), points.last()) {
             let (first, last) = (format::time(first), format::time(last));
             words += &format!(
@@ -192,7 +194,7 @@ pub(crate) fn fill_plot(curve: &FillCurve, height: u32) -> (FillPlot, String) {
             );
             // A line that ends early would have its name at a level without a value.
             if points.len() > 1 && Some(end) == levels.last().map(|level| level.full) {
-                plot.add(format!("{name} {last}"), stroke, &points);
+                plot.add(format!("{name} {last}"), stroke, &all);
             }
         }
     }

@@ -27,6 +27,8 @@ struct PictureTable<'a> {
     /// Titles and units of the figures.
     heads: [(&'static str, &'static str); COLUMNS.len()],
     rules: &'static str,
+    /// What the marks of doubtful rows mean; absent without one.
+    doubtful: Option<&'static str>,
     caveats: &'a [String],
 }
 
@@ -74,7 +76,8 @@ pub(crate) fn draw(picture: &Picture, axis: &LatencyAxis) -> Markup {
         return Markup::default();
     }
     let dense = groups.iter().map(|group| group.rows.len()).sum::<usize>() > DENSE;
-    let groups = groups.iter().map(|group| Group {
+    let all = || groups.iter().flat_map(|group| &group.rows);
+    let drawn = groups.iter().map(|group| Group {
         name: &group.name,
         title: &group.title,
         rows: group.rows.iter().map(|one| row(axis, one)).collect(),
@@ -83,12 +86,13 @@ pub(crate) fn draw(picture: &Picture, axis: &LatencyAxis) -> Markup {
     Markup::of(&PictureTable {
         dense,
         head: strip_head(axis),
-        groups: groups.collect(),
+        groups: drawn.collect(),
         marks: marks.iter().map(|one| (one.device.as_str(), mark(one))).collect(),
         axis: strip_axis(axis),
         key: strip_key(),
         heads: COLUMNS.map(|column| (column.title(), unit(column))),
         rules: RULES,
+        doubtful: all().any(is_doubtful).then_some(DOUBTFUL),
         caveats,
     })
 }
@@ -107,11 +111,20 @@ struct Overloaded<'a> {
     words: &'a str,
 }
 
+/// The key of the marks of rows that a failed check covers.
+pub(crate) const DOUBTFUL: &str =
+    "Hollow and dashed marks: a failed check covers the row, do not quote it.";
+
+/// Whether the marks of a row are hollow and dashed.
+fn is_doubtful(row: &PictureRow) -> bool {
+    !row.judgement.failures().is_empty() && row.overload.is_none()
+}
+
 /// A row. If its schedule was not kept, it has no latency, which would depend on the length of the
 /// test.
 fn row<'a>(axis: &LatencyAxis, row: &'a PictureRow) -> Row<'a> {
     let PictureRow { label, figures, judgement, .. } = row;
-    let doubt = !judgement.failures().is_empty() && row.overload.is_none();
+    let doubt = is_doubtful(row);
     let marks = if doubt { StripMarks::Doubtful } else { StripMarks::Solid };
     let late = figures.late_share().map_or_else(|| format::NONE.to_owned(), format::share);
     let overload = row.overload.as_deref();

@@ -43,7 +43,8 @@ const BASE: &str = "svg{overflow:visible}.na{display:none}\
     text{font-family:system-ui,-apple-system,\"Segoe UI\",Roboto,\"Helvetica Neue\",\"Noto Sans\",\
     \"Liberation Sans\",Arial,sans-serif;font-variant-numeric:tabular-nums}\
     svg .h{font-size:19px;font-weight:660}svg .sub{font-size:13px;fill:var(--ink2)}\
-    svg .n{font-size:12px;fill:var(--ink2)}.page{fill:var(--bg)}";
+    svg .n{font-size:12px;fill:var(--ink2)}\
+    svg .over{paint-order:stroke;stroke:var(--bg);stroke-width:4px;stroke-linejoin:round}.page{fill:var(--bg)}";
 
 impl Frame {
     /// The file.

@@ -7,7 +7,9 @@ mod strip;
 
 use flashlag_schema::Run;
 use flashlag_units::did_you_mean;
-use flashlag_views::page::{distributions, numbered_in_words, phase_series, rate_series};
+use flashlag_views::page::{
+    distributions, numbered_in_words, phase_series, rate_series, series_rule,
+};
 use flashlag_views::{fill_curves, phase_title};
 
 use crate::chart::Svg;
@@ -162,9 +164,8 @@ fn frame_of(run: &Run, chart: &Chart, source: &Source) -> Option<Frame> {
         }
         Source::Stalls(index) => {
             let series = phase_series(run, *index)?;
-            let how = "Line: the median of each stretch. Dots: its longest wait. Shapes: long waits, \
-                       by what they waited for.";
-            let mut notes = vec![how.to_owned()];
+            let rule = series_rule([&series]);
+            let mut notes = vec![format!("{rule} Shapes: long waits, by what they waited for.")];
             notes.extend(numbered_in_words(run, *index));
             Frame { notes, ..frame(series_plot(&series), series.words, 60.0, 30.0, &[]) }
         }

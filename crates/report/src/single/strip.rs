@@ -1,7 +1,7 @@
 //! The picture of the first screen as one drawing: labels at the left, figures at the right.
 
 use flashlag_schema::Run;
-use flashlag_views::page::caveats;
+use flashlag_views::page::{caveats, named_rows};
 use flashlag_views::{Column, RULES, StripRow, figure_cell, strip};
 
 use super::frame::{Frame, WIDTH};
@@ -10,7 +10,7 @@ use crate::chart::{
     row_drawing,
 };
 use crate::draw::figures::verdict_class;
-use crate::draw::picture::axis_for;
+use crate::draw::picture::{DOUBTFUL, axis_for};
 
 /// Where the plot begins and how wide it is.
 const PLOT: (f64, f64) = (210.0, 366.0);
@@ -38,7 +38,7 @@ pub(super) fn frame(run: &Run, title: &str) -> Frame {
     }
     let mut top = HEAD;
     for group in &strip.groups {
-        svg.text_at("n", (0.0, top + 20.0), Anchor::Start, &group.title);
+        svg.text_at("n over", (0.0, top + 20.0), Anchor::Start, &group.title);
         top += GROUP;
         for row in &group.rows {
             draw_row(&mut svg, &axis, row, top);
@@ -54,7 +54,10 @@ pub(super) fn frame(run: &Run, title: &str) -> Frame {
         "Latency in ms. Late: longer than 16.67 ms, one 60 Hz frame.".to_owned(),
     ];
     notes.extend(wrapped(RULES));
-    let judged = all.map(|row| (row.label.clone(), &row.judgement));
+    if all.clone().any(|row| !row.trusted()) {
+        notes.push(DOUBTFUL.to_owned());
+    }
+    let judged = all.zip(named_rows(&strip)).map(|(row, name)| (name, &row.judgement));
     notes.extend(caveats(judged).iter().flat_map(|caveat| wrapped(caveat)));
     Frame {
         title: title.to_owned(),

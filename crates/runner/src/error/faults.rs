@@ -78,6 +78,8 @@ pub enum OutputFault {
     StandardOutput,
     #[error("its directory can't be opened: {}", .0.reason)]
     Directory(#[source] GuardError),
+    #[error("no file can be made in its directory")]
+    NoNewFiles,
     #[error("{}", without_number(*.0))]
     System(Errno),
     #[error("{}", irregular(*.found, .leads_to.as_ref()))]
@@ -103,6 +105,9 @@ impl OutputFault {
             OutputFault::NoName => "give the name of a file",
             OutputFault::StandardOutput => {
                 "name a file, then print it by `flashlag report FILE --format json`"
+            }
+            OutputFault::NoNewFiles => {
+                "choose a file in another directory, on a filesystem on storage"
             }
             OutputFault::Directory(_) => "make the directory first, or choose another file",
             OutputFault::System(Errno::FBIG) => {
@@ -186,5 +191,15 @@ mod tests {
         assert!(advice[0].contains("a directory on the storage that is to be measured"));
         assert!(advice[1].contains("an existing directory"));
         assert!(advice[2].contains("never the device itself"));
+    }
+    #[test]
+    fn a_phone_that_was_not_named_has_one_colon_after_it() {
+        let source = || flashlag_android::PhoneError::NoPhone;
+        let said = |target: &str| {
+            crate::error::RunError::Phone { target: target.to_owned(), source: source() }
+                .to_string()
+        };
+        assert!(said("adb:").starts_with("cannot run on adb: no"), "{}", said("adb:"));
+        assert!(said("adb:A").starts_with("cannot run on adb:A: no"), "{}", said("adb:A"));
     }
 }

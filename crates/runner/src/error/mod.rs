@@ -68,7 +68,7 @@ pub enum RunError {
     #[error("cannot simulate {target}: {source}")]
     Simulation { target: String, source: Box<VirtualError> },
     #[cfg(not(target_family = "wasm"))]
-    #[error("cannot run on {target}: {source}")]
+    #[error("cannot run on {}: {source}", target.trim_end_matches(':'))]
     Phone {
         /// The target as the user named it, or with the phone's serial number.
         target: String,

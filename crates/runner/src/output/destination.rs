@@ -112,7 +112,15 @@ pub(super) fn path_of(publisher: &Publisher, name: &OsString) -> PathBuf {
     }
 }
 
-/// The operating system's refusal as a reason.
+/// The operating system's refusal as a reason. A directory that exists can refuse a new file as if it did not, as
+/// `/proc` does.
 pub(super) fn refused(path: &Path, errno: Errno) -> RunError {
-    RunError::Output { path: path.to_owned(), fault: OutputFault::System(errno) }
+    let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
+    let exists = directory.unwrap_or(Path::new(".")).is_dir();
+    let fault = if errno == Errno::NOENT && exists {
+        OutputFault::NoNewFiles
+    } else {
+        OutputFault::System(errno)
+    };
+    RunError::Output { path: path.to_owned(), fault }
 }

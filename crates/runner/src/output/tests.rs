@@ -278,10 +278,23 @@ fn a_refusal_of_the_operating_system_is_reported_without_its_number_and_with_wha
         (Errno::NOENT, "No such file or directory", "its directory is gone"),
         (Errno::ACCESS, "Permission denied", "choose another file"),
     ] {
-        let (why, try_next) = words(refused(Path::new("x"), errno));
+        let (why, try_next) = words(refused(Path::new("/gone/with/it/x"), errno));
         assert!(why.starts_with(reason) && !why.contains("os error"), "{why}");
         assert!(try_next.contains(advice), "{try_next}");
     }
+}
+
+#[test]
+fn a_directory_that_takes_no_new_files_is_not_said_to_be_gone() {
+    for path in ["/proc/flashlag.json", "/proc/self/flashlag.json"] {
+        let refused = Destination::check(Path::new(path), OutputKind::Run, false).unwrap_err();
+        let (why, try_next) = words(refused);
+        assert!(why.contains("no file can be made in its directory"), "{why}");
+        assert!(try_next.contains("another directory"), "{try_next}");
+    }
+    let here = tempdir().unwrap();
+    let (why, _) = words(refused(&here.path().join("x"), Errno::NOENT));
+    assert!(why.contains("no file can be made"), "{why}");
 }
 
 #[test]

@@ -22,9 +22,15 @@ pub(super) fn refresh(directory: &Directory<'_>, run: &mut Run, evidence: &Evide
     directory.probe.complete(&mut run.environment);
     let now = directory.probe.counters();
     let whole = now.since(&directory.baseline.1);
-    run.wear.block_bytes = match &whole.disk {
+    let taken = match &whole.disk {
         Reading::Value(disk) => Reading::Value(disk.write_bytes),
         Reading::Unavailable { unavailable } => Reading::unavailable(unavailable.clone()),
+    };
+    let earlier = evidence.earlier.as_ref();
+    run.wear.block_bytes = match earlier.map(|earlier| &earlier.block_bytes) {
+        // What the run wrote is summed over all its processes, and so is what the device took.
+        Some(before) => sum(before, taken),
+        None => taken,
     };
     let written = run.wear.written_bytes;
     run.wear.life_percent = life_share(&run.environment, written);
@@ -46,9 +52,21 @@ pub(super) fn refresh(directory: &Directory<'_>, run: &mut Run, evidence: &Evide
         free_after: free_after.into(),
         own_bytes: directory.files.size(),
         verification: evidence.verified.clone(),
+        earlier: earlier.map(|earlier| &earlier.trust),
         ..flashlag_trust::Evidence::new(&run.environment, &run.phases)
     };
     run.trust = flashlag_trust::judge(&judged);
+}
+
+/// The sum of two counts; not known if one of them is not.
+fn sum(before: &Reading<Bytes>, now: Reading<Bytes>) -> Reading<Bytes> {
+    match (before, &now) {
+        (Reading::Value(before), Reading::Value(now)) => Reading::Value(before.plus(*now)),
+        (Reading::Unavailable { unavailable }, Reading::Value(_)) => {
+            Reading::unavailable(format!("not counted before the run was resumed: {unavailable}"))
+        }
+        (_, Reading::Unavailable { .. }) => now,
+    }
 }
 
 /// The payload of a run of this seed, as it is written.

@@ -125,7 +125,7 @@ fn assert_judged(run: &Run) {
     let clock = check(run, CheckId::Clock);
     assert!(clock.detail.contains("clocks agree over"), "from the baseline to the end: {clock:?}");
     let stopped = check(run, CheckId::NeverStopped);
-    assert!(stopped.detail.contains("4 phases looked at"), "{stopped:?}");
+    assert!(stopped.detail.contains("4 tests looked at"), "{stopped:?}");
     let bypass = check(run, CheckId::CacheBypass);
     assert!(bypass.detail.contains("This process counted"), "{bypass:?}");
 }
@@ -315,6 +315,43 @@ fn room_is_judged_by_the_free_space_and_the_runs_own_files_at_its_end() {
     assert!(room.advice.as_ref().is_some_and(|text| text.contains("something else")), "{room:?}");
     let written = work.run.wear.block_bytes.value();
     assert_eq!(written.is_some(), work.world.probe.counters().disk.value().is_some());
+    work.world.abandon();
+}
+
+#[test]
+fn a_resumed_run_keeps_its_failed_checks_and_adds_up_what_the_device_took() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut work = work(directory.path(), None);
+    let mut phases = flashlag_testing::small_run().phases;
+    phases.truncate(1);
+    phases[0].state = flashlag_spec::State::New;
+    let mut before = Run { phases: phases.clone(), ..work.run.clone() };
+    before.wear.block_bytes = Reading::Value(Bytes(u64::MAX / 4));
+    before.trust.checks = vec![flashlag_schema::Check {
+        id: CheckId::ForeignIo,
+        status: CheckStatus::Fail,
+        claim: "Nothing else used the device".to_owned(),
+        detail: "Others moved 9.9 MB.".to_owned(),
+        cause: None,
+        advice: None,
+        phases: vec![phases[0].label()],
+    }];
+    let kept = phases[0].label();
+    (work.run.phases, work.evidence.phases) = (phases, vec![None]);
+    work.evidence.earlier = Some(crate::work::Earlier::of(&before));
+    // Every phase that is stored brings the run up to date anew.
+    work.refresh();
+    work.refresh();
+    let foreign = check(&work.run, CheckId::ForeignIo).clone();
+    assert_eq!((foreign.status, foreign.phases), (CheckStatus::Fail, vec![kept]));
+    let taken = work.run.wear.block_bytes.value().copied();
+    let counted = work.world.probe.counters().disk.value().is_some();
+    assert_eq!(taken.is_some_and(|taken| taken >= Bytes(u64::MAX / 4)), counted, "{taken:?}");
+    // Where the earlier process did not count, the sum is not known.
+    let uncounted = Run { wear: flashlag_schema::Wear::default(), ..before };
+    work.evidence.earlier = Some(crate::work::Earlier::of(&uncounted));
+    work.refresh();
+    assert_eq!(work.run.wear.block_bytes.value(), None);
     work.world.abandon();
 }
 

@@ -43,7 +43,7 @@ pub(crate) use world::{
     Access, BackgroundEnd, BackgroundOrder, BackgroundStart, Controls, Edge, FillEnd, FillOrder,
     OpenedDevice, TestJob, Trimmed, World,
 };
-pub(crate) use world::{Direction, Evidence};
+pub(crate) use world::{Direction, Earlier, Evidence};
 
 use crate::error::RunError;
 use crate::estimate::Estimate;
@@ -85,7 +85,13 @@ impl<W: World> Work<W> {
                 verify: request.verify,
             },
             trimmed: run.phases.iter().any(|phase| phase.state == State::Trimmed),
-            evidence: Evidence { phases, fills: Vec::new(), verified: None, leave },
+            evidence: Evidence {
+                phases,
+                fills: Vec::new(),
+                verified: None,
+                leave,
+                earlier: request.resume.is_some().then(|| Earlier::of(&run)),
+            },
             request,
             run,
             world,

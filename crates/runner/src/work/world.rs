@@ -45,6 +45,27 @@ pub struct Evidence<C> {
     pub verified: Option<Verification>,
     /// Free space that fills leave.
     pub leave: Bytes,
+    /// What the run file held before the run was resumed, if it was.
+    pub earlier: Option<Earlier>,
+}
+
+/// What only an earlier process could count.
+#[derive(Clone, Debug)]
+pub struct Earlier {
+    /// Its checks.
+    pub trust: flashlag_trust::Earlier,
+    /// Bytes that the block device took while it ran.
+    pub block_bytes: Reading<Bytes>,
+}
+
+impl Earlier {
+    /// The earlier process of a run that is resumed.
+    pub(crate) fn of(run: &Run) -> Earlier {
+        Earlier {
+            trust: flashlag_trust::Earlier::of(&run.trust.checks, &run.phases),
+            block_bytes: run.wear.block_bytes.clone(),
+        }
+    }
 }
 
 /// The edge of a phase at which counters are read.

@@ -108,7 +108,7 @@ fn picture(page: &mut Page, comparison: &Comparison, names: &[String]) {
         ratios(page, comparison, names, row);
     }
     picture.foot(page);
-    key(page);
+    key(page, rows.iter().flat_map(|row| row.sides.iter().flatten()).any(is_doubtful));
     if rows.iter().any(|row| has_caveat(row)) {
         let words =
             "* n is too small for a percentile of the rule: judged by the values there are.";
@@ -117,6 +117,10 @@ fn picture(page: &mut Page, comparison: &Comparison, names: &[String]) {
     if rows.iter().any(|row| row.ratios.iter().any(|ratio| ratio.interval.is_some())) {
         page.paragraph(Role::Muted, "In parentheses: the 95% interval of the ratio.");
     }
+}
+
+fn is_doubtful(side: &CompareSide) -> bool {
+    side.overload.is_none() && !side.judgement.failures().is_empty()
 }
 
 fn has_caveat(row: &CompareRow) -> bool {

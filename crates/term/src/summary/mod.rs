@@ -14,7 +14,7 @@ mod why;
 use flashlag_schema::Run;
 use flashlag_spec::Operation;
 use flashlag_units::sanitize;
-use flashlag_views::page::storage;
+use flashlag_views::page::{named_rows, storage};
 use flashlag_views::{Headline, StripGroup, StripRow, device_name, headline, strip};
 
 use crate::line::{Line, Page};
@@ -29,8 +29,9 @@ pub use trust::trust;
 
 /// The verdict of a run as one paragraph: how the device lags, and whether to believe that.
 pub fn verdict(run: &Run, style: Style) -> String {
-    let Headline { sentence, more, believe, .. } = headline(run);
-    let parts = [sentence, more, believe.statement];
+    let Headline { sentence, more, believe, no_verdict } = headline(run);
+    let failed = no_verdict.map(|why| why.failed_checks()).unwrap_or_default();
+    let parts = [sentence, failed, more, believe.statement];
     let parts: Vec<&str> =
         parts.iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
     let mut page = Page::new(style);
@@ -177,8 +178,9 @@ fn picture(page: &mut Page, run: &Run, depth: Depth) {
         }
     }
     picture.foot(page);
-    key(page);
-    let judgements = rows().map(|row| (row.label.as_str(), &row.judgement));
+    key(page, rows().any(|row| !row.trusted()));
+    let names = named_rows(&strip);
+    let judgements = names.iter().map(String::as_str).zip(rows().map(|row| &row.judgement));
     match depth {
         Depth::Short => caveat(page, judgements),
         Depth::Full => caveats(page, judgements),

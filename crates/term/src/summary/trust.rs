@@ -1,6 +1,6 @@
 use flashlag_schema::{CheckStatus, Run};
 use flashlag_views::page::{CheckLine, check_lines};
-use flashlag_views::{CheckCounts, NoVerdict, trust_heading};
+use flashlag_views::{CheckCounts, NoVerdict, format, inapplicable_checks, trust_heading, whether};
 
 use crate::line::{Line, Page};
 use crate::style::{Role, Style};
@@ -9,34 +9,37 @@ use crate::style::{Role, Style};
 pub fn trust(run: &Run, style: Style) -> String {
     let mut page = Page::new(style);
     page.paragraph(Role::Strong, &trust_heading(run));
-    page.paragraph(Role::Ink, &format!("{}.", CheckCounts::of(run).in_words()));
+    let counts = format::capitalized(&CheckCounts::of(run).in_words());
+    let more = inapplicable_checks(run).map(|text| format!(" {text}")).unwrap_or_default();
+    page.paragraph(Role::Ink, &format!("{counts}.{more}"));
     page.gap();
     checks(&mut page, run);
     page.finish()
 }
 
-/// Every check with its evidence, failed ones first.
+/// Every check with its evidence, failed ones first, and how many do not apply.
 pub(super) fn checks(page: &mut Page, run: &Run) {
     check_lines(run).iter().for_each(|check| one(page, check));
+    if let Some(text) = inapplicable_checks(run) {
+        page.paragraph(Role::Muted, &text);
+    }
 }
 
-/// Failed checks with their advice, unknown ones with their claims only. Omits what the headline
-/// says about the check that prevented a verdict.
+/// Failed checks with their advice, unknown ones with their claims only. The one that prevented a
+/// verdict comes first, with all of its evidence.
 pub(crate) fn in_short(page: &mut Page, run: &Run, headline: Option<&NoVerdict>) {
     let checks = check_lines(run);
     let of = |status: CheckStatus| checks.iter().filter(move |check| check.status == status);
     let is_said = |check: &&CheckLine| headline.is_some_and(|said| said.id == check.id);
-    // The check that explains the headline comes first.
     for check in of(CheckStatus::Fail).filter(is_said) {
-        let mut head = Line::new(page.style());
-        head.add(Role::Late, "Fix:");
-        page.hanging(&head, 5, Role::Strong, check.advice.as_ref().unwrap_or(&check.claim));
+        claim_with(page, check, &check.detail);
+        fix(page, check);
     }
     for check in of(CheckStatus::Fail).filter(|check| !is_said(check)) {
         failed_in_short(page, check);
     }
-    let unknown: Vec<&str> =
-        of(CheckStatus::Unknown).map(|check| check.claim.trim_end_matches('.')).collect();
+    let unknown: Vec<String> =
+        of(CheckStatus::Unknown).map(|check| whether(&check.claim)).collect();
     if !unknown.is_empty() {
         let mut head = Line::new(page.style());
         mark(&mut head, CheckStatus::Unknown);
@@ -45,10 +48,10 @@ pub(crate) fn in_short(page: &mut Page, run: &Run, headline: Option<&NoVerdict>)
             Some(_) if unknown.len() > 1 => {
                 format!(
                     "{} could not be decided (-v: which, and why)",
-                    flashlag_views::format::plural(unknown.len(), "check", "checks")
+                    format::plural(unknown.len(), "check", "checks")
                 )
             }
-            _ => format!("{} (-v: why)", unknown.join(". ")),
+            _ => format!("{} (-v: why)", unknown.join("; ")),
         };
         page.hanging(&head, INDENT, Role::Muted, &text);
     }
@@ -57,15 +60,22 @@ pub(crate) fn in_short(page: &mut Page, run: &Run, headline: Option<&NoVerdict>)
 /// The claim, the first sentence of the evidence, and the advice; -v has the rest, and tables mark
 /// the rows that the check covers.
 fn failed_in_short(page: &mut Page, check: &CheckLine) {
+    match check.detail.split_once(". ") {
+        Some((first, _)) => claim_with(page, check, &format!("{first} (-v: more).")),
+        None => claim_with(page, check, &check.detail),
+    }
+    fix(page, check);
+}
+
+/// The mark and the claim, as a question if it is undecided, with its evidence.
+fn claim_with(page: &mut Page, check: &CheckLine, evidence: &str) {
     let mut head = Line::new(page.style());
     mark(&mut head, check.status);
-    let claim = check.claim.trim_end_matches('.');
-    let text = match check.detail.split_once(". ") {
-        Some((first, _)) => format!("{claim}: {first} (-v: more)."),
-        None => format!("{claim}: {}", check.detail),
+    let claim = match check.status {
+        CheckStatus::Unknown => whether(&check.claim),
+        CheckStatus::Fail | CheckStatus::Pass => check.claim.trim_end_matches('.').to_owned(),
     };
-    page.hanging(&head, INDENT, Role::Ink, &text);
-    fix(page, check);
+    page.hanging(&head, INDENT, Role::Ink, &format!("{claim}: {evidence}"));
 }
 
 fn fix(page: &mut Page, check: &CheckLine) {
@@ -88,10 +98,7 @@ fn mark(line: &mut Line, status: CheckStatus) {
 
 /// The claim and its evidence; below a failed or unknown one the advice, and the tests it covers.
 fn one(page: &mut Page, check: &CheckLine) {
-    let mut head = Line::new(page.style());
-    mark(&mut head, check.status);
-    let claim = check.claim.trim_end_matches('.');
-    page.hanging(&head, INDENT, Role::Ink, &format!("{claim}: {}", check.detail));
+    claim_with(page, check, &check.detail);
     if check.status == CheckStatus::Pass {
         return;
     }

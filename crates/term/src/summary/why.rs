@@ -110,9 +110,14 @@ fn no_cause(page: &mut Page, run: &Run) {
     let rows = strip(run).groups.into_iter().flat_map(|group| group.rows);
     let lags = rows.filter_map(|row| row.judgement.verdict()).max() >= Some(LagVerdict::Lags);
     if lags {
-        let text = "What to do: this run measured nothing to compare it by. ‘flashlag run \
-                    quick’ tries both journals, ‘flashlag run lifecycle’ new, full, deleted and \
-                    trimmed.";
+        let replayed = run.phases.iter().any(|phase| phase.replay.is_some());
+        let text = if replayed {
+            "What to do: ‘flashlag explain FILE’, with the file of this run, says what the app waited \
+             for and forecasts what changes would gain."
+        } else {
+            "What to do: this run measured nothing to compare it by. ‘flashlag run quick’ tries both \
+             journals, ‘flashlag run lifecycle’ new, full, deleted and trimmed."
+        };
         page.paragraph(Role::Strong, text);
     }
 }

@@ -290,7 +290,7 @@ pub(super) fn checks(given: &[Check]) -> Vec<Check> {
     checks.push(check(
         Id::ThermalThrottling,
         CheckStatus::Unknown,
-        "Not thermally throttled",
+        "Heat slowed neither the storage nor the processors",
         "The storage has no temperature sensor. The CPU stayed between 38 and 44 °C.",
         None,
         &[],

@@ -135,7 +135,7 @@ pub fn fix(finding: &Cause) -> String {
         }
         FindingAction::GrowInSteps | FindingAction::KeepJournalFile => {
             "Grow in larger steps (SQLITE_FCNTL_CHUNK_SIZE) and keep the journal's file rather \
-             than delete it: growth costs the filesystem a commit of its own."
+             than delete it: growth costs the filesystem writes of its own."
         }
         FindingAction::FreeCpu => {
             "Do less at the same time, or raise the priority of what saves: storage is not to \

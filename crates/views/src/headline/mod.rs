@@ -7,7 +7,7 @@ mod words;
 mod worse;
 
 use flashlag_explain::{Figures, LagVerdict, Subjects, cpu_cause, failed_for, verdict};
-use flashlag_schema::{CheckCause, CheckId, LayerKind, Phase, Run, RunStatus};
+use flashlag_schema::{Check, CheckCause, CheckId, CheckStatus, LayerKind, Phase, Run, RunStatus};
 use flashlag_spec::replay::ReplayLevel;
 
 use crate::doubt::failures_of;
@@ -48,6 +48,22 @@ pub struct NoVerdict {
     pub cpu: Option<CheckCause>,
     /// The other failed checks that cover the test.
     pub others: Vec<CheckId>,
+    /// Their claims.
+    pub other_claims: Vec<String>,
+}
+
+impl NoVerdict {
+    /// The failed check that explains it with its evidence, and the names of the others: `Failed check: ‘The bytes
+    /// reached storage’. /tmp is tmpfs, held in memory. Also failed: ‘Durable writes were flushed to the flash’.`
+    pub fn failed_checks(&self) -> String {
+        let quoted = |claim: &String| format!("‘{}’", claim.trim_end_matches('.'));
+        let others: Vec<String> = self.other_claims.iter().map(quoted).collect();
+        let others = match others.as_slice() {
+            [] => String::new(),
+            others => format!(" Also failed: {}.", format::list(others)),
+        };
+        format!("Failed check: {}. {}{others}", quoted(&self.claim), sentence_of(&self.cause))
+    }
 }
 
 /// The headline of a run.
@@ -103,6 +119,7 @@ fn no_verdict(run: &Run, phase: &Phase) -> Option<NoVerdict> {
         cause: for_people(run, &failure.detail),
         fix: for_people(run, &failure.advice.unwrap_or_default()),
         cpu: cpu_check.map(|check| cpu_cause(check, phase)),
+        other_claims: others(run, phase, failure.id).iter().map(|id| claim(run, *id)).collect(),
         others: others(run, phase, failure.id),
     })
 }
@@ -116,19 +133,27 @@ fn others(run: &Run, phase: &Phase, but: CheckId) -> Vec<CheckId> {
     all
 }
 
-/// A failed check as a reason for having no verdict.
-fn reason(run: &Run, id: CheckId, cpu: Option<CheckCause>) -> String {
+/// The claim of a failed check of a run.
+fn claim(run: &Run, id: CheckId) -> String {
+    let failed = |check: &&Check| check.id == id && check.status == CheckStatus::Fail;
+    let check = run.trust.checks.iter().find(failed);
+    check.map(|check| check.claim.clone()).unwrap_or_default()
+}
+
+/// A failed check as a reason for having no verdict: the first, or one more.
+fn reason(run: &Run, id: CheckId, cpu: Option<CheckCause>, is_first: bool) -> String {
     let words = match id {
         CheckId::CacheBypass if is_in_memory(run) => "these files are in memory, not on storage",
         CheckId::CacheBypass => "these writes did not reach storage",
         CheckId::FlushIsReal => "these writes were not made durable",
         CheckId::MachineLimits => limit_reason(run),
         CheckId::CpuContention if cpu == Some(CheckCause::CpuAdded) => {
-            "the CPU added to these waits"
+            "a busy CPU added to these waits"
         }
-        CheckId::CpuContention => "the CPU, not storage, was the cause of these waits",
-        CheckId::ForeignIo => "something else was using the storage",
-        CheckId::ThermalThrottling => "the device was slowed by heat",
+        CheckId::CpuContention => "these waits came from a busy CPU",
+        CheckId::ForeignIo if is_first => "other programs used the storage",
+        CheckId::ForeignIo => "other programs also used the storage",
+        CheckId::ThermalThrottling => "heat slowed the device",
         CheckId::PayloadIncompressible => "the data could be compressed away",
         CheckId::Clock => "the clock can't be trusted",
         CheckId::Accounting => "the times do not add up",
@@ -137,9 +162,8 @@ fn reason(run: &Run, id: CheckId, cpu: Option<CheckCause>) -> String {
         CheckId::SteadyState => "the figures had not settled",
         CheckId::DataVerified => "what was read back is not what was written",
         _ => {
-            let check = run.trust.checks.iter().find(|check| check.id == id);
-            let claim = check.map(|check| check.claim.trim_end_matches('.')).unwrap_or_default();
-            return format!("a check failed: {}", decapitalized(claim));
+            let claim = claim(run, id);
+            return format!("a check failed, ‘{}’", claim.trim_end_matches('.'));
         }
     };
     words.to_owned()
@@ -154,29 +178,31 @@ fn is_in_memory(run: &Run) -> bool {
 fn limit_reason(run: &Run) -> &'static str {
     let check = run.trust.checks.iter().find(|check| check.id == CheckId::MachineLimits);
     match check.and_then(|check| check.cause) {
-        Some(CheckCause::CpuQuota) => "a quota of CPUs, not storage, was the cause of these waits",
-        Some(CheckCause::MemoryLimit) => "a limit of memory held it back",
-        _ => "a limit on I/O, not storage, was the cause of these waits",
+        Some(CheckCause::CpuQuota) => "these waits came from a quota of CPUs",
+        Some(CheckCause::MemoryLimit) => "a limit of memory slowed this run",
+        _ => "these waits came from a limit on I/O",
     }
 }
 
-/// Leaves "these writes" out of a reason if an earlier one has it.
-fn say_writes_once(reasons: &mut [String]) {
+/// The reasons as one clause each: `these writes did not reach storage and were not made durable; heat slowed the
+/// device`.
+fn in_one_sentence(reasons: impl Iterator<Item = String>) -> String {
     const WRITES: &str = "these writes ";
-    let mut of_writes = false;
+    let mut clauses: Vec<String> = Vec::new();
     for reason in reasons {
-        let predicate = reason.strip_prefix(WRITES).map(str::to_owned);
-        match predicate {
-            Some(predicate) if of_writes => *reason = predicate,
-            other => of_writes = other.is_some(),
+        let predicate = reason.strip_prefix(WRITES);
+        let before = clauses.last_mut().filter(|clause| clause.starts_with(WRITES));
+        match (before, predicate) {
+            (Some(clause), Some(predicate)) => *clause += &format!(" and {predicate}"),
+            _ => clauses.push(reason),
         }
     }
+    clauses.join("; ")
 }
 
 fn no_verdict_words(run: &Run, why: &NoVerdict, phase: Option<&Phase>) -> (String, String) {
-    let all = std::iter::once(why.id).chain(why.others.iter().copied());
-    let mut reasons: Vec<String> = all.map(|id| reason(run, id, why.cpu)).collect();
-    say_writes_once(&mut reasons);
+    let all = std::iter::once(why.id).chain(why.others.iter().copied()).enumerate();
+    let reasons = in_one_sentence(all.map(|(index, id)| reason(run, id, why.cpu, index == 0)));
     let record = phase.map(|phase| {
         let figures = Figures::of_phase(phase);
         let known = |value: Option<_>| value.map_or_else(|| format::TOO_FEW.into(), format::time);
@@ -188,8 +214,7 @@ fn no_verdict_words(run: &Run, why: &NoVerdict, phase: Option<&Phase>) -> (Strin
             format::count(figures.n)
         )
     });
-    let parts = [Some(sentence_of(&why.cause)), record, ending(run)];
-    (format!("No verdict: {}.", format::list(&reasons)), joined(parts))
+    (format!("No verdict: {reasons}."), joined([record, ending(run)]))
 }
 
 fn verdict_words(run: &Run, subjects: &Subjects<'_>) -> (String, String) {
@@ -205,6 +230,7 @@ fn verdict_words(run: &Run, subjects: &Subjects<'_>) -> (String, String) {
     };
     let more = [
         main,
+        words::from_own_start(run, worst),
         words::once_full(run, subjects),
         words::other_journal(run, subjects).filter(|_| !is_said(subjects.other_journal)),
         words::recovery(run, subjects).filter(|_| verdict != Some(LagVerdict::Smooth)),

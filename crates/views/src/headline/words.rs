@@ -7,6 +7,7 @@ use crate::doubt::failures_of;
 use crate::format::{self, capitalized};
 use crate::naming::{file_save, file_saves, repeats, when};
 use crate::overload::overload;
+use crate::replayed::{FROM_THE_RECORDING, is_paced};
 
 /// `Smooth when new`, `Lags as found`.
 pub fn when_new(run: &Run, verdict: LagVerdict) -> String {
@@ -96,10 +97,16 @@ pub fn late_clause(run: &Run, phase: &Phase) -> String {
     let figures = Figures::of_phase(phase);
     let (_, many) = things(run, phase);
     let miss = miss_clause(run, phase).unwrap_or_else(|| format!("{many} were measured"));
+    let miss = if is_paced(phase) { format!("{miss}, {FROM_THE_RECORDING}") } else { miss };
     match slowest_clause(&figures) {
         Some(slowest) => format!("{miss}, and {slowest}"),
         None => miss,
     }
+}
+
+/// The waits of a paced replay from its operations' own start, if these are better.
+pub fn from_own_start(run: &Run, phase: &Phase) -> Option<String> {
+    crate::replayed::from_own_start(run, phase, &things(run, phase).1)
 }
 
 /// `87% of SQLite saves miss a 60 Hz frame`.

@@ -94,6 +94,15 @@ fn why_this_profile(of: ProfileOf) -> &'static str {
     }
 }
 
+/// The operations that a forecast is about.
+pub(crate) fn forecast_of(per: Counted) -> &'static str {
+    match per {
+        Counted::Saves => "saves of one row",
+        Counted::Writes => "durable writes of 4 KiB",
+        Counted::Reads => "random reads of 4 KiB",
+    }
+}
+
 /// The operation that a forecast is about, which is not always one that the run did.
 fn forecast_one(run: Option<&Run>, per: Counted) -> &'static str {
     let replay = run.is_some_and(|run| run.phases.iter().any(|phase| phase.replay.is_some()));

@@ -11,7 +11,7 @@ use flashlag_explain::{Calm, findings_of};
 use flashlag_schema::finding::{EffectBasis, Finding, FindingId, FindingRisk, Severity};
 use flashlag_schema::{Environment, Run};
 
-pub(crate) use effect::plural;
+pub(crate) use effect::{forecast_of, plural};
 
 /// A finding: something to change or to know.
 #[derive(Clone, Debug, PartialEq)]

@@ -20,11 +20,11 @@ pub use distribution::distributions;
 pub use model::{
     Block, CURVES, ChangeLine, CheckLine, Curve, Distributions, FiguresTable, FindingItem, Flag,
     Lede, Link, Matrix, MatrixCell, NamedCause, Page, Panel, PhaseSeries, Picture, PictureGroup,
-    PictureRow, RateSeries, RatioRow, Ratios, Section, SeriesPoint, SeriesStall, TableKind, Term,
-    Waited,
+    PictureRow, RateSeries, RatioRow, Ratios, Section, SeriesMedian, SeriesPoint, SeriesStall,
+    TableKind, Term, Waited,
 };
-pub use picture::{caveats, picture};
+pub use picture::{caveats, named_rows, picture};
 pub use reproduce::{done_otherwise, not_run};
 pub use run::{meta, run_page, storage};
-pub use stalls::phase_series;
+pub use stalls::{phase_series, series_rule};
 pub use trust::{check_lines, status_name};

@@ -316,6 +316,8 @@ pub struct PhaseSeries {
     /// The failed check that covers it.
     pub flag: Option<Flag>,
     pub words: String,
+    /// The medians in order; there is a gap where the next one does not begin at the end of the last.
+    pub medians: Vec<SeriesMedian>,
     pub points: Vec<SeriesPoint>,
     pub stalls: Vec<SeriesStall>,
     /// Moments of changes, with their numbers.
@@ -330,9 +332,16 @@ pub struct PhaseSeries {
 #[derive(Clone, Copy, Debug)]
 pub struct SeriesPoint {
     pub ends: Nanos,
-    pub median: Option<Nanos>,
     /// Its longest wait, unless that is a stall with a mark of its own.
     pub longest: Option<Nanos>,
+}
+
+/// The median of a stretch of time with enough operations for one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SeriesMedian {
+    pub from: Nanos,
+    pub ends: Nanos,
+    pub median: Nanos,
 }
 
 /// One long wait.

@@ -7,7 +7,7 @@ use flashlag_schema::Run;
 use super::model::{Flag, Picture, PictureGroup, PictureRow};
 use crate::format;
 use crate::overload::overload;
-use crate::strip::{StripRow, strip};
+use crate::strip::{Strip, StripGroup, StripRow, strip};
 use crate::table::verdicts_table;
 use crate::verdict::Judgement;
 
@@ -22,9 +22,11 @@ pub fn picture(run: &Run) -> Picture {
         rows: group.rows.iter().map(|one| row(run, one, flagged)).collect(),
     });
     // An overloaded test says so in its row.
-    let judged = strip.groups.iter().flat_map(|group| &group.rows);
-    let judged = judged.filter(|row| row.judgement.verdict() != Some(LagVerdict::Overloaded));
-    let caveats = caveats(judged.map(|row| (row.label.clone(), &row.judgement)));
+    let rows = strip.groups.iter().flat_map(|group| &group.rows);
+    let judged = named_rows(&strip).into_iter().zip(rows.map(|row| &row.judgement));
+    let judged =
+        judged.filter(|(_, judgement)| judgement.verdict() != Some(LagVerdict::Overloaded));
+    let caveats = caveats(judged);
     let groups = groups.collect();
     Picture { groups, marks: strip.marks, caveats, table: verdicts_table(run) }
 }
@@ -45,6 +47,19 @@ fn row(run: &Run, row: &StripRow, flagged: bool) -> PictureRow {
     }
 }
 
+/// The names of all rows for footnotes, in order: the label, and where several rows have the same one also their group,
+/// `WAL (SQLite save beside another writer)`.
+pub fn named_rows(strip: &Strip) -> Vec<String> {
+    let rows =
+        || strip.groups.iter().flat_map(|group| group.rows.iter().map(move |row| (group, row)));
+    let named = |(group, row): (&StripGroup, &StripRow)| {
+        let same = rows().filter(|(_, other)| other.label == row.label).count();
+        let title = group.title.split(", ").next().unwrap_or_default();
+        if same > 1 { format!("{} ({title})", row.label) } else { row.label.clone() }
+    };
+    rows().map(named).collect()
+}
+
 /// The footnotes of the picture, grouped by text.
 pub fn caveats<'a>(rows: impl Iterator<Item = (String, &'a Judgement)>) -> Vec<String> {
     let mut said: Vec<(String, Vec<String>)> = Vec::new();
@@ -59,10 +74,13 @@ pub fn caveats<'a>(rows: impl Iterator<Item = (String, &'a Judgement)>) -> Vec<S
                 few += 1;
                 format!("{caveat}.")
             }
-            Judgement::NotJudged { failures } => match failures.first() {
-                Some(failure) => format!("not judged. Failed check: {}.", failure.claim),
-                None => continue,
-            },
+            Judgement::NotJudged { failures } if failures.is_empty() => continue,
+            Judgement::NotJudged { failures } => {
+                let claims: Vec<String> =
+                    failures.iter().map(|one| one.claim.trim_end_matches('.').to_owned()).collect();
+                let check = if claims.len() == 1 { "check" } else { "checks" };
+                format!("not judged. Failed {check}: {}.", claims.join("; "))
+            }
             _ => continue,
         };
         match said.iter_mut().find(|(known, _)| *known == text) {
@@ -128,5 +146,32 @@ mod tests {
             notes_of(&[("A", &cpu), ("B", &cpu), ("C", &nothing)]),
             [format!("A and B: {same}")]
         );
+    }
+
+    #[test]
+    fn rows_of_one_label_are_told_apart_by_their_groups() {
+        let run = flashlag_testing::sample::quick();
+        let names = super::named_rows(&crate::strip(&run));
+        assert_eq!(
+            names,
+            [
+                "As found",
+                "WAL (SQLite save)",
+                "Rollback journal",
+                "WAL (SQLite save beside another writer)"
+            ]
+        );
+    }
+
+    #[test]
+    fn every_failed_check_of_a_row_is_named() {
+        let mut both = denied("The CPU was free");
+        if let Judgement::NotJudged { failures } = &mut both {
+            let (id, claim) = (CheckId::ForeignIo, "Nothing else used the device.".to_owned());
+            failures.push(Failure { id, claim, ..failures[0].clone() });
+        }
+        let wanted =
+            "A: not judged. Failed checks: The CPU was free; Nothing else used the device.";
+        assert_eq!(notes_of(&[("A", &both)]), [wanted]);
     }
 }

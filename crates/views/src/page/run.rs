@@ -10,7 +10,7 @@ use super::{
     changes, distribution, environment, figures, findings, reproduce, required, stalls, trust,
 };
 use crate::format;
-use crate::headline::{Believe, headline};
+use crate::headline::{Believe, NoVerdict, headline};
 use crate::layered::{Layered, layered};
 use crate::lifecycle::{Lifecycle, lifecycle, sizes};
 use crate::marks::{MARKS_NOTE, marks_beside};
@@ -76,13 +76,12 @@ fn status(run: &Run) -> Option<String> {
 fn said(run: &Run) -> (String, Vec<Lede>) {
     let headline = headline(run);
     let mut ledes = Vec::new();
+    let failed = headline.no_verdict.as_ref().map(NoVerdict::failed_checks);
+    ledes.extend(failed.map(|text| Lede::plain(&text)));
     if !headline.more.is_empty() {
         ledes.push(Lede::plain(&headline.more));
     }
     if let Some(no_verdict) = &headline.no_verdict {
-        if !headline.more.contains(&no_verdict.cause) {
-            ledes.push(Lede::plain(&no_verdict.cause));
-        }
         if !no_verdict.fix.is_empty() {
             let text = no_verdict.fix.clone();
             ledes.push(Lede { lead: Some("What to do:"), text, link: None });

@@ -3,13 +3,15 @@
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
-use flashlag_schema::{Phase, Run, StallCause, StallRecord};
+use flashlag_explain::{merged, restored};
+use flashlag_schema::{IntervalRecord, Phase, Run, StallCause, StallRecord};
+use flashlag_stats::{Histogram, Percentile};
 use flashlag_units::Nanos;
 
 use super::changes::numbered;
 use super::model::{
-    Block, FiguresTable, Flag, NamedCause, PhaseSeries, Section, SeriesPoint, SeriesStall,
-    TableKind, Waited,
+    Block, FiguresTable, Flag, NamedCause, PhaseSeries, Section, SeriesMedian, SeriesPoint,
+    SeriesStall, TableKind, Waited,
 };
 use crate::causes::{basis_in_words, cause_name_in};
 use crate::doubt::failures_of;
@@ -31,11 +33,13 @@ pub(super) fn section(run: &Run) -> Option<Section> {
         let series = phase_series(run, stalls.phase)?;
         Some(PhaseSeries { title: stalls.title.clone(), ..series })
     });
+    let charts: Vec<PhaseSeries> = charts.collect();
+    let rule = format!("{} No averages: they hide stalls.", series_rule(&charts));
     let causes: Vec<NamedCause> =
         phases.iter().flat_map(|phase| &phase.causes).map(|of| (of.cause, of.name)).collect();
     let explained = causes.iter().any(|(cause, _)| *cause != StallCause::Unknown);
     let key = if explained { causes } else { Vec::new() };
-    let mut blocks = vec![Block::Stalls(charts.collect(), key)];
+    let mut blocks = vec![Block::Stalls(charts, key)];
     let (rows, more) = longest_rows(&phases);
     if let Some(table) = table_of(rows, explained) {
         let title = match more {
@@ -52,11 +56,7 @@ pub(super) fn section(run: &Run) -> Option<Section> {
         id: "stalls",
         name: "Stalls over time",
         heading: stalls.heading,
-        side: vec![
-            "Line: the median of each stretch. Dots: its longest wait. No averages: they hide stalls."
-                .to_owned(),
-            "Where marks would overlap the longest is kept.".to_owned(),
-        ],
+        side: vec![rule, "Where marks would overlap the longest is kept.".to_owned()],
         blocks,
     })
 }
@@ -149,7 +149,6 @@ pub fn phase_series(run: &Run, index: usize) -> Option<PhaseSeries> {
     let listed: HashSet<Nanos> = phase.stalls.iter().map(|stall| stall.ns).collect();
     let points = phase.intervals.iter().map(|i| SeriesPoint {
         ends: i.t_ns,
-        median: i.p50,
         longest: (!listed.contains(&i.max)).then_some(i.max),
     });
     let points: Vec<SeriesPoint> = points.collect();
@@ -173,12 +172,67 @@ pub fn phase_series(run: &Run, index: usize) -> Option<PhaseSeries> {
         title,
         flag: Flag::of(&failures_of(run, phase)),
         words,
+        medians: medians(phase),
         points,
         stalls,
         changes: numbered(run, index),
         longest: longest_in_words(phase),
         waited: waited(run, phase),
     })
+}
+
+/// The medians of a phase over time. Neighbouring intervals are joined until they hold enough
+/// operations for a median, and what is left at the end belongs to the last stretch; empty if the
+/// whole phase has too few.
+fn medians(phase: &Phase) -> Vec<SeriesMedian> {
+    let mut stretches = Vec::new();
+    let (mut first, mut ops) = (0, 0u64);
+    for (index, interval) in phase.intervals.iter().enumerate() {
+        ops = ops.saturating_add(interval.ops);
+        if Percentile::P50.supported_by(ops) {
+            stretches.push(first..index + 1);
+            (first, ops) = (index + 1, 0);
+        }
+    }
+    if let Some(last) = stretches.last_mut() {
+        last.end = phase.intervals.len();
+    }
+    let medians = stretches.into_iter().filter_map(|stretch| {
+        let before = stretch.start.checked_sub(1).and_then(|index| phase.intervals.get(index));
+        let joined = phase.intervals.get(stretch)?;
+        Some(SeriesMedian {
+            from: before.map_or(Nanos::ZERO, |interval| interval.t_ns),
+            ends: joined.last()?.t_ns,
+            median: median_of(joined)?,
+        })
+    });
+    medians.collect()
+}
+
+/// The median of neighbouring intervals; `None` if one of their histograms can't be read.
+fn median_of(intervals: &[IntervalRecord]) -> Option<Nanos> {
+    if let [IntervalRecord { p50: Some(median), .. }] = intervals {
+        return Some(*median);
+    }
+    let mut all = Histogram::new();
+    for interval in intervals {
+        all = merged(all, &restored(&interval.histogram)?);
+    }
+    all.percentile(Percentile::P50)
+}
+
+/// The marks of charts over time; a line is only named where there is one.
+pub fn series_rule<'a>(charts: impl IntoIterator<Item = &'a PhaseSeries>) -> String {
+    let (drawn, bare): (Vec<&PhaseSeries>, Vec<&PhaseSeries>) =
+        charts.into_iter().partition(|series| !series.medians.is_empty());
+    let line = match (drawn.is_empty(), bare.is_empty()) {
+        (false, true) => "Line: the median of each stretch of at least 20 operations.",
+        (false, false) => {
+            "Line: the median of each stretch of at least 20 operations; a test with fewer has none."
+        }
+        (true, _) => "No line: there are too few operations for a median, which needs 20.",
+    };
+    format!("{line} Dots: the longest wait of each interval.")
 }
 
 fn longest_in_words(phase: &Phase) -> Vec<String> {

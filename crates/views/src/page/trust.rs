@@ -3,7 +3,8 @@
 use flashlag_schema::{Check, CheckStatus, Run};
 
 use super::model::{Block, CheckLine, Section};
-use crate::doubt::CheckCounts;
+use crate::doubt::{CheckCounts, inapplicable_checks};
+use crate::format::capitalized;
 use crate::outline::{for_people, trust_heading};
 
 /// The section; the headline refers to it, so it exists even if nothing was checked.
@@ -13,11 +14,14 @@ pub(super) fn section(run: &Run) -> Section {
         name: "Trust checks",
         heading: trust_heading(run),
         side: vec![
-            format!("{}.", CheckCounts::of(run).in_words()),
+            capitalized(&format!("{}.", CheckCounts::of(run).in_words())),
             "Unknown means that the evidence could not be read or does not decide. It never counts \
              as a pass."
                 .to_owned(),
-        ],
+        ]
+        .into_iter()
+        .chain(inapplicable_checks(run))
+        .collect(),
         blocks: vec![Block::Checks(check_lines(run))],
     }
 }

@@ -335,9 +335,13 @@ fn every_failed_check_is_a_reason_and_not_the_first_alone() {
     let run = failing(sample::quick(), CheckId::ForeignIo, "Nothing else wrote", &[]);
     let run = failing(run, CheckId::Clock, "The clock is right", &[]);
     let said = headline(&run).sentence;
-    for reason in ["something else was using the storage", "the clock can't be trusted"] {
-        assert!(said.contains(reason), "{said}");
-    }
+    assert_eq!(
+        said,
+        "No verdict: the clock can't be trusted; other programs also used the storage."
+    );
+    let failed = headline(&run).no_verdict.unwrap().failed_checks();
+    assert!(failed.starts_with("Failed check: ‘The clock is right’. "), "{failed}");
+    assert!(failed.ends_with("Also failed: ‘Nothing else wrote’."), "{failed}");
     let gate =
         flashlag_views::Gate::of(&found(&[called(run, "A"), called(sample::quick(), "B")]), 0.0);
     let said = gate.unwrap_err().to_string();

@@ -279,3 +279,80 @@ fn the_gain_of_other_saves_than_the_story_is_about_says_of_which() {
     let advice = seen.advice.unwrap();
     assert!(advice.contains("less for 1,000 saves (") && advice.ends_with(")."), "{advice}");
 }
+
+/// What is said beside the counts of the disk of saves on real storage with that check of others' I/O.
+fn beside(
+    kind: TargetKind,
+    operation: Operation,
+    status: Option<CheckStatus>,
+) -> Option<&'static str> {
+    let mut phase = saves();
+    (phase.operation, phase.durable) = (operation, flashlag_spec::scenario::Durability::Fdatasync);
+    phase.name =
+        if operation == Operation::Save { "save_delete" } else { "rand_write_4k" }.to_owned();
+    let mut run = bare_run(vec![phase]);
+    run.target.kind = kind;
+    let check = |status| Check {
+        id: CheckId::ForeignIo,
+        status,
+        claim: "Nothing else used the device".to_owned(),
+        detail: String::new(),
+        cause: None,
+        advice: None,
+        phases: Vec::new(),
+    };
+    run.trust.checks = status.map(check).into_iter().collect();
+    let seen = layered(&run).unwrap();
+    let marked: Vec<&str> =
+        seen.rows.iter().filter(|row| row.others.is_some()).map(|row| row.name).collect();
+    assert!(marked.is_empty() || marked == ["queue"], "{marked:?}");
+    let queue = seen.rows.iter().find(|row| row.name == "queue").unwrap();
+    assert!(queue.detail().contains(queue.others.unwrap_or_default()));
+    queue.others
+}
+
+#[test]
+fn counts_of_the_disk_that_contain_what_others_wrote_say_so() {
+    use CheckStatus::{Fail, Pass};
+    let (save, write) = (Operation::Save, Operation::RandomWrite);
+    let failed = beside(TargetKind::Path, save, Some(Fail));
+    assert_eq!(failed, Some("✕ includes what others wrote"));
+    // The check cannot tell others' writes beside saves from the filesystem's own.
+    let may = Some("may include what others wrote");
+    assert_eq!(beside(TargetKind::Path, save, Some(Pass)), may);
+    assert_eq!(beside(TargetKind::Phone, save, None), may);
+    assert_eq!(beside(TargetKind::Path, write, None), may);
+    assert_eq!(beside(TargetKind::Path, write, Some(Pass)), None);
+    assert_eq!(beside(TargetKind::Simulated, save, Some(Fail)), None);
+}
+
+#[test]
+fn the_gain_of_a_forecast_for_a_replayed_trace_is_not_said_to_be_that_of_its_own_saves() {
+    let mut phase = saves();
+    let mut list = {
+        let run = bare_run(vec![phase.clone()]);
+        findings(&run).list
+    };
+    phase.replay = Some(replayed());
+    let run = bare_run(vec![phase]);
+    list.extend(findings(&run).list);
+    let mut journal =
+        list.into_iter().rev().find(|one| one.id == finding::FindingId::RollbackJournal).unwrap();
+    journal.severity = finding::Severity::Costly;
+    journal.effect = Reading::Value(finding::Effect {
+        basis: finding::EffectBasis::Forecast {
+            profile: "x".to_owned(),
+            of: finding::ProfileOf::Simulated,
+            change: "journal=wal".to_owned(),
+            size_bytes: None,
+        },
+        per: finding::Counted::Saves,
+        now_ns: Nanos(24 * MS),
+        fixed_ns: Some(Nanos(7 * MS)),
+        cost_s_per_1000: finding::Estimate { value: 17.0, interval: None },
+    });
+    let advice = story(&run, &[journal]).advice.unwrap();
+    let wanted =
+        "17 s less for 1,000 saves (a forecast for saves of one row, not for your app's own).";
+    assert!(advice.ends_with(wanted), "{advice}");
+}

@@ -11,7 +11,11 @@ use flashlag_views as explain;
 
 fn said(run: &Run) -> String {
     let headline = explain::headline(run);
-    [headline.sentence, headline.more, headline.believe.sentence].join("\n")
+    let failed = headline.no_verdict.map(|why| why.failed_checks());
+    let parts = [Some(headline.sentence), failed, Some(headline.more)];
+    let parts: Vec<String> =
+        parts.into_iter().flatten().chain([headline.believe.sentence]).collect();
+    parts.join("\n")
 }
 
 #[test]
