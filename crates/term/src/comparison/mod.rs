@@ -2,7 +2,7 @@ mod names;
 mod rates;
 
 use flashlag_schema::CheckStatus;
-use flashlag_views::{CompareRow, CompareSide, Comparison, Ratio, RatioKind, format};
+use flashlag_views::{CompareRow, CompareSide, Comparison, Ratio, RatioKind, format, whether};
 
 use crate::line::{Line, Page};
 use crate::picture::{Bar, Picture, key};
@@ -201,7 +201,11 @@ fn checks_in_short(page: &mut Page, comparison: &Comparison, names: &[String]) {
             if !sides.is_empty() {
                 let mut head = Line::new(page.style());
                 head.left(role, mark, 9).add(Role::Ink, "  ");
-                let text = format!("{} (-v: why): {}", check.claim, format::list(&sides));
+                let claim = match status {
+                    CheckStatus::Unknown => whether(&check.claim),
+                    CheckStatus::Fail | CheckStatus::Pass => check.claim.clone(),
+                };
+                let text = format!("{claim} (-v: why): {}", format::list(&sides));
                 page.hanging(&head, 11, Role::Ink, &text);
             }
         }

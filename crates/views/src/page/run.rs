@@ -81,11 +81,9 @@ fn said(run: &Run) -> (String, Vec<Lede>) {
     if !headline.more.is_empty() {
         ledes.push(Lede::plain(&headline.more));
     }
-    if let Some(no_verdict) = &headline.no_verdict {
-        if !no_verdict.fix.is_empty() {
-            let text = no_verdict.fix.clone();
-            ledes.push(Lede { lead: Some("What to do:"), text, link: None });
-        }
+    let fix = headline.no_verdict.as_ref().map(|why| why.fix.clone());
+    if let Some(text) = fix.filter(|fix| !fix.is_empty()) {
+        ledes.push(Lede { lead: Some("What to do:"), text, link: None });
     }
     if headline.no_verdict.is_none()
         && let Some(text) = layered(run).and_then(|layered| layered.sentence())
