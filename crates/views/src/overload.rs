@@ -48,18 +48,18 @@ pub fn overload(run: &Run, phase: &Phase) -> Option<Overload> {
 }
 
 impl Overload {
-    /// `3.8 of 100 saves a second done; the queue grows`.
+    /// `3.8 of the 100 saves due each second are done; the queue grows`.
     pub fn in_words(&self) -> String {
         let Overload { done_per_sec, due_per_sec, what } = self;
         let (done, due) = (format::per_second(*done_per_sec), format::per_second(*due_per_sec));
-        format!("{done} of {due} {what} a second done; the queue grows")
+        format!("{done} of the {due} {what} due each second are done; the queue grows")
     }
 
-    /// `only 3.8 of 100 saves a second are done, and the queue grows`.
+    /// `of the 100 saves due each second, only 3.8 are done, and the queue grows`.
     pub fn clause(&self) -> String {
         let Overload { done_per_sec, due_per_sec, what } = self;
         let (done, due) = (format::per_second(*done_per_sec), format::per_second(*due_per_sec));
-        format!("only {done} of {due} {what} a second are done, and the queue grows")
+        format!("of the {due} {what} due each second, only {done} are done, and the queue grows")
     }
 }
 
@@ -90,7 +90,7 @@ impl Overloads {
         Some(Overloads { mean, overloaded: overloads.len(), runs: all.len() })
     }
 
-    /// `overloaded: 3.8 of 100 saves a second done; the queue grows`; `overloaded in 1 of 3 runs: …`
+    /// `overloaded: 3.8 of the 100 saves due each second are done; the queue grows`; `overloaded in 1 of 3 runs: …`
     /// if the others kept it.
     pub fn in_words(&self) -> String {
         match self.some() {
@@ -99,7 +99,7 @@ impl Overloads {
         }
     }
 
-    /// The same without the word, beside the verdict `overloaded`: `3.8 of 100 saves a second done; the queue grows`; `in
+    /// The same without the word, beside the verdict `overloaded`: `3.8 of the 100 saves due each second are done; the queue grows`; `in
     /// 1 of 3 runs: …`.
     pub fn beside_the_verdict(&self) -> String {
         match self.some() {
@@ -146,6 +146,6 @@ mod tests {
         let said = |phase: &Phase| overload(&run, phase).unwrap().in_words();
         let (short, long) = (four_a_second(12, 1180), four_a_second(24, 2360));
         assert_eq!(said(&short), said(&long));
-        assert_eq!(said(&short), "4.0 of 100 saves a second done; the queue grows");
+        assert_eq!(said(&short), "4.0 of the 100 saves due each second are done; the queue grows");
     }
 }

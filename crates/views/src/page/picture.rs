@@ -9,6 +9,7 @@ use crate::format;
 use crate::overload::overload;
 use crate::strip::{StripRow, strip};
 use crate::table::verdicts_table;
+use crate::two_times::two_times;
 use crate::verdict::Judgement;
 
 /// The picture of a run.
@@ -24,7 +25,8 @@ pub fn picture(run: &Run) -> Picture {
     // An overloaded test says so in its row.
     let judged = strip.groups.iter().flat_map(|group| &group.rows);
     let judged = judged.filter(|row| row.judgement.verdict() != Some(LagVerdict::Overloaded));
-    let caveats = caveats(judged.map(|row| (row.label.clone(), &row.judgement)));
+    let mut caveats = caveats(judged.map(|row| (row.label.clone(), &row.judgement)));
+    caveats.extend(two_times(run));
     let groups = groups.collect();
     Picture { groups, marks: strip.marks, caveats, table: verdicts_table(run) }
 }
