@@ -67,7 +67,9 @@ impl Prediction {
         let ages = changes.iter().any(|change| matches!(change, Change::Age(_)));
         let seeds = words.seeds.unwrap_or(if ages { SEEDS_OF_YEARS } else { 1 });
         let (daily, causes) = (words.daily, words.causes);
-        let options = PredictOptions { daily, seeds: (1..=seeds).collect(), causes };
+        // A change of the journal is about saves in that mode alone.
+        let rollback = !changes.iter().any(|change| matches!(change, Change::Journal(_)));
+        let options = PredictOptions { daily, seeds: (1..=seeds).collect(), causes, rollback };
         Ok(Prediction { start, changes, levels, options })
     }
 

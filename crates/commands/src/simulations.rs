@@ -11,6 +11,7 @@ use flashlag_spec::profile::Profile;
 use flashlag_spec::scenario::{After, Stretch};
 use flashlag_spec::target::MountSpec;
 use flashlag_units::Bytes;
+use flashlag_views::test_title;
 
 /// A progress line.
 pub trait Counting: Send {
@@ -128,11 +129,21 @@ impl Progress<'_> {
 impl Observer for Progress<'_> {
     fn event(&mut self, event: Event<'_>) {
         match event {
-            Event::PhaseStarted { label, .. } => label.clone_into(&mut self.phase),
+            Event::PhaseStarted { label, .. } => self.phase = titled(label),
             Event::Preparing(what) => what.clone_into(&mut self.phase),
             _ => {}
         }
         self.show();
+    }
+}
+
+/// A phase's label as people would call it: `256K seq write` for `new: seq_write_256k`, `filled 1: 4K rand
+/// write`.
+fn titled(label: &str) -> String {
+    match label.split_once(": ") {
+        Some(("new" | "fill", test)) => test_title(test),
+        Some((stage, test)) => format!("{stage}: {}", test_title(test)),
+        None => test_title(label),
     }
 }
 
@@ -195,4 +206,21 @@ impl Observer for Shared<'_, '_> {
 pub fn scenario_of_check(name: &str) -> Option<String> {
     let builtin = || builtin(name).map(|builtin| builtin.text);
     sim::builtin_protocol(name).or_else(builtin).map(ToOwned::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_names_a_test_as_people_do() {
+        for (label, said) in [
+            ("new: seq_write_256k", "256K seq write"),
+            ("fill: fill_seq_1m", "1M seq fill"),
+            ("filled 1: rand_write_4k", "filled 1: 4K rand write"),
+            ("settle", "settle"),
+        ] {
+            assert_eq!(titled(label), said);
+        }
+    }
 }

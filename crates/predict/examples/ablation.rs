@@ -108,8 +108,12 @@ fn at_ninety(profile: &Profile) -> Result<[f64; 2], Failure> {
     let start = Situation::new(profile, "ext4")?;
     let start = start.with(&change::Change::Full(0.9))?;
     // A day's writes are what the device holds.
-    let options =
-        PredictOptions { seeds: (1..=3).collect(), daily: Bytes::from_mb(64), causes: false };
+    let options = PredictOptions {
+        seeds: (1..=3).collect(),
+        daily: Bytes::from_mb(64),
+        causes: false,
+        rollback: false,
+    };
     let forecast = change::predict(&start, &[], &[], &SIMULATED, &options)?;
     let test = forecast.before.durable().ok_or("no durable writes")?;
     Ok([test.p50_ns, test.p99_ns].map(Option::unwrap_or_default))

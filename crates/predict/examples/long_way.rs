@@ -76,7 +76,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     for change in change::parse(changes)? {
         situation = situation.with(&change)?;
     }
-    let options = PredictOptions { seeds: vec![1], daily: daily.parse()?, causes: false };
+    let options =
+        PredictOptions { seeds: vec![1], daily: daily.parse()?, causes: false, rollback: false };
     let simulators: [(&str, &dyn Simulator); 2] =
         [("until steady", &SIMULATED), ("every day", &EveryDay)];
     let mut both = Vec::new();

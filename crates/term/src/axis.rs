@@ -41,11 +41,17 @@ impl Axis {
         self.columns
     }
 
-    /// The labels of the decades with their columns; a bare number is milliseconds. A label that
-    /// would touch the previous one is left out.
+    /// The labels of the decades with their columns; a bare number is milliseconds. Where not all have
+    /// room, every second decade has one, or every third: at equal distances.
     pub(crate) fn labels(&self) -> String {
+        let every = (1..=self.last - self.first).find_map(|step| self.labelled(step));
+        every.unwrap_or_else(|| name(self.first))
+    }
+
+    /// A label for each `step`th decade; `None` where two of them touch.
+    fn labelled(&self, step: u32) -> Option<String> {
         let mut text = String::new();
-        for power in self.first..=self.last {
+        for power in (self.first..=self.last).step_by(step as usize) {
             let label = name(power);
             let place = self.place(Nanos(10u64.pow(power)));
             let length = label.chars().count();
@@ -57,19 +63,20 @@ impl Axis {
             };
             let used = text.chars().count();
             if used > 0 && start <= used {
-                continue;
+                return None;
             }
-            text.extend(std::iter::repeat_n(' ', start - used));
+            text.extend(std::iter::repeat_n(' ', start.saturating_sub(used)));
             text.push_str(&label);
         }
-        text
+        Some(text)
     }
 }
 
 fn name(power: u32) -> String {
     match power {
         0..=2 => format!("{} ns", 10u64.pow(power)),
-        3..=4 => format!("{} µs", 10u64.pow(power - 3)),
+        3 => "0.001".to_owned(),
+        4 => "0.01".to_owned(),
         5 => "0.1".to_owned(),
         6..=8 => 10u64.pow(power - 6).to_string(),
         _ => format!("{} s", 10u64.pow(power.min(19) - 9)),
@@ -94,6 +101,18 @@ mod tests {
         let axis = Axis::over([Nanos(99_999), Nanos(10_000_000_000)].into_iter(), 40);
         assert_eq!((axis.first, axis.last), (4, 10));
         assert_eq!(Axis::over([Nanos::MAX].into_iter(), 40).last, 19);
+    }
+
+    #[test]
+    fn labels_are_evenly_apart_and_of_one_unit_up_to_a_second() {
+        let wide = Axis::over([Nanos(42_000)].into_iter(), 20);
+        assert_eq!(wide.labels(), "0.01  1     100 10 s");
+        for columns in 2..120 {
+            for least in [42_000, 4_200, 42] {
+                let labels = Axis::over([Nanos(least)].into_iter(), columns).labels();
+                assert!(!labels.contains("µs"), "{labels}");
+            }
+        }
     }
 
     #[test]

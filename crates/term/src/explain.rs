@@ -29,7 +29,7 @@ pub fn set_up(
     let machine = machine(environment).map(|machine| format!(" on {machine}"));
     page.paragraph(Role::Muted, &(sanitize(subject) + &machine.unwrap_or_default()));
     page.gap();
-    let list = in_words(None, findings);
+    let list = in_words(None, Some(environment), findings);
     listed(&mut page, &list, full);
     if findings.iter().any(|one| one.severity != Severity::Misleading) {
         page.gap();
@@ -57,7 +57,7 @@ pub fn explained(run: &Run, findings: &[Finding], style: Style, full: bool) -> S
         through(&mut page, &layered);
     }
     page.gap();
-    listed(&mut page, &in_words(Some(run), findings), full);
+    listed(&mut page, &in_words(Some(run), Some(&run.environment), findings), full);
     ruled_out(&mut page, run);
     // A simulation, and a file of an older version, say nothing about layers.
     if !run.environment.layers.is_empty() {

@@ -30,7 +30,7 @@ pub use cuts::power_cuts;
 pub use device::{device_stats, power_cut};
 pub use profiles::profiles;
 pub use progress::{Counter, Progress, ProgressMode, SideBySide};
-pub use recording::{Recording, WriterRow, recording};
+pub use recording::{Recording, WriterRow, recording, recording_line};
 pub use repeats::repeats;
 pub use scenarios::{scenario, scenarios};
 pub use style::Style;

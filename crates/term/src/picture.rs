@@ -1,6 +1,8 @@
 use flashlag_schema::Lag;
 use flashlag_units::Nanos;
-use flashlag_views::{Column, Figures, Judgement, LagVerdict, StripRow, figure_cell, format};
+use flashlag_views::{
+    Column, Figures, Judgement, LagVerdict, StripRow, brief_label, figure_cell, format,
+};
 
 use crate::axis::Axis;
 use crate::line::{Line, Page};
@@ -64,29 +66,14 @@ fn columns_in(width: usize) -> Vec<Column> {
     }
 }
 
-/// The short label of a save: SQLite's name of the journal mode.
-pub(crate) fn brief(label: &str) -> String {
-    const NAMES: [(&str, &str); 5] = [
-        ("Rollback journal (truncate)", "Truncate"),
-        ("Rollback journal (persist)", "Persist"),
-        ("Rollback journal", "Rollback"),
-        ("Journal in memory", "Memory"),
-        ("No journal", "Off"),
-    ];
-    let shorter = NAMES
-        .iter()
-        .find_map(|(name, brief)| label.strip_prefix(name).map(|rest| format!("{brief}{rest}")));
-    shorter.unwrap_or_else(|| label.to_owned())
-}
-
 /// The label has a space after it, and room for a mark if the row has one.
 fn label_width(bar: &Bar<'_>, short: bool) -> usize {
-    let columns = if short { width(&brief(bar.label)) } else { width(bar.label) };
+    let columns = if short { width(&brief_label(bar.label)) } else { width(bar.label) };
     columns + if bar.judgement.failures().is_empty() { 1 } else { 3 }
 }
 
 /// Width to which the plot is shortened before labels are cut.
-const SHORT_PLOT: usize = 14;
+const SHORT_PLOT: usize = 10;
 /// Minimum width of the plot.
 const LEAST_PLOT: usize = 8;
 /// Maximum width of the plot: 14 columns a decade.
@@ -146,7 +133,7 @@ impl Picture {
     pub(crate) fn bar(&self, page: &mut Page, bar: &Bar<'_>) {
         let trusted = bar.judgement.failures().is_empty();
         let mut line = Line::new(self.style);
-        let label = if self.brief { brief(bar.label) } else { bar.label.to_owned() };
+        let label = if self.brief { brief_label(bar.label) } else { bar.label.to_owned() };
         let (role, label) =
             if trusted { (Role::Ink, label) } else { (Role::Muted, format!("{label} ✕")) };
         line.left(role, &label, self.label);

@@ -2,6 +2,7 @@
 
 use flashlag_spec::profile::Profile;
 use flashlag_units::{Bytes, sanitize};
+use flashlag_views::{Standing, standings};
 
 use crate::line::{Line, Page};
 use crate::style::{Role, Style};
@@ -12,8 +13,8 @@ const USE: [&str; 3] = [
     "`flashlag profiles check NAME` compares it with what reviewers published.",
 ];
 
-/// Device profiles, two lines each: what the device is; its capacity, its filesystem and whether
-/// published rows check it. Then how to use one.
+/// Device profiles, two lines each: what the device is; its capacity, its filesystem and how many
+/// published rows its model meets. Then how to use one.
 pub fn profiles(profiles: &[Profile], style: Style) -> String {
     let mut page = Page::new(style);
     let names = profiles.iter().map(|profile| crate::text::width(&sanitize(&profile.name)));
@@ -23,7 +24,11 @@ pub fn profiles(profiles: &[Profile], style: Style) -> String {
         head.left(Role::Strong, &sanitize(&profile.name), widest);
         page.hanging(&head, widest + 2, Role::Ink, &sanitize(&profile.about));
         let capacity = profile.model().map_or(Bytes::ZERO, |model| model.map.capacity.0);
-        let checked = if profile.checks.is_empty() { "" } else { ", checked" };
+        let standing = standings().iter().find(|standing| standing.profile == profile.name);
+        let checked = standing.map_or_else(
+            || "; nothing was published to check it by".to_owned(),
+            |Standing { near, rows, .. }| format!("; {near} of {rows} published rows within 20%"),
+        );
         let mut head = Line::new(style);
         head.left(Role::Ink, "", widest);
         let text = format!("{capacity} on {}{checked}", profile.filesystem);

@@ -42,8 +42,8 @@ pub struct WriterRow {
     pub longest: Nanos,
 }
 
-/// A running recording as lines; the first one sums it up.
-pub fn recording(seen: &Recording, style: Style) -> Vec<String> {
+/// A running recording in one line of any length, for a file.
+pub fn recording_line(seen: &Recording) -> String {
     let device = format!(
         "{} writes, {}, {} flushes",
         count(seen.block.0),
@@ -51,7 +51,7 @@ pub fn recording(seen: &Recording, style: Style) -> Vec<String> {
         count(seen.flushes)
     );
     let seconds = seen.lasted.as_secs();
-    let head = match &seen.all {
+    match &seen.all {
         Some(all) => format!(
             "{seconds} s: {} writes, {};{} the device: {device}",
             count(all.writes),
@@ -63,7 +63,12 @@ pub fn recording(seen: &Recording, style: Style) -> Vec<String> {
             },
         ),
         None => format!("{seconds} s: the device: {device}"),
-    };
+    }
+}
+
+/// A running recording as lines; the first ones sum it up.
+pub fn recording(seen: &Recording, style: Style) -> Vec<String> {
+    let head = recording_line(seen);
     let mut page = Page::new(style);
     page.paragraph(Role::Strong, &head);
     let with_files = seen.all.is_some();
@@ -120,6 +125,17 @@ mod tests {
         assert!(lines.iter().flat_map(|line| line.chars()).all(flashlag_units::is_printable));
         assert_eq!(lines.last().map(String::as_str), Some("and 4 more"));
         assert!(lines.iter().all(|line| line.chars().count() <= 80), "{lines:#?}");
+    }
+
+    #[test]
+    fn the_line_of_a_file_is_whole() {
+        let seen = Recording {
+            all: Some(WriterRow { writes: 123_456_789, ..WriterRow::default() }),
+            flushes: 12_345,
+            ..Recording::default()
+        };
+        assert!(recording_line(&seen).ends_with("the device: 0 writes, 0 B, 12,345 flushes"));
+        assert!(recording(&seen, Style::PLAIN).len() > 1, "a terminal has it in several lines");
     }
 
     #[test]

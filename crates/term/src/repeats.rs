@@ -1,6 +1,8 @@
 use flashlag_spec::Operation;
 use flashlag_units::Nanos;
-use flashlag_views::{Column, Judgement, LagVerdict, RepeatRow, Repeats, Spread, format};
+use flashlag_views::{
+    Column, Judgement, LagVerdict, RepeatRow, Repeats, Spread, busy_note, format,
+};
 
 use crate::line::Page;
 use crate::style::{Role, Style};
@@ -28,8 +30,12 @@ pub fn repeats(repeats: &Repeats, style: Style) -> String {
         table.print(&mut page);
         let spread = repeats.rows.iter().any(|row| row.ops_per_sec.deviation.is_some());
         if spread {
-            let words = "The mean of the runs ± the standard deviation between them.";
+            let words = "The mean of the runs ± the standard deviation between them, where it is not \
+                         less than the last digit.";
             page.paragraph(Role::Muted, words);
+        }
+        if let Some(note) = busy_note(repeats.rows.iter().map(|row| row.title.as_str())) {
+            page.paragraph(Role::Muted, note);
         }
     }
     page.finish()

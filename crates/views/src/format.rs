@@ -79,15 +79,17 @@ pub fn ratio_bare(ratio: f64) -> String {
 }
 
 /// A ratio and its interval, with as many digits as distinguish the ends from the ratio, at most three:
-/// `6.8×` and `6.7 to 6.9`; `15.2×` and `15.1 to 15.3`.
-pub fn ratio_with_interval(ratio: f64, low: f64, high: f64) -> (String, String) {
+/// `6.8×` and `6.7 to 6.9`; `15.2×` and `15.1 to 15.3`. No interval where three digits do not
+/// distinguish its ends from the ratio, as between simulations that hardly vary.
+pub fn ratio_with_interval(ratio: f64, low: f64, high: f64) -> (String, Option<String>) {
     let plain = [ratio, low, high].map(ratio_bare);
     let [value, from, to] = if plain[0] == plain[1] || plain[0] == plain[2] {
         [ratio, low, high].map(three_digits)
     } else {
         plain
     };
-    (format!("{value}×"), format!("{from} to {to}"))
+    let interval = (from != value || to != value).then(|| format!("{from} to {to}"));
+    (format!("{value}×"), interval)
 }
 
 /// Three digits after the zeros, however many those are: `0.0123`, `0.000457`.

@@ -18,7 +18,7 @@ use crate::outline::phase_title;
 pub struct Layered {
     /// `save` or `write`.
     pub one: &'static str,
-    /// Its test: `SQLite save, WAL`.
+    /// Its test: `WAL save`.
     pub title: String,
     /// Its mean wait.
     pub mean: Nanos,
@@ -54,7 +54,7 @@ impl LayerShare {
 }
 
 impl Layered {
-    /// `A mean save of 18 ms: SQLite save, WAL.`
+    /// `A mean save of 18 ms: WAL save.`
     pub fn caption(&self) -> String {
         format!("A mean {} of {}: {}.", self.one, format::time(self.mean), self.title)
     }

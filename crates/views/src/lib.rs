@@ -5,6 +5,7 @@
 //! them.
 #![forbid(unsafe_code)]
 
+mod amount;
 mod beside;
 mod causes;
 mod compare;
@@ -36,10 +37,12 @@ mod story;
 mod strip;
 mod table;
 mod trace;
+mod two_times;
 mod verdict;
 mod waits;
 mod worst;
 
+pub use amount::RateUnit;
 pub use causes::cause_name;
 pub use compare::{
     CheckDifference, CompareError, CompareOptions, CompareRow, CompareSide, Comparison, Difference,
@@ -59,7 +62,10 @@ pub use layered::{LayerShare, Layered, layered};
 pub use lifecycle::{Lifecycle, LifecycleCell, LifecycleColumn, LifecycleRow, lifecycle, sizes};
 pub use listed::{FindingList, ListedFinding, in_words, listed, listed_of};
 pub use marks::{Mark, MarkPoint, marks};
-pub use naming::{device_name, file_save_label, kind_name, row_title, save_label, test_title};
+pub use naming::{
+    brief_label, busy_note, circumstances, device_name, file_save_label, kind_name, save_label,
+    save_title, test_name, test_title,
+};
 pub use outline::{
     LAG_IS_A_BUDGET, PhaseChange, PhaseStalls, Stalls, StallsOfCause, change_name, changes,
     changes_heading, distribution_heading, environment_heading, for_people, phase_title,
@@ -85,6 +91,7 @@ pub use table::{
 pub use trace::{
     TraceColumn, TraceSummary, TraceTable, source_name, trace_stalls_heading, trace_summary,
 };
+pub use two_times::two_times;
 pub use verdict::{Judgement, RULES};
 pub use waits::{WaitGroup, WaitPart, WaitSection, waits};
 pub use worst::GroupKind;

@@ -1,17 +1,18 @@
 //! Headings of sections about the whole run, each stating its result, and the stalls and changes of
 //! its phases.
 
-use flashlag_explain::{Figures, SaveKind, failed, findings_of, stalls_of};
+use flashlag_explain::{Figures, failed, findings_of, stalls_of};
 use flashlag_schema::finding::StallFinding;
-use flashlag_schema::{CauseBasis, Change, ChangeKind, Mixed, Phase, Run, StallCause, WaitPart};
+use flashlag_schema::{CauseBasis, Change, ChangeKind, Phase, Run, StallCause, WaitPart};
 use flashlag_spec::Operation;
 use flashlag_units::Nanos;
 
+use crate::amount::done;
 use crate::causes;
 use crate::doubt::{CheckCounts, Failure, failures_of};
 use crate::fill::full_at;
 use crate::format;
-use crate::naming::{file_save, file_save_label, kind_name, save_label, stage_of, test_title};
+use crate::naming::{kind_name, stage_of, test_name, test_title};
 use crate::overload::overload;
 
 /// Phases with waits longer than their limit.
@@ -79,41 +80,6 @@ pub struct PhaseChange<'a> {
     pub change: &'a Change,
 }
 
-/// A phase's test: `4K rand write`, `4K rand read Q32 T4`, `4K rand read, mixed 70/30`, `SQLite save,
-/// WAL, beside another writer`.
-pub fn test_name(run: &Run, phase: &Phase) -> String {
-    match SaveKind::of(run, phase) {
-        Some(kind) => {
-            let beside = if phase.background.is_some() { ", beside another writer" } else { "" };
-            format!(
-                "SQLite {}, {}{beside}",
-                statement(phase, &kind),
-                lower_first(&save_label(&kind))
-            )
-        }
-        None if let Some(save) = file_save(run, phase) => {
-            let beside = if phase.background.is_some() { ", beside another writer" } else { "" };
-            format!("{}{beside}", file_save_label(&save))
-        }
-        None => {
-            let threads =
-                if phase.threads > 1 { format!(" T{}", phase.threads) } else { String::new() };
-            let title = test_title(&phase.name);
-            match (phase.mixed, title.strip_suffix(", mixed")) {
-                (Some(mixed), Some(title)) => format!("{title}{threads}{}", share_of_reads(mixed)),
-                (Some(mixed), None) => format!("{title}{threads}{}", share_of_reads(mixed)),
-                (None, _) => format!("{title}{threads}"),
-            }
-        }
-    }
-}
-
-/// `, mixed 70/30`
-fn share_of_reads(mixed: Mixed) -> String {
-    let reads = mixed.read_percent.min(100);
-    format!(", mixed {reads}/{}", 100 - reads)
-}
-
 /// The title of a phase: `4K rand write, filled run 3`; with the stage only in a run of several. A fill
 /// has no stage.
 pub fn phase_title(run: &Run, phase: &Phase) -> String {
@@ -127,11 +93,6 @@ pub fn phase_title(run: &Run, phase: &Phase) -> String {
     } else {
         test
     }
-}
-
-fn statement(phase: &Phase, kind: &SaveKind) -> &'static str {
-    let name = kind.statement_name();
-    if phase.name.starts_with(name) { name } else { "save" }
 }
 
 /// A text with phase titles (`4K rand write, new`) in place of the labels of the run file (`new:
@@ -339,7 +300,10 @@ pub fn changes_heading(run: &Run) -> String {
             }
         }
         [first, rest @ ..] => {
-            let written = format::size(first.change.written_bytes);
+            let phase = run.phases.get(first.phase);
+            let written = phase.map_or_else(String::new, |phase| {
+                done(phase, first.change.t_ns, first.change.written_bytes)
+            });
             let others = match rest.len() {
                 0 => String::new(),
                 1 => ", and one more change".to_owned(),
@@ -407,7 +371,7 @@ pub fn saves_heading(run: &Run) -> String {
     for phase in judged {
         let title = lower_first(&phase_title(run, phase));
         if let Some(overload) = overload(run, phase) {
-            overloads.push(format!("{}: overloaded, {}", save_name(&title), overload.in_words()));
+            overloads.push(format!("{title}: overloaded, {}", overload.in_words()));
         } else if let Some(share) = Figures::of_phase(phase).late_share() {
             rows.push((title, share));
         }
@@ -420,36 +384,22 @@ pub fn saves_heading(run: &Run) -> String {
     }
 }
 
-/// `save, WAL` of `SQLite save, WAL`.
-fn save_name(title: &str) -> String {
-    title.strip_prefix("SQLite ").unwrap_or(title).to_owned()
-}
-
 /// The highest and the lowest share of late saves; `rows` are in that order.
 fn late_saves(rows: &[(String, f64)]) -> String {
-    let name = save_name;
+    let share = format::share;
     match rows {
         [] => "Saves were measured, but can't be judged".to_owned(),
-        [(title, share)] => {
-            format!(
-                "{} of saves take longer than a 60 Hz frame: {}",
-                format::share(*share),
-                name(title)
-            )
+        [(title, late)] => {
+            format!("{} take longer than a 60 Hz frame: {title}", share(*late))
         }
-        [(worst, most), .., (best, least)] => {
-            if most == least {
-                format!("{} of saves take longer than a 60 Hz frame", format::share(*most))
-            } else {
-                format!(
-                    "{} of saves take longer than a 60 Hz frame with {}; {} with {}",
-                    format::share(*most),
-                    name(worst).replacen("save, ", "", 1),
-                    format::share(*least),
-                    name(best).replacen("save, ", "", 1)
-                )
-            }
+        [(_, most), .., (_, least)] if most == least => {
+            format!("{} of saves take longer than a 60 Hz frame", share(*most))
         }
+        [(worst, most), .., (best, least)] => format!(
+            "{} take longer than a 60 Hz frame in {worst}; {} in {best}",
+            share(*most),
+            share(*least),
+        ),
     }
 }
 

@@ -51,24 +51,25 @@ pub fn overload(run: &Run, phase: &Phase) -> Option<Overload> {
 }
 
 impl Overload {
-    /// `3.8 of 100 saves a second done; the queue grows`, `what is due within 24 ms in the recording takes 261 ms`.
+    /// `3.8 of the 100 saves due each second are done; the queue grows`, `what is due within 24 ms in the recording takes
+    /// 261 ms`.
     pub fn in_words(&self) -> String {
         let Overload { done_per_sec, due_per_sec, what, replayed } = self;
         if let Some(times) = replayed {
             return of_a_recording(*times);
         }
         let (done, due) = (format::per_second(*done_per_sec), format::per_second(*due_per_sec));
-        format!("{done} of {due} {what} a second done; the queue grows")
+        format!("{done} of the {due} {what} due each second are done; the queue grows")
     }
 
-    /// `only 3.8 of 100 saves a second are done, and the queue grows`.
+    /// `of the 100 saves due each second, only 3.8 are done, and the queue grows`.
     pub fn clause(&self) -> String {
         let Overload { done_per_sec, due_per_sec, what, replayed } = self;
         if let Some(times) = replayed {
             return of_a_recording(*times);
         }
         let (done, due) = (format::per_second(*done_per_sec), format::per_second(*due_per_sec));
-        format!("only {done} of {due} {what} a second are done, and the queue grows")
+        format!("of the {due} {what} due each second, only {done} are done, and the queue grows")
     }
 }
 
@@ -108,7 +109,7 @@ impl Overloads {
         Some(Overloads { mean, overloaded: overloads.len(), runs: all.len() })
     }
 
-    /// `overloaded: 3.8 of 100 saves a second done; the queue grows`; `overloaded in 1 of 3 runs: …`
+    /// `overloaded: 3.8 of the 100 saves due each second are done; the queue grows`; `overloaded in 1 of 3 runs: …`
     /// if the others kept it.
     pub fn in_words(&self) -> String {
         match self.some() {
@@ -117,7 +118,7 @@ impl Overloads {
         }
     }
 
-    /// The same without the word, beside the verdict `overloaded`: `3.8 of 100 saves a second done; the queue grows`; `in
+    /// The same without the word, beside the verdict `overloaded`: `3.8 of the 100 saves due each second are done; the queue grows`; `in
     /// 1 of 3 runs: …`.
     pub fn beside_the_verdict(&self) -> String {
         match self.some() {
@@ -164,6 +165,6 @@ mod tests {
         let said = |phase: &Phase| overload(&run, phase).unwrap().in_words();
         let (short, long) = (four_a_second(12, 1180), four_a_second(24, 2360));
         assert_eq!(said(&short), said(&long));
-        assert_eq!(said(&short), "4.0 of 100 saves a second done; the queue grows");
+        assert_eq!(said(&short), "4.0 of the 100 saves due each second are done; the queue grows");
     }
 }

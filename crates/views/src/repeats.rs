@@ -9,7 +9,7 @@ use flashlag_units::Nanos;
 use crate::doubt::failures_of;
 use crate::format::{self, capitalized};
 use crate::headline::{Deciding, DecidingVerdict, TestVerdict};
-use crate::naming::{row_title, stage_of};
+use crate::naming::{stage_of, test_name};
 use crate::overload::Overloads;
 use crate::verdict::Judgement;
 use crate::worst::{BESIDE, circumstances, decides, worst};
@@ -17,7 +17,7 @@ use crate::worst::{BESIDE, circumstances, decides, worst};
 /// The runs of one device, together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Repeats {
-    /// `Lags: in all of 3 runs, by SQLite insert, rollback journal.`: in the test that decides each
+    /// `Lags: in all of 3 runs, by Rollback save.`: in the test that decides each
     /// run's headline.
     pub sentence: String,
     /// How many runs.
@@ -71,7 +71,7 @@ impl Spread {
     }
 
     /// `53.5 ± 0.4`, the mean through `print`, the deviation in the same `unit` with as many
-    /// decimals; the mean alone of a single run.
+    /// decimals; the mean alone of a single run, or where the deviation is less than the last digit.
     pub fn in_words(&self, unit: f64, print: impl Fn(f64) -> String) -> String {
         let mean = print(self.mean);
         let Some(deviation) = self.deviation else { return mean };
@@ -80,7 +80,11 @@ impl Spread {
             0 => format::count((deviation / unit).round() as u64),
             _ => format!("{:.decimals$}", deviation / unit),
         };
-        format!("{mean} ± {deviation}")
+        if deviation.chars().any(|digit| matches!(digit, '1'..='9')) {
+            format!("{mean} ± {deviation}")
+        } else {
+            mean
+        }
     }
 }
 
@@ -134,7 +138,7 @@ fn row(run: &Run, plan: &Plan, phase: &Phase, runs: &[Run]) -> Option<RepeatRow>
         String::new()
     };
     Some(RepeatRow {
-        title: row_title(run, phase) + &stage,
+        title: test_name(run, phase) + &stage,
         operation: phase.operation,
         runs: all.len(),
         bytes_per_sec: of(|phase| phase.bytes_per_sec)?,
@@ -182,7 +186,10 @@ impl RunOutcome {
         let plan = Plan::of(run);
         let deciding_row = |phase: &'_ Phase| {
             let kind = decides(&plan, phase)?;
-            Some(circumstances(Some(kind), phase.background.is_some(), &row_title(run, phase)))
+            let name = test_name(run, phase);
+            let how = circumstances(Some(kind), phase.background.is_some(), &name);
+            // The test in the words of the table, which has no other name for it.
+            Some(if how == BESIDE { format!("{how} ({name})") } else { how })
         };
         let tests = run.phases.iter().filter_map(|phase| {
             Some(TestVerdict {
@@ -227,11 +234,18 @@ fn sentence(runs: &[Run], asked: usize) -> String {
     };
     let as_bad = judged.iter().filter(|(_, other)| is_as_bad(other)).count();
     let (name, often) = (alone.name(), in_runs(alike, asked));
+    let longest = runs.iter().rev().max_by_key(|run| run.phases.len());
+    let title = longest.and_then(Deciding::of).map(|deciding| deciding.title);
     let first = match worse.map(|(word, how)| (word.name(), how, in_runs(as_bad, asked))) {
-        None => format!("{}: {often}", capitalized(name)),
+        None => {
+            let by = title.map_or_else(String::new, |title| format!(", by {title}"));
+            format!("{}: {often}{by}", capitalized(name))
+        }
         Some((word, how, times)) => {
-            let (main, but) = if how == BESIDE { (" alone", "") } else { ("", "but ") };
-            let (main, worse) = (capitalized(name) + main, format!("{but}{word} {how}"));
+            let (main, but) = if how.starts_with(BESIDE) { (" alone", "") } else { ("", "but ") };
+            let by = title.map_or_else(String::new, |title| format!(" ({title})"));
+            let main = format!("{}{main}{by}", capitalized(name));
+            let worse = format!("{but}{word} {how}");
             if times == often {
                 format!("{main}, {worse}: {often}")
             } else {
@@ -239,13 +253,11 @@ fn sentence(runs: &[Run], asked: usize) -> String {
             }
         }
     };
-    let longest = runs.iter().rev().max_by_key(|run| run.phases.len());
-    let by = longest.and_then(Deciding::of).map(|deciding| format!(", by {}", deciding.title));
     let unjudged = match outcomes.len() - judged.len() {
         0 => String::new(),
         some => format!("; {} no verdict", format::plural(some, "run has", "runs have")),
     };
-    format!("{first}{}{unjudged}{missing}.", by.unwrap_or_default())
+    format!("{first}{unjudged}{missing}.")
 }
 
 /// `in all of 3 runs`, `in 1 of 3 runs`.
@@ -271,7 +283,7 @@ mod tests {
         assert_eq!(found.in_words(1.0, format::rate), "5.00 ± 2.14");
         // As precise as the mean, whatever the unit.
         let steady = Spread { mean: 12.9e6, deviation: Some(900.0) };
-        assert_eq!(steady.in_words(1e6, format::mb_per_s), "12.9 ± 0.0");
+        assert_eq!(steady.in_words(1e6, format::mb_per_s), "12.9");
         let fast = Spread { mean: 23_456.0, deviation: Some(1_234.4) };
         assert_eq!(fast.in_words(1.0, format::per_second), "23,456 ± 1,234");
     }

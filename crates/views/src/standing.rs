@@ -106,10 +106,16 @@ impl Model {
             Model::Unpublished => {
                 "It is an unchecked model: there are no published rows of this device".to_owned()
             }
-            Model::NotChecked(name) => format!(
-                "It is a model whose rows were not compared with published ones: `flashlag \
-                 profiles check` does that with the file of {name}"
-            ),
+            Model::NotChecked(name) => {
+                let which = match builtin_profile(name) {
+                    Some(_) => format!("{name} with other parameters than the built-in profile"),
+                    None => format!("the profile {name}"),
+                };
+                format!(
+                    "It is a model: {which}, not compared with published figures; `flashlag \
+                     profiles check FILE.toml` does that"
+                )
+            }
             Model::Fitted(run, warnings) => {
                 let but = match warnings.as_slice() {
                     [] => String::new(),

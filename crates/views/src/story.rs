@@ -55,9 +55,12 @@ pub fn story(run: &Run, findings: &[Finding]) -> Story {
     // A limit that held the run back is the cause, whatever else was waited for.
     let limit = findings.iter().find(|one| limited && is_limit(one.id)).cloned();
     let largest = limit.or(largest);
-    let words = largest
-        .as_ref()
-        .and_then(|one| in_words(Some(run), std::slice::from_ref(one)).findings.into_iter().next());
+    let words = largest.as_ref().and_then(|one| {
+        in_words(Some(run), Some(&run.environment), std::slice::from_ref(one))
+            .findings
+            .into_iter()
+            .next()
+    });
     let cost = largest.as_ref().and_then(Finding::cost);
     let per = largest.as_ref().and_then(|one| one.effect.value()).map(|effect| effect.per);
     let which = largest.as_ref().and_then(|one| elsewhere(run, one)).unwrap_or_default();
@@ -81,7 +84,7 @@ fn is_limit(id: FindingId) -> bool {
     matches!(id, FindingId::IoLimit | FindingId::CpuQuota | FindingId::MemoryLimit)
 }
 
-/// ` (SQLite save, WAL, beside another writer)`, for a finding whose cost is not that of the saves
+/// ` (WAL save, busy)`, for a finding whose cost is not that of the saves
 /// or writes in the sentences before: a forecast is not about those of a replayed trace.
 fn elsewhere(run: &Run, finding: &Finding) -> Option<String> {
     let label = match &finding.effect.value()?.basis {

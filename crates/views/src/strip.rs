@@ -26,7 +26,7 @@ pub struct Strip {
 pub struct StripGroup {
     /// Their kind.
     pub kind: GroupKind,
-    /// `4 KiB durable random write, n = 12,000 each`.
+    /// `4K rand write, durable, n = 12,000 each`.
     pub title: String,
     /// The rows.
     pub rows: Vec<StripRow>,
@@ -82,10 +82,7 @@ pub fn strip(run: &Run) -> Strip {
 fn place_of(run: &Run, plan: &Plan, phase: &Phase) -> Option<(GroupKind, String, String)> {
     let group = decides(plan, phase)?;
     if group == GroupKind::DurableWrite {
-        let title = match phase.name.as_str() {
-            "rand_write_4k" => "4 KiB durable random write".to_owned(),
-            other => format!("4 KiB durable random write ({})", test_title(other)),
-        };
+        let title = format!("{}, durable", test_title(&phase.name));
         return Some((GroupKind::DurableWrite, title, stage_of(run, phase)));
     }
     let (kind, file) = (plan.save(phase), plan.file_save(phase));

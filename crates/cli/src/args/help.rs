@@ -20,9 +20,9 @@ const TEMPLATE: &str =
 
 pub(super) const AFTER_HELP: &str = "\
 Begin with:
-  flashlag run                     measure the storage of this directory: a minute
-  flashlag run lifecycle --on DIR  new, full, deleted, trimmed: AnandTech's table
-  flashlag compare A.json B.json   two runs side by side, with confidence intervals
+  flashlag run                     measure this directory's storage: a minute
+  flashlag run lifecycle --on DIR  new, full, deleted, trimmed, as AnandTech did
+  flashlag compare A.json B.json   two runs side by side, with intervals
   flashlag run lifecycle --on sim:nexus7-2012 --set protocol=published
                                    a simulated device beside what AnandTech
                                    measured on it, in seconds
@@ -30,24 +30,27 @@ Begin with:
                                    the effect of a change, and why
 
 Exit status: 0 done; 1 a --fail-if limit was crossed; 2 it could not run;
-3 it ran, but a trust check failed; 130 it was stopped by Ctrl-C (143 by SIGTERM).";
+3 it ran, but a trust check failed; 130 it was stopped by Ctrl-C (143 by
+SIGTERM).";
 
 pub(super) const EXPLAIN_HELP: &str = "\
 Nothing is measured or written: of a directory, flashlag reads what the system
-says about the path to the disk. Root can read more. With -v each finding has its
-ground.
+says about the path to the disk. Root can read more. With -v each finding has
+its ground.
 
   flashlag explain              what this directory lies on, and what to change
   flashlag explain RUN.json     why that run lagged, layer by layer, by cost
   flashlag explain adb:         what the phone's storage is made of
-  flashlag explain sim:PROFILE  why a simulated device lags in the scenario `quick`
+  flashlag explain sim:PROFILE  why a simulated device lags in `run quick`
 
 An effect that the run did not measure is forecast on the profile that it was
-simulated on, on --profile, or on the nearest built-in one. All forecasts together
-take 15 s at most.";
+simulated on, on --profile, or on the nearest built-in one. All forecasts
+together take 15 s at most.";
 
 pub(super) const CHANGES: &str = "\
 Changes: fs=f2fs, nobarrier=on, fuse=off, journal=wal, full=90%, age=12mo, ...
+
+Example:
   flashlag predict pixel-2016 --change fs=f2fs,nobarrier=on";
 
 pub(super) const PREDICT_HELP: &str = "\
@@ -60,10 +63,15 @@ Changes:
   untrimmed=on|off (deleted, not trimmed)
   or any parameter of the profile: nand.program=1.5ms
 
-On a full device, or one months old, all that is stored is written at random until
-figures are steady, a day's writes (--daily) at least:
+On a full device, or one months old, all that is stored is written at random
+until figures are steady, a day's writes (--daily) at least.
+
+Examples:
   flashlag predict nexus5-2013 --change full=90%
-Durable 4 KiB writes fall from 1.24 to 0.88 MB/s: collection copies what is stored.";
+Durable 4 KiB writes fall from 1.24 to 0.88 MB/s: collection copies what is
+stored.
+  flashlag predict sim:sd-a1+ext4 --change fs=f2fs
+Whether F2FS helps saves depends on the journal mode.";
 
 /// The command line with its commands listed in groups instead of one list.
 pub fn grouped(command: Command) -> Command {
@@ -154,8 +162,23 @@ mod tests {
         let mut commands = vec![crate::args::Cli::command()];
         while let Some(command) = commands.pop() {
             let after = command.get_after_long_help().map(ToString::to_string).unwrap_or_default();
-            let wide = after.lines().find(|line| line.chars().count() > 84);
+            let wide = after.lines().find(|line| line.chars().count() > 80);
             assert_eq!(wide, None, "{}", command.get_name());
+            commands.extend(command.get_subcommands().cloned());
+        }
+    }
+
+    /// clap removes the indentation of a text's first line: an example there would look like a heading.
+    #[test]
+    fn what_follows_the_options_begins_with_a_heading() {
+        let mut commands = vec![crate::args::Cli::command()];
+        while let Some(command) = commands.pop() {
+            for text in [command.get_after_help(), command.get_after_long_help()] {
+                let first = text.map(ToString::to_string).unwrap_or_default();
+                let command_first = first.trim_start().starts_with("flashlag ");
+                let indented = first.starts_with(' ');
+                assert!(!indented && !command_first, "{}: {first}", command.get_name());
+            }
             commands.extend(command.get_subcommands().cloned());
         }
     }

@@ -35,7 +35,7 @@ pub use trace::{TraceArgs, TraceFormat};
 
 /// The command line.
 #[derive(Debug, Parser)]
-#[command(name = "flashlag", version, after_long_help = AFTER_HELP, max_term_width = 84)]
+#[command(name = "flashlag", version, after_long_help = AFTER_HELP, max_term_width = 80)]
 #[command(about = "Measures how flash storage makes a device lag, and whether to believe it")]
 #[command(arg_required_else_help = true)]
 pub struct Cli {
@@ -327,7 +327,9 @@ pub struct ShareArgs {
 #[derive(Debug, Args)]
 #[command(after_long_help = PREDICT_HELP, after_help = CHANGES)]
 pub struct PredictArgs {
-    /// A simulated run, or a profile: a name (`flashlag profiles`) or a TOML file
+    /// A simulated run, or a profile: NAME, sim:NAME+FS or a TOML file
+    ///
+    /// `flashlag profiles` lists the names
     #[arg(value_name = "RUN|PROFILE")]
     pub subject: String,
     /// Changes, each on top of those before it
@@ -340,7 +342,9 @@ pub struct PredictArgs {
     /// For example full=10%..95%
     #[arg(long, value_name = "full=A..B")]
     pub sweep: Option<String>,
-    /// Filesystem and options before the first change [default: the profile's]
+    /// Filesystem before the first change [default: the profile's]
+    ///
+    /// With its options, as after the + of sim:NAME+FS
     #[arg(long, value_name = "FS[,OPTION]...")]
     pub fs: Option<String>,
     /// Bytes written on each day of use, and at least for full=

@@ -18,10 +18,10 @@ pub struct SiteArgs {
 }
 
 const SITE_HELP: &str = "\
-What the pages show is what `flashlag share` would leave of each run. The run files
-themselves are not part of the site: those that hold more are named.
+What the pages show is what `flashlag share` would leave of each run. The run
+files themselves are not part of the site: those that hold more are named.
 
-  flashlag site runs/ -o site/    open site/index.html, or put site/ on any web host";
+  flashlag site runs/ -o site/    open site/index.html, or put it on a web host";
 
 /// `flashlag store`
 #[derive(Debug, Args)]

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 const AFTER_HELP: &str = "\
-A grid has for each key a value or a list of them; all combinations are measured:
+A grid has for each key a value or a list; all combinations are measured:
 
   profile    = [\"nexus7-2012\", \"sd-a1\"]
   filesystem = [\"ext4\", \"f2fs\"]

@@ -10,8 +10,9 @@ use flashlag_trace::{Columns, InputFormat};
 use flashlag_units::Nanos;
 
 const SHORT: &str = "\
+Examples:
   flashlag trace                    what is written to all storage, until Ctrl-C
-  flashlag trace -- sqlite3 app.db  what a command writes, and all that it starts
+  flashlag trace -- sqlite3 app.db  what a command and all that it starts write
   flashlag trace --from app.strace  what another tool has recorded";
 
 const HELP: &str = "\
@@ -22,25 +23,26 @@ Recording:
   flashlag trace adb: --for 10s     on a phone on a cable, by atrace: no root
 
 flashlag takes the best source that it may use, and says which and what is lost:
-eBPF, the kernel's tracepoints (tracefs), events of files (fanotify). Without root
-it shows only counters of processes and disks, without files and waits.
+eBPF, the kernel's tracepoints (tracefs), events of files (fanotify). Without
+root it shows only counters of processes and disks, without files and waits.
 
---from reads text of blkparse, ftrace, atrace (systrace's page too), perf, strace,
-Perfetto traces, lists of system calls as Mobibench's, tables of block requests.
+--from reads text of blkparse, ftrace, atrace (systrace's page too), perf,
+strace, Perfetto traces, lists of system calls as Mobibench's, tables of block
+requests.
 
   strace -f -tt -T -y -o app.strace COMMAND           records one
   flashlag trace --from t.csv --columns 'time:us,op,offset:bytes,size:bytes,-'
-                                                      a table without a known head
+                                                      a table of unknown head
   flashlag trace --from trace.txt.gz
   flashlag trace --from app.strace -o app.jsonl       keep it, for the next look
   flashlag trace --from app.jsonl --format perfetto -o app.json
-                                                      for https://ui.perfetto.dev";
+                                                     for https://ui.perfetto.dev";
 
 /// `flashlag trace`
 #[derive(Debug, Args)]
 #[command(after_help = SHORT, after_long_help = HELP)]
 pub struct TraceArgs {
-    /// Record what is written to this path's filesystem, or on a phone (adb:)
+    /// Record this path's filesystem, or a phone (adb:)
     #[arg(value_name = "PATH")]
     pub path: Option<String>,
     /// How long to record [default: until Ctrl-C, or until the command ends]

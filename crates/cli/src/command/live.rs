@@ -14,7 +14,7 @@ use flashlag_live::{
 use flashlag_schema::trace::Trace;
 use flashlag_spec::TraceSourceKind;
 use flashlag_spec::target::PhoneSpec;
-use flashlag_term::{Counter, Recording, Style, WriterRow, recording};
+use flashlag_term::{Counter, Recording, Style, WriterRow, recording, recording_line};
 use flashlag_units::{Nanos, count, percent};
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -238,8 +238,8 @@ fn follow(
             }
             if let Some(counter) = &mut shown {
                 let seen = session.seen()?;
-                counter
-                    .show_lines(|| recording(&seen, Style { color: false, ..Style::of_stderr() }));
+                let style = Style { color: false, ..Style::of_stderr() };
+                counter.show_lines(|| recording_line(&seen), || recording(&seen, style));
             }
             continue;
         };

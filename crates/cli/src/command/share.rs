@@ -3,7 +3,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use flashlag_runner::{Destination, OutputKind};
+use flashlag_schema::Run;
 use flashlag_share::Shared;
+use flashlag_spec::Reading;
 
 use super::compare::place_of;
 use crate::args::ShareArgs;
@@ -28,6 +30,7 @@ pub fn share(args: &ShareArgs) -> Result<Exit> {
     }
     for (_, to, shared) in &runs {
         to.write(shared.run.to_json().as_bytes())?;
+        say::line(&format!("Wrote {}", to.path().display()))?;
     }
     Ok(Exit::Done)
 }
@@ -56,7 +59,7 @@ fn beside(path: &Path) -> PathBuf {
 
 /// What is removed and what stays, as text.
 fn account(from: &Path, to: &Path, shared: &Shared) -> String {
-    let mut text = format!("{}without private data, as {}\n", name_of(from), name_of(to));
+    let mut text = format!("{} without private data, as {}\n", name_of(from), name_of(to));
     if shared.removed.is_empty() {
         text += "  goes    nothing: nothing private was found\n";
     }
@@ -67,22 +70,13 @@ fn account(from: &Path, to: &Path, shared: &Shared) -> String {
             if removed.values > 1 { format!(", {} times", removed.values) } else { String::new() };
         text += &format!("  {head:<7} {:<widest$}  {}{times}\n", removed.field, removed.reason);
     }
-    let environment = &shared.run.environment;
-    let known = [
-        environment.software.machine.value().cloned(),
-        environment.software.system.value().cloned(),
-        environment.software.kernel.value().cloned(),
-        environment.cpu.model.value().cloned(),
-        environment.device.model.value().cloned(),
-        environment.filesystem.kind.value().cloned(),
-        shared.run.started.as_ref().map(|began| format!("began {began}")),
-    ];
-    let known: Vec<String> = known.into_iter().flatten().collect();
     text += &format!(
         "  stays   {} tests with all their figures, checks and findings\n",
         shared.run.phases.len()
     );
-    known.iter().for_each(|known| text += &format!("          {known}\n"));
+    for (names, known) in descriptions(&shared.run) {
+        text += &format!("          {names}: {known}\n");
+    }
     let is_builtin = flashlag_runner::builtin(&shared.run.scenario.name)
         .is_some_and(|builtin| builtin.text == shared.run.scenario.text);
     let scenario = ["scenario.text", "scenario.name"];
@@ -99,6 +93,33 @@ fn account(from: &Path, to: &Path, shared: &Shared) -> String {
     text
 }
 
+/// What stays that describes the machine and the device: each text once, with the names of all fields
+/// that have it. A simulated device's machine and model are the same text.
+fn descriptions(run: &Run) -> Vec<(String, &str)> {
+    let environment = &run.environment;
+    let software = &environment.software;
+    fn text(reading: &Reading<String>) -> Option<&str> {
+        reading.value().map(String::as_str)
+    }
+    let fields = [
+        ("machine", text(&software.machine)),
+        ("system", text(&software.system)),
+        ("kernel", text(&software.kernel)),
+        ("CPU", text(&environment.cpu.model)),
+        ("device", text(&environment.device.model)),
+        ("filesystem", text(&environment.filesystem.kind)),
+        ("began", run.started.as_deref()),
+    ];
+    let mut described: Vec<(String, &str)> = Vec::new();
+    for (name, text) in fields.iter().filter_map(|(name, text)| Some((*name, (*text)?))) {
+        match described.iter_mut().find(|(_, known)| *known == text) {
+            Some((names, _)) => *names += &format!(", {name}"),
+            None => described.push((name.to_owned(), text)),
+        }
+    }
+    described
+}
+
 /// Whether the user agrees, at a terminal.
 fn agreed(files: usize) -> Result<bool> {
     if !std::io::stdin().is_terminal() {
@@ -109,4 +130,27 @@ fn agreed(files: usize) -> Result<bool> {
     let mut answer = String::new();
     std::io::stdin().read_line(&mut answer)?;
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}
+
+#[cfg(test)]
+mod tests {
+    use flashlag_testing::sample::SampleKind;
+
+    use super::*;
+
+    #[test]
+    fn what_stays_is_named_and_said_once_and_the_first_line_has_its_spaces() {
+        let mut run = SampleKind::Quick.run();
+        let known = Reading::Value("Pixel (2016), 32 GB".to_owned());
+        run.environment.software.machine = known.clone();
+        run.environment.device.model = known;
+        let shared = flashlag_share::shared(&run).expect("a run that can be shared");
+        let text = account(Path::new("a/run.json"), Path::new("a/run-shared.json"), &shared);
+        let head = "run.json without private data, as run-shared.json\n";
+        assert!(text.starts_with(head), "{text}");
+        assert!(text.contains("          machine, device: Pixel (2016), 32 GB\n"), "{text}");
+        let (_, stays) = text.split_once("  stays").expect("what stays");
+        assert!(stays.lines().skip(1).all(|line| line.contains(": ")), "{stays}");
+        assert_eq!(stays.matches("Pixel (2016), 32 GB").count(), 1, "{stays}");
+    }
 }

@@ -45,19 +45,28 @@ fn rates(device: &str, changes: &str, seeds: u32) -> Vec<(String, Vec<f64>)> {
     let said = String::from_utf8(output.stdout).unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{device} {changes}: {errors}");
-    let table = said.lines().skip_while(|line| !line.starts_with("as it is")).skip(1);
-    let lines = table.take(changes.split(',').count());
-    lines.map(|line| (line.to_owned(), numbers(line))).collect()
+    // A table of durable writes, and one of saves: a line for each change after the first line.
+    let tables: Vec<Vec<&str>> = said
+        .split("as it is")
+        .skip(1)
+        .map(|rest| rest.lines().skip(1).take(changes.split(',').count()).collect())
+        .collect();
+    let [writes, saves] = tables.as_slice() else { panic!("{said}") };
+    let both = writes.iter().zip(saves).map(|(writes, saves)| {
+        let figures = [numbers(writes, 2), numbers(saves, 1)].concat();
+        (format!("{writes}; {saves}"), figures)
+    });
+    both.collect()
 }
 
-/// The figures after p50 and p99, which have units.
-fn numbers(line: &str) -> Vec<f64> {
+/// The first figures after p50, mean and p99, which have units.
+fn numbers(line: &str, count: usize) -> Vec<f64> {
     let words: Vec<&str> = line.split_whitespace().skip(1).collect();
     let last_unit = words.iter().rposition(|word| ["ns", "µs", "ms", "s"].contains(word));
     let from = last_unit.map_or(0, |unit| unit + 1);
     // What seeds scatter by is behind a figure.
     let figures = words[from..].iter().filter(|word| !word.starts_with('±'));
-    figures.take(3).map(|word| word.parse().unwrap()).collect()
+    figures.take(count).map(|word| word.parse().unwrap()).collect()
 }
 
 /// What is wrong with one device on one mount, a line each.

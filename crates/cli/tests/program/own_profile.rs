@@ -42,7 +42,9 @@ fn neither_a_shared_run_nor_a_site_tells_of_the_profiles_path_and_texts() {
     let whole = std::fs::read_to_string(runs.join("run.json")).unwrap();
     assert!(whole.contains(MARKER), "the run itself is as it was measured");
     flashlag(folder, &["site", "runs", "-o", "site"]);
+    let listed = flashlag(folder, &["share", "runs/run.json", "--list"]);
     let account = flashlag(folder, &["share", "runs/run.json", "--yes"]);
+    assert_eq!(account, format!("{listed}Wrote runs/run-shared.json\n"));
     for field in ["target.name", "target.profile.text", "environment.device.model"] {
         assert!(account.contains(field), "{account}");
     }

@@ -117,12 +117,10 @@ fn the_readme_is_short_and_leads_to_every_first_page() {
     }
 }
 
-/// The first table that the program prints: from its head to the line before the notes.
+/// The first tables that the program prints: from their head to the line before the notes.
 fn first_table(text: &str) -> String {
     let from = text.lines().skip_while(|line| !line.starts_with("durable 4 KiB writes"));
-    from.take_while(|line| !line.is_empty() && !line.starts_with("share:"))
-        .collect::<Vec<_>>()
-        .join("\n")
+    from.take_while(|line| !line.starts_with("share:")).collect::<Vec<_>>().join("\n")
 }
 
 /// What the program prints.

@@ -31,12 +31,9 @@ fn writes_slow_down_on_full_storage_as_the_help_of_predict_says() {
     // Less than a day's writes: the state that they begin in is steady.
     arguments.extend(["-q", "--daily", "100MB"]);
     let found = said(&arguments);
-    // Before the saves a second: MB/s as it is, and sustained of the full device.
-    let last_but_one = |words: &str| {
-        let numbers = numbers(line(&found, words));
-        numbers[numbers.len() - 2]
-    };
-    let (before, after) = (last_but_one("as it is"), last_but_one("full=90%  "));
+    // The last of the line: MB/s as it is, and sustained of the full device.
+    let last = |words: &str| *numbers(line(&found, words)).last().unwrap();
+    let (before, after) = (last("as it is"), last("full=90%  "));
     let [_, from, to] = claimed[..] else { panic!("{claimed:?}") };
     assert!((before / from - 1.0).abs() < 0.02, "{before} for {from}: {found}");
     assert!((after / to - 1.0).abs() < 0.03, "{after} for {to}: {found}");

@@ -16,6 +16,7 @@ use flashlag_units::Nanos;
 
 use crate::candidate::Context;
 use crate::doubt::is_trusted;
+use crate::plan::{Plan, is_fill};
 use crate::remedy::finding;
 use crate::set_up;
 use crate::verdict::{LagVerdict, verdict};
@@ -56,9 +57,11 @@ fn matters(run: &Run, held_back: Option<FindingId>, id: FindingId) -> bool {
     }
 }
 
-/// How much the waits of a phase matter; without one, those of the phase that explains the run.
-/// Whatever makes a save or a write late is not minor.
+/// How much the waits of a phase matter; without one, or of a fill, for which nobody waits, those of the phase
+/// that explains the run. Whatever makes a save or a write late is not minor.
 fn felt(context: &Context<'_>, phase: Option<&Phase>) -> Severity {
+    let plan = Plan::of(context.run);
+    let phase = phase.filter(|phase| !is_fill(&plan, phase));
     let judged = phase.or(context.subjects.main).and_then(|phase| verdict(context.run, phase));
     match judged {
         Some(LagVerdict::Smooth) => Severity::Minor,

@@ -138,6 +138,20 @@ fn a_fall_in_the_rate_costs_the_difference_of_what_an_operation_takes() {
     assert!(no_slower.effect.reason().is_some(), "a wait no longer than before costs nothing");
 }
 
+#[test]
+fn a_fill_that_stalls_matters_as_much_as_the_waits_of_an_app_in_that_run() {
+    let severity = |ms: u64| {
+        let mut fill = changed(ChangeKind::PeriodicStalls, [6, 6]).phases.remove(0);
+        for interval in &mut fill.intervals {
+            interval.filled_bytes = Some(Bytes::from_mib(1));
+        }
+        let both = run(vec![fill, saves("save_wal", State::New, &all(ms * MS, 1_200))]);
+        found(&both, FindingId::CollectionPeriod).unwrap().severity
+    };
+    assert_eq!(severity(1), Severity::Minor, "nobody waits for a fill, and saves are smooth");
+    assert_eq!(severity(300), Severity::Costly);
+}
+
 /// Sequential writes by second: how many MB, and the share of the waits that was for room.
 fn by_second(seconds: &[(u64, u64)]) -> Run {
     let mut phase = phase("soak", State::New, Operation::SequentialWrite, &all(MS, 1000));

@@ -72,7 +72,8 @@ fn a_run_without_anything_in_it_has_every_format_but_fios() {
 #[test]
 fn an_overloaded_schedule_is_named_in_markdown() {
     let page = written(Format::Markdown, &sample::overloaded());
-    assert!(page.contains("overloaded: 3.8 of 100 saves a second done; the queue grows"), "{page}");
+    let said = "overloaded: 3.8 of the 100 saves due each second are done; the queue grows";
+    assert!(page.contains(said), "{page}");
 }
 
 /// A page's sections that are more than pictures.

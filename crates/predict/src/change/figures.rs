@@ -5,22 +5,26 @@ use super::PredictOptions;
 use super::plan::{READ_FILE, READ_GROWN};
 use super::scenario::{LEAVE, SETTLE, scenario};
 use super::situation::Situation;
-use super::spread::{Range, SeedSpread, latency_range};
+use super::spread::{AROUND_P50, AROUND_P99, Range, SeedSpread, latency_range};
 use super::steady::{self, DaysOfUse, Settling, Unworn, Use};
 use crate::{PredictError, Simulation, SimulationError, Simulator, parallel};
 
 /// The main test of a forecast: durable writes of 4 KiB.
 pub const DURABLE: &str = "rand_write_4k";
-/// Saves through SQLite.
+/// Saves through SQLite, in the journal mode of the plan: WAL without a change of it.
 pub const SAVE: &str = "save";
+/// The same saves with SQLite's default journal.
+pub const SAVE_ROLLBACK: &str = "save_rollback";
 /// Sequential reads of the stored data.
 pub(super) const READ: &str = "seq_read_256k";
 /// All tests of a forecast.
-const TESTS: [&str; 7] =
-    [READ, "seq_write_256k", "rand_read_4k", DURABLE, SAVE, READ_FILE, READ_GROWN];
+const TESTS: [&str; 8] =
+    [READ, "seq_write_256k", "rand_read_4k", DURABLE, SAVE, SAVE_ROLLBACK, READ_FILE, READ_GROWN];
 
 /// If the latencies at neighbouring ranks differ by this factor, p99 is a range.
 const LEAP: f64 = 2.0;
+/// If the latencies at ranks 40 % and 60 % differ by this factor, the median is a range.
+const LEAP_OF_MEDIAN: f64 = 1.2;
 
 /// The figures of a device by test, averaged over seeds.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -47,6 +51,9 @@ pub struct TestFigures {
     pub name: String,
     /// Median.
     pub p50_ns: Option<f64>,
+    /// The latencies at ranks 40 % and 60 %, of the lowest and the highest seed: where about half of
+    /// the operations take one time and half another, the median may be either.
+    pub around_p50_ns: Option<Range>,
     /// 99 %.
     pub p99_ns: Option<f64>,
     /// The latencies at ranks 98 % and 99.5 %, of the lowest and the highest seed: p99 would lie
@@ -73,6 +80,18 @@ impl TestFigures {
     pub fn p99_range(&self) -> Option<Range> {
         self.p99_ns?;
         self.around_p99_ns.filter(|around| around.high >= LEAP * around.low)
+    }
+
+    /// The range of the median, if it lies between two times that are apart. `None` if it is one
+    /// figure.
+    pub fn p50_range(&self) -> Option<Range> {
+        self.p50_ns?;
+        self.around_p50_ns.filter(|around| around.high >= LEAP_OF_MEDIAN * around.low)
+    }
+
+    /// Mean time of an operation, one after another.
+    pub fn mean_ns(&self) -> Option<f64> {
+        Some(1e9 / self.per_second).filter(|mean| mean.is_finite())
     }
 }
 
@@ -105,6 +124,11 @@ impl Figures {
     /// Saves.
     pub fn saves(&self) -> Option<&TestFigures> {
         self.test(SAVE)
+    }
+
+    /// Saves with SQLite's default journal; `None` if they were not requested.
+    pub fn rollback_saves(&self) -> Option<&TestFigures> {
+        self.test(SAVE_ROLLBACK)
     }
 }
 
@@ -250,6 +274,7 @@ fn mean(
     };
     Some(TestFigures {
         name,
+        around_p50_ns: Range::of_ranges(all.iter().map(|test| test.around_p50_ns)),
         around_p99_ns: Range::of_ranges(all.iter().map(|test| test.around_p99_ns)),
         seeds: seed_spread(&all),
         p50_ns: average(&|test| test.p50_ns),
@@ -285,7 +310,8 @@ fn of_phase(phase: &Phase) -> TestFigures {
         name: phase.name.clone(),
         p50_ns: nanos(phase.latency_ns.p50),
         p99_ns: nanos(phase.latency_ns.p99),
-        around_p99_ns: latency_range(&phase.histogram),
+        around_p50_ns: latency_range(&phase.histogram, AROUND_P50),
+        around_p99_ns: latency_range(&phase.histogram, AROUND_P99),
         seeds: None,
         per_second: phase.ops_per_sec,
         bytes_per_second: phase.bytes_per_sec,

@@ -23,10 +23,11 @@ use flashlag_units::{Bytes, Nanos};
 
 use crate::{PredictError, RunInputError, Simulator, doubts};
 
-pub use figures::{DURABLE, Figures, SAVE, TestFigures};
+pub use figures::{DURABLE, Figures, SAVE, SAVE_ROLLBACK, TestFigures};
 pub use maintenance::{Maintenance, Moment};
 pub use parse::{Change, parse};
 pub use plan::{Cause, Plan};
+pub use reason::reasons;
 pub use situation::Situation;
 pub use spread::{Range, SeedSpread};
 pub use steady::{DaysOfUse, STEADY, Settling, WINDOW};
@@ -42,11 +43,18 @@ pub struct PredictOptions {
     pub seeds: Vec<u64>,
     /// Whether the effect of years is also simulated cause by cause.
     pub causes: bool,
+    /// Whether saves with SQLite's default journal are simulated, too.
+    pub rollback: bool,
 }
 
 impl Default for PredictOptions {
     fn default() -> Self {
-        PredictOptions { daily: Bytes(5_000_000_000), seeds: vec![1], causes: true }
+        PredictOptions {
+            daily: Bytes(5_000_000_000),
+            seeds: vec![1],
+            causes: true,
+            rollback: false,
+        }
     }
 }
 
@@ -74,11 +82,14 @@ pub struct Stage {
     /// Filesystem and options after it.
     pub filesystem: String,
     pub after: Figures,
-    /// Its share of the total change of a durable write's median, by logarithms: shares may be negative
-    /// and sum up to 1. `None` if the total does not change.
+    /// Its share of the total change of a durable write's mean time, by logarithms: shares may be
+    /// negative and sum up to 1. `None` if the total does not change. Not of the median, which may
+    /// move from one of two times to the other while the mean stays.
     pub share: Option<f64>,
     /// The same for saves a second.
     pub share_of_saves: Option<f64>,
+    /// The same for saves a second with SQLite's default journal.
+    pub share_of_rollback: Option<f64>,
     /// The reasons, derived from the requests to the device.
     pub reasons: Vec<String>,
     /// Extrapolations beyond published measurements.
@@ -117,7 +128,7 @@ pub fn predict(
     options: &PredictOptions,
 ) -> Result<Forecast, PredictError> {
     let mut first = start.clone();
-    first.plan.daily = options.daily;
+    (first.plan.daily, first.plan.rollback) = (options.daily, options.rollback);
     let mut situations = vec![(first, "as it is".to_owned())];
     for change in changes {
         let last = &situations[situations.len() - 1].0;
@@ -153,6 +164,7 @@ pub fn predict(
             filesystem: next.mount.to_string(),
             share: None,
             share_of_saves: None,
+            share_of_rollback: None,
             reasons: reason::reasons(last, &after),
             beyond: beyond::beyond(previous, next, change, published),
             years: chain.as_ref().map(|chain| chain.years(&measured)),
@@ -184,17 +196,16 @@ fn warnings(start: &Situation) -> Vec<String> {
 const CHANGED: f64 = 0.02;
 
 fn shares(before: &Figures, steps: &mut [Stage]) {
-    let medians: Vec<Option<f64>> = std::iter::once(before)
-        .chain(steps.iter().map(|step| &step.after))
-        .map(|figures| figures.durable().and_then(|test| test.p50_ns))
-        .collect();
-    let saves: Vec<Option<f64>> = std::iter::once(before)
-        .chain(steps.iter().map(|step| &step.after))
-        .map(|figures| figures.saves().map(|test| test.per_second))
-        .collect();
+    let rates = |of: fn(&Figures) -> Option<&TestFigures>| -> Vec<Option<f64>> {
+        let all = std::iter::once(before).chain(steps.iter().map(|step| &step.after));
+        all.map(|figures| of(figures).map(|test| test.per_second)).collect()
+    };
+    let writes = rates(Figures::durable);
+    let (saves, rollback) = (rates(Figures::saves), rates(Figures::rollback_saves));
     for (index, step) in steps.iter_mut().enumerate() {
-        step.share = share(&medians, index);
+        step.share = share(&writes, index);
         step.share_of_saves = share(&saves, index);
+        step.share_of_rollback = share(&rollback, index);
     }
 }
 

@@ -2,14 +2,18 @@
 
 use flashlag_units::{Bytes, Nanos, mb_per_s};
 
-use super::figures::{DURABLE, Figures, SAVE, TestFigures};
+use super::figures::{DURABLE, Figures, SAVE, SAVE_ROLLBACK, TestFigures};
 
 /// A smaller relative change counts as none.
 const SEEN: f64 = 0.02;
 
-pub(super) fn reasons(before: &Figures, after: &Figures) -> Vec<String> {
+/// Why figures changed, one sentence for each kind of operation that did.
+pub fn reasons(before: &Figures, after: &Figures) -> Vec<String> {
     let mut reasons = Vec::new();
-    for (name, each) in [(DURABLE, "a durable write"), (SAVE, "a save")] {
+    // The mode of a save is said where there are saves in two.
+    let save = if after.rollback_saves().is_some() { "a save with WAL" } else { "a save" };
+    let rollback = "a save with a rollback journal";
+    for (name, each) in [(DURABLE, "a durable write"), (SAVE, save), (SAVE_ROLLBACK, rollback)] {
         if let (Some(before), Some(after)) = (before.test(name), after.test(name)) {
             reasons.extend(of_test(each, before, after));
         }
@@ -77,22 +81,36 @@ fn of_test(each: &str, before: &TestFigures, after: &TestFigures) -> Vec<String>
     let tails = before.p99_ns.zip(after.p99_ns);
     let stalls = tails.is_some_and(|(from, to)| moved(from, to));
     let slower = moved(before.per_second, after.per_second);
+    let between = before.p50_range().or_else(|| after.p50_range());
+    // A median between two times moves from one to the other without a reason.
+    let median = moved(was, is) && between.is_none();
     if !moved(was, is) && !stalls && !slower && why.is_empty() {
         return Vec::new();
     }
-    let headline = if moved(was, is) {
-        format!("{each} takes {} instead of {}", nanos(is), nanos(was))
-    } else if slower && before.per_second > 0.0 && after.per_second > 0.0 {
-        let mean = |test: &TestFigures| nanos(1e9 / test.per_second);
-        format!(
+    let means = before.mean_ns().zip(after.mean_ns()).filter(|_| slower);
+    let headline = match (median, means, between) {
+        (true, ..) => format!("{each} takes {} instead of {}", nanos(is), nanos(was)),
+        (_, Some((from, to)), Some(_)) => {
+            format!("{each} takes {} on average instead of {}", nanos(to), nanos(from))
+        }
+        (_, Some((from, to)), None) => format!(
             "the median of {each} stays the same, but its mean is {} instead of {}",
-            mean(after),
-            mean(before)
-        )
-    } else {
-        format!("{each} takes as long as before")
+            nanos(to),
+            nanos(from)
+        ),
+        (_, None, Some(between)) if moved(was, is) => {
+            let mean = after.mean_ns().unwrap_or(is);
+            format!(
+                "{each} takes {} on average, as before (of ten, four take at most {} and four at \
+                 least {}, and the median may be either)",
+                nanos(mean),
+                nanos(between.low),
+                nanos(between.high)
+            )
+        }
+        _ => format!("{each} takes as long as before"),
     };
-    let why = match (why.is_empty(), moved(was, is) || slower) {
+    let why = match (why.is_empty(), median || slower) {
         (true, true) => ": it makes the same requests, but each takes a different time".to_owned(),
         (true, false) => String::new(),
         (false, _) => format!(": {}", why.join("; ")),

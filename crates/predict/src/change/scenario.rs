@@ -3,10 +3,11 @@
 use std::fmt::Write;
 
 use flashlag_schema::Phase;
-use flashlag_spec::scenario::{Scenario, Step, Stretch};
+use flashlag_spec::scenario::{JournalMode, Scenario, Step, Stretch};
 use flashlag_spec::target::FilesystemKind;
 use flashlag_units::{Bytes, Nanos};
 
+use super::figures::{SAVE, SAVE_ROLLBACK};
 use super::maintenance::{ANDROID, Moment};
 use super::parse::{journal_name, synchronous_name};
 use super::plan::{DAY, MOST_DAYS, Plan, READ_FILE, READ_GROWN, ROUNDS_A_DAY};
@@ -74,8 +75,9 @@ pub(super) fn scenario(situation: &Situation, room: Bytes) -> Result<Scenario, S
     }
     text.push_str(REST);
     let mut names = vec!["seq_read_256k", "seq_write_256k", "rand_read_4k", "rand_write_4k"];
-    if situation.mount.filesystem != FilesystemKind::Raw {
-        names.push("save");
+    let saves = situation.mount.filesystem != FilesystemKind::Raw;
+    if saves {
+        names.push(SAVE);
     }
     let file = FILE.min(span);
     let of_file = file_tests(&mut text, plan.settles(), WRITE_FILE, READ_FILE, &[spanned(file)]);
@@ -85,6 +87,10 @@ pub(super) fn scenario(situation: &Situation, room: Bytes) -> Result<Scenario, S
     if plan.days() > 0 && room.0.saturating_sub(stored) >= 4 * file {
         let grown = [spanned(file), "grown = true".to_owned()];
         names.extend(file_tests(&mut text, true, WRITE_GROWN, READ_GROWN, &grown));
+    }
+    // The last test, so that no other figure depends on it.
+    if saves && plan.rollback {
+        names.push(SAVE_ROLLBACK);
     }
     let names: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
     let _ = write!(text, "\n[[step]]\nmeasure = [{}]\nstate = \"{state}\"\n", names.join(", "));
@@ -119,13 +125,17 @@ fn tests(text: &mut String, situation: &Situation, span: u64) {
     durable.push("durable = \"fdatasync\"".to_owned());
     io(text, "rand_write_4k", "write", "random", "4KiB", &durable);
     if situation.mount.filesystem != FilesystemKind::Raw {
-        let _ = write!(
-            text,
-            "\n[[save]]\nname = \"save\"\nstatement = \"update\"\njournal = \"{}\"\n\
-             synchronous = \"{}\"\nrows = 1000\nsaves = 2000\ntime = \"10m\"\n",
-            journal_name(situation.plan.journal),
-            synchronous_name(situation.plan.synchronous),
-        );
+        let plan = &situation.plan;
+        let rollback = plan.rollback.then_some((SAVE_ROLLBACK, JournalMode::Delete));
+        for (name, journal) in [(SAVE, plan.journal)].into_iter().chain(rollback) {
+            let _ = write!(
+                text,
+                "\n[[save]]\nname = \"{name}\"\nstatement = \"update\"\njournal = \"{}\"\n\
+                 synchronous = \"{}\"\nrows = 1000\nsaves = 2000\ntime = \"10m\"\n",
+                journal_name(journal),
+                synchronous_name(plan.synchronous),
+            );
+        }
     }
 }
 

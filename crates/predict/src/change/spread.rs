@@ -4,7 +4,9 @@ use flashlag_schema::StoredHistogram;
 use flashlag_stats::Percentile;
 
 /// The ranks around p99: p99 would lie there if rare slow operations came twice or half as often.
-const AROUND_P99: [Percentile; 2] = [Percentile(9800), Percentile(9950)];
+pub(super) const AROUND_P99: [Percentile; 2] = [Percentile(9800), Percentile(9950)];
+/// The ranks around the median.
+pub(super) const AROUND_P50: [Percentile; 2] = [Percentile(4000), Percentile(6000)];
 
 /// The lowest and the highest of several values.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,10 +42,10 @@ pub struct SeedSpread {
     pub bytes_per_second: Range,
 }
 
-/// The latencies at the ranks around p99; `None` if too few operations are slower.
-pub(super) fn latency_range(histogram: &StoredHistogram) -> Option<Range> {
+/// The latencies at two ranks; `None` if too few operations are slower.
+pub(super) fn latency_range(histogram: &StoredHistogram, ranks: [Percentile; 2]) -> Option<Range> {
     let histogram = histogram.restore().ok()?;
-    let [low, high] = AROUND_P99.map(|percentile| histogram.percentile(percentile));
+    let [low, high] = ranks.map(|percentile| histogram.percentile(percentile));
     Some(Range { low: low?.0 as f64, high: high?.0 as f64 })
 }
 
@@ -60,7 +62,7 @@ mod tests {
         for operation in 0..10_000 {
             histogram.record(Nanos::from_millis(if operation < slow { 100 } else { 1 }));
         }
-        latency_range(&StoredHistogram::from(&histogram))
+        latency_range(&StoredHistogram::from(&histogram), AROUND_P99)
     }
 
     fn leaps(slow: usize) -> bool {
@@ -79,8 +81,10 @@ mod tests {
     fn too_few_operations_have_no_ranks_around_p99() {
         let mut histogram = Histogram::new();
         (0..1999).for_each(|_| histogram.record(Nanos(5)));
-        assert_eq!(latency_range(&StoredHistogram::from(&histogram)), None, "9 beyond 99.5 %");
+        let range =
+            |histogram: &Histogram| latency_range(&StoredHistogram::from(histogram), AROUND_P99);
+        assert_eq!(range(&histogram), None, "9 beyond 99.5 %");
         histogram.record(Nanos(5));
-        assert!(latency_range(&StoredHistogram::from(&histogram)).is_some());
+        assert!(range(&histogram).is_some());
     }
 }

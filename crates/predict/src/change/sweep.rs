@@ -64,7 +64,7 @@ pub fn sweep(
     options: &PredictOptions,
 ) -> Result<Sweep, PredictError> {
     let mut base = start.clone();
-    base.plan.daily = options.daily;
+    (base.plan.daily, base.plan.rollback) = (options.daily, options.rollback);
     let mut situations = Vec::new();
     let mut doubts: Vec<String> = Vec::new();
     for &full in levels {

@@ -5,8 +5,8 @@ use std::sync::Mutex;
 use crate::common::daily::Daily;
 use crate::common::{ClosedForm, lifecycle, profile};
 use flashlag_predict::change::{
-    Change, DaysOfUse, Forecast, PredictOptions, Situation, parse, parse_levels, predict,
-    situation_of, sweep,
+    Change, DURABLE, DaysOfUse, Figures, Forecast, PredictOptions, Range, Situation, parse,
+    parse_levels, predict, reasons, situation_of, sweep,
 };
 use flashlag_predict::{PredictError, Simulation, SimulationError, Simulator};
 use flashlag_spec::published::Published;
@@ -150,7 +150,7 @@ fn a_sweep_gets_slower_as_storage_fills() {
     assert!(medians.is_sorted(), "{medians:?}");
     assert!(medians[9] > 1.2 * medians[0], "{medians:?}");
     let text = draw::sweep(&sweep, Style::PLAIN);
-    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     assert!(text.contains("95%"), "{text}");
 }
 
@@ -201,11 +201,53 @@ fn a_forecast_fits_a_terminal() {
     let changes = "nobarrier=off,fs=ext4,fuse=on,full=90%,age=3d,idle_maintenance=on,encrypt=on";
     let text = draw::forecast(&forecast("f2fs,nobarrier", changes), Style::PLAIN);
     for line in text.lines() {
-        assert!(line.chars().count() <= 100, "{line}");
+        assert!(line.chars().count() <= 80, "{line}");
     }
-    for wanted in ["as it is", "share p50", "extrapolated: ", "Assumed:"] {
+    for wanted in ["as it is", "share", "SQLite saves", "extrapolated: ", "Assumed:"] {
         assert!(text.contains(wanted), "{wanted}: {text}");
     }
+}
+
+#[test]
+fn one_change_has_no_share() {
+    let text = draw::forecast(&forecast("ext4", "nobarrier=on"), Style::PLAIN);
+    let head = text.lines().find(|line| line.starts_with("durable")).unwrap();
+    assert!(head.contains("mean") && !text.contains("share"), "{text}");
+}
+
+#[test]
+fn saves_are_measured_in_both_journals_and_named_by_them() {
+    let options = PredictOptions { rollback: true, ..PredictOptions::default() };
+    let changes = parse("nobarrier=on").unwrap();
+    let simulator = ClosedForm::default();
+    let forecast = predict(&start("ext4"), &changes, &[], &simulator, &options).unwrap();
+    let [wal, rollback] = [Figures::saves, Figures::rollback_saves]
+        .map(|of| of(&forecast.before).unwrap().per_second);
+    assert!(wal > rollback, "{wal} {rollback}");
+    let text = draw::forecast(&forecast, Style::PLAIN);
+    let head = text.lines().find(|line| line.starts_with("SQLite saves")).unwrap();
+    assert!(head.ends_with("WAL  rollback journal"), "{text}");
+    assert!(text.contains("a save with a rollback journal takes"), "{text}");
+}
+
+/// A median that lies between two times, in a forecast whose mean does not change.
+#[test]
+fn a_median_that_moves_between_two_times_is_no_gain() {
+    let mut changed = forecast("ext4", "nand.pages_per_block=128");
+    let (before, after) = (&mut changed.before, &mut changed.steps[0].after);
+    for (figures, median) in [(before, 3.1e6), (after, 1.8e6)] {
+        let test = figures.tests.iter_mut().find(|test| test.name == DURABLE).unwrap();
+        test.p50_ns = Some(median);
+        test.around_p50_ns = Some(Range { low: 1.8e6, high: 3.1e6 });
+    }
+    let reasons = reasons(&changed.before, &changed.steps[0].after);
+    let [reason] = reasons.as_slice() else { panic!("{reasons:?}") };
+    let said = "four take at most 1.8 ms and four at least 3.1 ms, and the median may be either";
+    assert!(reason.contains("on average, as before") && reason.contains(said), "{reason}");
+    let text = draw::forecast(&changed, Style::PLAIN);
+    assert_eq!(text.matches("1.8–3.1 ms").count(), 4, "before and after, in both tables: {text}");
+    let words: Vec<&str> = text.split_whitespace().collect();
+    assert!(words.join(" ").contains("the median may be either: compare the mean"), "{text}");
 }
 
 fn lived(quicker: f64, change: &str) -> (DaysOfUse, String) {

@@ -202,7 +202,7 @@ fn a_report_fits_a_terminal() {
     let options = CheckOptions { seeds: vec![1, 2, 3], sensitivity: true };
     let text = draw::check(&report(&published(1.25), &options), Style::PLAIN);
     for line in text.lines() {
-        assert!(line.chars().count() <= 100, "{line}");
+        assert!(line.chars().count() <= 80, "{line}");
     }
     assert!(text.contains("nand.program"), "{text}");
 }

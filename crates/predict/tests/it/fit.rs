@@ -118,7 +118,7 @@ fn a_report_of_a_fit_fits_a_terminal() {
     let fit = fitted(&run(&slower(), &quick()), &profile(), &FitOptions::default()).unwrap();
     let text = draw::fit(&fit, Style::PLAIN);
     for line in text.lines() {
-        assert!(line.chars().count() <= 100, "{line}");
+        assert!(line.chars().count() <= 80, "{line}");
     }
     for wanted in ["nand.program", "no writes on full storage", "rand_write_4k", "RUN.json"] {
         assert!(text.contains(wanted), "{wanted}: {text}");

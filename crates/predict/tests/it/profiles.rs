@@ -49,7 +49,7 @@ fn every_row_of_every_profile_is_measured_by_its_protocol() {
         }
         let text = draw::check(&report, Style::PLAIN);
         for line in text.lines() {
-            assert!(line.chars().count() <= 100 && !line.ends_with('…'), "{line}");
+            assert!(line.chars().count() <= 80 && !line.ends_with('…'), "{line}");
         }
         let to_none: Vec<&str> = report
             .fitted

@@ -181,7 +181,7 @@ fn a_stage_that_is_full_already_is_no_simulation_of_its_own() {
     assert!(forecast.steps[0].years.is_none(), "a full device is no older");
     let text = draw::forecast(&forecast, Style::PLAIN);
     assert!(text.contains("not in the model: blocks are worn"), "{text}");
-    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
 }
 
 #[test]

@@ -41,7 +41,7 @@ class ForecastStep(TypedDict):
     filesystem: str
     """Filesystem and options after it."""
     share: float | None
-    """Its share of the whole effect on a durable write's median: shares may be negative and sum up to 1."""
+    """Its share of the whole effect on a durable write's mean time: shares may be negative and sum up to 1."""
     reasons: list[str]
     """The reasons, in sentences."""
     beyond: list[str]

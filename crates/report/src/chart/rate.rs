@@ -8,8 +8,10 @@ use super::svg::{Anchor, Pct, Svg, polyline};
 
 /// The chart: one step for each stretch of time.
 pub(crate) struct RatePlot<'a> {
-    /// The end of each stretch and bytes a second in it.
+    /// The end of each stretch, and bytes or operations a second in it.
     pub(crate) steps: &'a [(Nanos, f64)],
+    /// Bytes or operations of one on the axis.
+    pub(crate) unit: f64,
     /// Moments that are marked, each with its number.
     pub(crate) changes: &'a [(Nanos, usize)],
 }
@@ -28,7 +30,13 @@ impl RatePlot<'_> {
             let y = Pct(100.0 - tick / top * 100.0);
             let class = if tick == 0.0 { "base" } else { "g" };
             svg.line(class, (Pct(0.0), y), (Pct(100.0), y));
-            svg.text("ax", (Pct(0.0), y), (-7.0, 4.0), Anchor::End, &tick_name(tick, step));
+            svg.text(
+                "ax",
+                (Pct(0.0), y),
+                (-7.0, 4.0),
+                Anchor::End,
+                &tick_name(tick / self.unit, step / self.unit),
+            );
             tick += step;
         }
         time_ticks(&mut svg, end);
@@ -46,16 +54,15 @@ impl RatePlot<'_> {
     }
 }
 
-/// Megabytes a second, all of one axis with as many decimals as its step needs.
+/// A rate, all of one axis with as many decimals as its step needs.
 fn tick_name(tick: f64, step: f64) -> String {
     if tick == 0.0 {
         return "0".to_owned();
     }
-    let (megabytes, step) = (tick / 1e6, step / 1e6);
     let decimals = (-(step * 1.001).log10().floor()).clamp(0.0, 6.0) as usize;
     match decimals {
-        0 => format::count(megabytes.round() as u64),
-        _ => format!("{megabytes:.decimals$}"),
+        0 => format::count(tick.round() as u64),
+        _ => format!("{tick:.decimals$}"),
     }
 }
 
@@ -75,7 +82,7 @@ mod tests {
     fn ticks_of_one_axis_have_as_many_decimals() {
         let names = |most: f64| {
             let step = tick_step(most);
-            (0..5).map(|n| tick_name(f64::from(n) * step, step)).collect::<Vec<_>>()
+            (0..5).map(|n| tick_name(f64::from(n) * step / 1e6, step / 1e6)).collect::<Vec<_>>()
         };
         assert_eq!(names(0.018e6), ["0", "0.005", "0.010", "0.015", "0.020"]);
         assert_eq!(names(4.1e6), ["0", "2", "4", "6", "8"]);

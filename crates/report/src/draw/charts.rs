@@ -34,7 +34,7 @@ pub(super) fn rates(series: &[RateSeries]) -> Markup {
 }
 
 pub(crate) fn rate_plot(series: &RateSeries) -> Svg {
-    RatePlot { steps: &series.steps, changes: &series.changes }.drawing()
+    RatePlot { steps: &series.steps, unit: series.unit.one(), changes: &series.changes }.drawing()
 }
 
 pub(super) fn distributions(drawn: &Distributions) -> Markup {

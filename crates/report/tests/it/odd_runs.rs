@@ -113,7 +113,10 @@ proptest! {
 fn a_schedule_that_was_not_kept_is_overloaded_on_the_page() {
     let run = flashlag_testing::sample::overloaded();
     let page = flashlag_report::html(&run, &flashlag_report::Options::default());
-    assert!(page.contains("3.8 of 100 saves a second done; the queue grows"), "the caveat");
+    assert!(
+        page.contains("3.8 of the 100 saves due each second are done; the queue grows"),
+        "the caveat"
+    );
     assert!(page.contains(">overloaded<"), "the verdict of the row");
     let rows = page.split("<tr").filter_map(|row| row.split("</tr>").next());
     let busy: Vec<&str> = rows.filter(|row| row.contains("overloaded")).collect();

@@ -101,7 +101,7 @@ fn where_it_is_not_clear_what_was_meant_the_error_says_what_is_there() {
         ("sim:nexus7-2012+ext4,f2fs", "no option \"f2fs\""),
         ("sim:nexus7-2012+ntfs", "there are raw, ext4, f2fs and btrfs"),
         ("sim:nexus7-2012+ext4,colour=red", "there are barrier, nobarrier"),
-        ("sim:nexus+ext4", "there are nexus7-2012"),
+        ("sim:nexus+ext4", "did you mean `nexus7-2012`, `nexus5-2013` or `nexus6-2014`?"),
         ("lab:zero", "names no filesystem"),
         ("usb:nexus7-2012", "there are a directory, sim:"),
     ] {

@@ -77,8 +77,10 @@ fn each_phase_is_on_the_disk_when_it_is_done() {
 fn targets_that_there_are_not_are_refused_with_the_one_meant_or_those_that_there_are() {
     for (on, right) in [
         ("sim:nexus8", ["\"nexus8\"", "did you mean `sim:nexus7-2012`?"]),
-        // Nothing resembles it: all are listed.
-        ("sim:zzzzqqq", ["nexus7-2012, ", "TOML"]),
+        // Several begin with it.
+        ("sim:nexus", ["did you mean `nexus7-2012`, ", "`flashlag profiles` lists all"]),
+        // Nothing resembles it.
+        ("sim:zzzzqqq", ["`flashlag profiles` lists all", "TOML"]),
         ("sim:missing.toml", ["missing.toml", "No such file"]),
         ("sim:", ["write sim:PROFILE;", "`flashlag profiles`"]),
         ("sim:+ext4", ["write sim:PROFILE+ext4;", "`flashlag profiles`"]),

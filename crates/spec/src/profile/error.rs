@@ -1,4 +1,4 @@
-use flashlag_units::{Bytes, Nanos, did_you_mean};
+use flashlag_units::{Bytes, Nanos, did_you_mean, nearest};
 use thiserror::Error;
 
 use super::builtin::names;
@@ -11,11 +11,7 @@ pub enum ProfileError {
     #[error("{reason}")]
     File { kind: std::io::ErrorKind, reason: String },
     /// A name of no built-in profile.
-    #[error(
-        "there is none of that name; there are {}, or give a TOML file{}",
-        names().collect::<Vec<_>>().join(", "),
-        did_you_mean(.0, names())
-    )]
+    #[error("there is none of that name (`flashlag profiles` lists all); {}", meant(.0))]
     NoSuch(String),
     #[error("line {line}: {}", .source.message())]
     Syntax { line: usize, source: Box<toml::de::Error> },
@@ -160,6 +156,22 @@ impl ProfileError {
     }
 }
 
+/// The profiles that begin with a name, or the one that is similar to it.
+fn meant(name: &str) -> String {
+    let lower = name.to_lowercase();
+    let begins = names().filter(|known| lower.len() > 1 && known.starts_with(&lower));
+    let quoted: Vec<String> = begins.map(|known| format!("`{known}`")).collect();
+    match quoted.as_slice() {
+        [others @ .., last] if !others.is_empty() => {
+            format!("did you mean {} or {last}?", others.join(", "))
+        }
+        _ => match nearest(name, names()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "give one of those, or a TOML file".to_owned(),
+        },
+    }
+}
+
 /// The error with the path to the field, which its message does not have.
 fn of_model(error: &toml::de::Error) -> String {
     let text = error.to_string();
@@ -167,4 +179,31 @@ fn of_model(error: &toml::de::Error) -> String {
     let near = with_hint(error.message());
     let near = near.strip_prefix(error.message()).unwrap_or_default();
     format!("{}{near}", text.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_name_gets_the_names_that_begin_with_it_or_the_one_that_is_similar() {
+        let said = |name: &str| ProfileError::NoSuch(name.to_owned()).to_string();
+        for (name, end) in [
+            (
+                "moto-x",
+                "did you mean `moto-x-2013`, `moto-x-2013-sandisk` or `moto-x-2013-toshiba`?",
+            ),
+            ("Nexus", "did you mean `nexus7-2012`, `nexus5-2013` or `nexus6-2014`?"),
+            ("pixl-2016", "did you mean `pixel-2016`?"),
+            ("nexus5", "did you mean `nexus5-2013`?"),
+            ("banana", "give one of those, or a TOML file"),
+            ("", "give one of those, or a TOML file"),
+        ] {
+            let text = said(name);
+            assert!(
+                text.ends_with(end) && text.contains("`flashlag profiles` lists all"),
+                "{text}"
+            );
+        }
+    }
 }

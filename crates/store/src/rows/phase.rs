@@ -1,7 +1,7 @@
 use flashlag_explain::{Figures, LagVerdict, is_trusted, verdict};
 use flashlag_schema::{Phase, Run};
 use flashlag_share::Scrubber;
-use flashlag_views::row_title;
+use flashlag_views::test_name;
 
 use super::state::filled_percent;
 use super::{ColumnOf, nanos, short};
@@ -76,7 +76,7 @@ impl PhaseRow {
             run: id.to_owned(),
             index: index as u64,
             name: short(&texts.public(&phase.name)),
-            title: short(&texts.public(&row_title(run, phase))),
+            title: short(&texts.public(&test_name(run, phase))),
             state: phase.state.name(),
             repeat: phase.run,
             filled_percent: filled_percent(run, phase),

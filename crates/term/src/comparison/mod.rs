@@ -2,7 +2,9 @@ mod names;
 mod rates;
 
 use flashlag_schema::CheckStatus;
-use flashlag_views::{CompareRow, CompareSide, Comparison, Ratio, RatioKind, format, whether};
+use flashlag_views::{
+    CompareRow, CompareSide, Comparison, Ratio, RatioKind, busy_note, format, whether,
+};
 
 use crate::line::{Line, Page};
 use crate::picture::{Bar, Picture, key};
@@ -114,7 +116,11 @@ fn picture(page: &mut Page, comparison: &Comparison, names: &[String]) {
             "* n is too small for a percentile of the rule: judged by the values there are.";
         page.paragraph(Role::Muted, words);
     }
-    if rows.iter().any(|row| row.ratios.iter().any(|ratio| ratio.interval.is_some())) {
+    if let Some(note) = busy_note(rows.iter().map(|row| row.title.as_str())) {
+        page.paragraph(Role::Muted, note);
+    }
+    let has_interval = |ratio: &Ratio| ratio.interval.is_some() && ratio.words.contains('(');
+    if rows.iter().any(|row| row.ratios.iter().any(has_interval)) {
         page.paragraph(Role::Muted, "In parentheses: the 95% interval of the ratio.");
     }
 }

@@ -1,28 +1,25 @@
 //! Forecasts and sweeps.
 
 use flashlag_predict::change::{
-    DaysOfUse, Figures, Forecast, Level, SAVE, STEADY, Settling, Sweep, TestFigures, WINDOW,
+    DaysOfUse, Figures, Forecast, Level, SAVE, SAVE_ROLLBACK, STEADY, Settling, Stage, Sweep,
+    TestFigures, WINDOW,
 };
 use flashlag_units::Bytes;
+use flashlag_views::test_title;
 
 use super::spread::{self, megabytes, p99};
 use super::years::years;
-use super::{NONE, figures, item, list, number, page, row, time, warnings};
+use super::{NONE, figures, item, list, number, row, time, warnings};
 use crate::line::Page;
 use crate::style::{Role, Style};
 
 /// A forecast: the figures before and after each change, why, and all tests.
 pub fn forecast(forecast: &Forecast, style: Style) -> String {
-    let mut page = page(style);
+    let mut page = Page::new(style);
     page.paragraph(Role::Strong, &format!("{} on {}", forecast.profile, forecast.filesystem));
     page.gap();
     warnings(&mut page, &forecast.warnings);
     steps(&mut page, forecast);
-    if forecast.steps.len() > 1 {
-        let about = "share: of the change from first to last, by logarithms; a change in the \
-                     other direction is negative";
-        page.paragraph(Role::Muted, about);
-    }
     for step in &forecast.steps {
         page.gap();
         page.paragraph(Role::Strong, &step.change);
@@ -106,39 +103,99 @@ fn share(share: f64) -> String {
 }
 
 fn steps(page: &mut Page, forecast: &Forecast) {
-    let mut table = figures(&[
-        "durable 4 KiB writes",
-        "p50",
-        "p99",
-        "MB/s",
-        "sustained",
-        "saves/s",
-        "share p50",
-        "share saves",
-    ]);
-    let mut add = |name: &str, figures: &Figures, shares: [Option<f64>; 2]| {
-        let shares =
-            shares.map(|share| share.map(flashlag_units::signed_percent).unwrap_or_default());
-        row(&mut table, name, summary(figures).into_iter().chain(shares));
-    };
-    add("as it is", &forecast.before, [None, None]);
-    for step in &forecast.steps {
-        add(&step.change, &step.after, [step.share, step.share_of_saves]);
+    let before = std::iter::once(Step::before(&forecast.before));
+    let rows: Vec<Step<'_>> = before.chain(forecast.steps.iter().map(Step::of)).collect();
+    let several = forecast.steps.len() > 1;
+    let sustained = rows.iter().any(|row| row.figures.sustained.is_some());
+    let mut titles = vec!["durable 4 KiB writes", "p50", "mean", "p99", "MB/s"];
+    titles.extend(sustained.then_some("sustained"));
+    titles.extend(several.then_some("share"));
+    let mut table = figures(&titles);
+    for Step { name, figures, shares: [share, ..] } in &rows {
+        let durable = figures.durable();
+        let mut cells = durable_cells(figures);
+        cells.push(durable.map_or(NONE.to_owned(), megabytes));
+        let at_last = || figures.sustained.as_ref().map_or(NONE.to_owned(), megabytes);
+        cells.extend(sustained.then(at_last));
+        cells.extend(several.then(|| in_words(*share)));
+        row(&mut table, name, cells);
     }
     table.print(page);
+    page.gap();
+    saves(page, &rows, several);
+    if several {
+        let about = "share: of the change of the mean from first to last, by logarithms; a change in \
+                     the other direction is negative";
+        page.paragraph(Role::Muted, about);
+    }
     ranges(page, forecast);
 }
 
-/// What the ranges in the table mean.
+/// The device before the first change, or after one.
+struct Step<'a> {
+    name: &'a str,
+    figures: &'a Figures,
+    /// Its shares of the whole change: of durable writes, of saves, of saves with a rollback journal.
+    shares: [Option<f64>; 3],
+}
+
+impl<'a> Step<'a> {
+    fn before(figures: &'a Figures) -> Step<'a> {
+        Step { name: "as it is", figures, shares: [None; 3] }
+    }
+
+    fn of(stage: &'a Stage) -> Step<'a> {
+        let shares = [stage.share, stage.share_of_saves, stage.share_of_rollback];
+        Step { name: &stage.change, figures: &stage.after, shares }
+    }
+}
+
+fn in_words(share: Option<f64>) -> String {
+    share.map(flashlag_units::signed_percent).unwrap_or_default()
+}
+
+/// Saves a second, with WAL and with the default journal; nothing on a device without a filesystem.
+fn saves(page: &mut Page, rows: &[Step<'_>], several: bool) {
+    let measured =
+        |of: fn(&Figures) -> Option<&TestFigures>| rows.iter().any(|row| of(row.figures).is_some());
+    if !measured(Figures::saves) {
+        return;
+    }
+    let both = measured(Figures::rollback_saves);
+    // With a change of the journal, a row's saves have the mode that it names: WAL at first.
+    let first = if both { "WAL" } else { "a second" };
+    let kinds =
+        [(first, Figures::saves as Of, 1), ("rollback journal", Figures::rollback_saves, 2)];
+    let kinds = &kinds[..if both { 2 } else { 1 }];
+    let mut titles = vec![if both { "SQLite saves a second" } else { "SQLite saves" }];
+    for (title, ..) in kinds {
+        titles.push(title);
+        titles.extend(several.then_some("share"));
+    }
+    let mut table = figures(&titles);
+    for step in rows {
+        let mut cells = Vec::new();
+        for (_, of, share) in kinds {
+            cells.push(of(step.figures).map_or(NONE.to_owned(), spread::rate));
+            cells.extend(several.then(|| in_words(step.shares[*share])));
+        }
+        let name = match step.name {
+            "as it is" if !both => "as it is, with WAL",
+            name => name,
+        };
+        row(&mut table, name, cells);
+    }
+    table.print(page);
+}
+
+type Of = fn(&Figures) -> Option<&TestFigures>;
+
+/// What the ranges in the tables mean.
 fn ranges(page: &mut Page, forecast: &Forecast) {
     let all =
         || [&forecast.before].into_iter().chain(forecast.steps.iter().map(|step| &step.after));
+    explain_ranges(page, all().flat_map(|figures| &figures.tests));
     let durable = || all().filter_map(Figures::durable);
-    if durable().any(|test| test.p99_range().is_some()) {
-        let about = "p99 a–b: slow ones come about once in a hundred; half as many and p99 would be a, \
-                     twice as many and p99 would be b";
-        page.paragraph(Role::Muted, about);
-    }
     if let Some(seeds) = durable().find_map(|test| test.seeds) {
         let seeds = seeds.seeds;
         let about = format!("means of {seeds} seeds; ±: the farthest of them, from 1% on");
@@ -146,67 +203,105 @@ fn ranges(page: &mut Page, forecast: &Forecast) {
     }
 }
 
-/// p50, p99, MB/s and sustained MB/s of durable writes; saves a second.
-fn summary(figures: &Figures) -> [String; 5] {
-    let durable = figures.durable();
-    [
-        durable.and_then(|test| test.p50_ns).map_or(NONE.to_owned(), time),
-        durable.and_then(p99).unwrap_or_else(|| NONE.to_owned()),
-        durable.map_or(NONE.to_owned(), megabytes),
-        figures.sustained.as_ref().map_or(NONE.to_owned(), megabytes),
-        figures.saves().map_or(NONE.to_owned(), spread::rate),
-    ]
+/// What the ranges in the figures of these tests mean.
+fn explain_ranges<'a>(page: &mut Page, tests: impl Iterator<Item = &'a TestFigures> + Clone) {
+    if tests.clone().any(|test| test.p50_range().is_some()) {
+        let about = "p50 a–b: of ten, four take at most a and four at least b, and the median may be \
+                     either: compare the mean";
+        page.paragraph(Role::Muted, about);
+    }
+    if tests.clone().any(|test| test.p99_range().is_some()) {
+        let about = "p99 a–b: slow ones come about once in a hundred; half as many and p99 would be a, \
+                     twice as many and p99 would be b";
+        page.paragraph(Role::Muted, about);
+    }
 }
 
+/// p50, mean and p99 of durable writes.
+fn durable_cells(figures: &Figures) -> Vec<String> {
+    let durable = figures.durable();
+    let mean = durable.and_then(TestFigures::mean_ns).map(time);
+    let cells = [durable.and_then(spread::p50), mean, durable.and_then(p99)];
+    cells.into_iter().map(|cell| cell.unwrap_or_else(|| NONE.to_owned())).collect()
+}
+
+/// Columns of a terminal that has room for the bytes that each operation sends to the device.
+const ROOM_FOR_SENT: usize = 100;
+
 fn tests(page: &mut Page, before: &Figures, after: &Figures) {
-    let titles = ["test", "p50", "after", "p99", "after", "rate", "after", "sent each", "after"];
+    let mut titles = vec!["", "p50", "after", "p99", "after", "a second", "after"];
+    // What each sends to the device changes seldom, and a reason says so.
+    let sent = page.style().columns() >= ROOM_FOR_SENT;
+    titles.extend(["sent each", "after"].into_iter().filter(|_| sent));
     let mut table = figures(&titles);
     let new = after.tests.iter().filter(|test| before.test(&test.name).is_none());
     for name in before.tests.iter().chain(new).map(|test| &test.name) {
         let figure = |say: &dyn Fn(&TestFigures) -> String| {
             [before, after].map(|figures| figures.test(name).map_or(NONE.to_owned(), say))
         };
-        let latency = |value: Option<f64>| value.map_or(NONE.to_owned(), time);
+        let or_none = |cell: Option<String>| cell.unwrap_or_else(|| NONE.to_owned());
         let mut cells = Vec::new();
-        cells.extend(figure(&|test| latency(test.p50_ns)));
-        cells.extend(figure(&|test| p99(test).unwrap_or_else(|| NONE.to_owned())));
+        cells.extend(figure(&|test| or_none(spread::p50(test))));
+        cells.extend(figure(&|test| or_none(p99(test))));
         cells.extend(figure(&rate));
-        cells.extend(figure(&|test| {
-            let sent = test.request_bytes.map(|bytes| Bytes(bytes as u64).to_string());
-            sent.unwrap_or_else(|| NONE.to_owned())
-        }));
-        row(&mut table, name, cells);
+        let bytes = |test: &TestFigures| {
+            or_none(test.request_bytes.map(|bytes| Bytes(bytes as u64).to_string()))
+        };
+        cells.extend(figure(&bytes).into_iter().filter(|_| sent));
+        row(&mut table, &title(name, after), cells);
     }
     table.print(page);
 }
 
+/// A test's name with the unit of its rate: `4K rand write, MB/s`, `WAL save, saves/s`.
+fn title(name: &str, after: &Figures) -> String {
+    match name {
+        SAVE if after.rollback_saves().is_some() => "WAL, saves/s".to_owned(),
+        SAVE => "saves/s".to_owned(),
+        SAVE_ROLLBACK => "rollback, saves/s".to_owned(),
+        _ => format!("{}, MB/s", test_title(name)),
+    }
+}
+
 fn rate(test: &TestFigures) -> String {
-    if test.name == SAVE {
-        format!("{} saves/s", number(test.per_second))
-    } else {
-        format!("{} MB/s", number(test.bytes_per_second / 1e6))
+    match test.name.as_str() {
+        SAVE | SAVE_ROLLBACK => number(test.per_second),
+        _ => number(test.bytes_per_second / 1e6),
     }
 }
 
 /// Median and p99 of durable writes against the fill level, on one logarithmic scale.
 pub fn sweep(sweep: &Sweep, style: Style) -> String {
-    let mut page = page(style);
+    let mut page = Page::new(style);
     page.paragraph(Role::Strong, &format!("{} on {}", sweep.profile, sweep.filesystem));
     page.gap();
     warnings(&mut page, &sweep.warnings);
-    let titles = ["full", "p50", "p99", "MB/s", "sustained", "saves/s", "programmed/sent"];
-    let mut table = figures(&titles).words("");
-    for (level, bar) in sweep.levels.iter().zip(bars(&sweep.levels)) {
+    let titles = ["full", "p50", "mean", "p99", "MB/s", "sustained"];
+    let mut table = figures(&titles).column("programmed/sent", 0);
+    for level in &sweep.levels {
         let sustained = level.figures.sustained.as_ref().or(level.figures.durable());
         let amplification = sustained.and_then(|test| test.amplification);
-        let amplification = amplification.map_or(NONE.to_owned(), number);
-        let cells = summary(&level.figures).into_iter().chain([amplification, bar]);
+        let mut cells = durable_cells(&level.figures);
+        cells.push(level.figures.durable().map_or(NONE.to_owned(), megabytes));
+        cells.push(level.figures.sustained.as_ref().map_or(NONE.to_owned(), megabytes));
+        cells.push(amplification.map_or(NONE.to_owned(), number));
         row(&mut table, &flashlag_units::percent(level.full), cells);
     }
     table.print(&mut page);
-    let key = "o median, x p99 of durable 4 KiB writes after a night's rest, on a logarithmic scale; \
-               sustained: MB/s of the same writes without a rest, as are the bytes programmed for each \
-               byte sent";
+    let key = "durable 4 KiB writes after a night's rest; sustained: MB/s of the same writes without \
+               a rest, as are the bytes programmed for each byte sent";
+    page.paragraph(Role::Muted, key);
+    explain_ranges(&mut page, sweep.levels.iter().filter_map(|level| level.figures.durable()));
+    page.gap();
+    let mut table = figures(&["full", "WAL saves/s", "rollback saves/s"]).words("");
+    for (level, bar) in sweep.levels.iter().zip(bars(&sweep.levels)) {
+        let saves = [level.figures.saves(), level.figures.rollback_saves()];
+        let saves = saves.map(|test| test.map_or(NONE.to_owned(), spread::rate));
+        let cells = saves.into_iter().chain([bar]);
+        row(&mut table, &flashlag_units::percent(level.full), cells);
+    }
+    table.print(&mut page);
+    let key = "o median, x p99 of durable 4 KiB writes, on a logarithmic scale";
     page.paragraph(Role::Muted, key);
     for level in &sweep.levels {
         let Some(settling) = &level.figures.settling else { continue };

@@ -1,19 +1,20 @@
 //! A profile compared with published measurements.
 
 use flashlag_predict::check::{Bar, Cell, CheckReport, FittedParameter, Move, Verdict};
+use flashlag_views::format::plural;
 
-use super::{NONE, figures, item, list, number, page, row, signed};
+use super::{NONE, figures, item, list, number, row, signed};
 use crate::line::Page;
 use crate::style::{Role, Style};
 
 /// Published beside simulated, row by row, with the parameters fitted to each and the rows out of
 /// bounds.
 pub fn check(report: &CheckReport, style: Style) -> String {
-    let mut page = page(style);
+    let mut page = Page::new(style);
     item(&mut page, &format!("{}: ", report.profile), 2, &report.about);
     let seeds: Vec<String> = report.seeds.iter().map(u64::to_string).collect();
     let seeds = seeds.join(", ");
-    let seeds = format!("Mean of seeds {seeds}, lowest and highest in brackets.");
+    let seeds = format!("Mean of seeds {seeds}; lowest and highest in brackets where they differ.");
     page.paragraph(Role::Ink, &seeds);
     page.paragraph(
         Role::Ink,
@@ -34,13 +35,14 @@ pub fn check(report: &CheckReport, style: Style) -> String {
 
 fn rows(page: &mut Page, report: &CheckReport) {
     let table = figures(&["condition"]).words("test").column("published", 0).words("");
-    let table = table.column("simulated", 0).column("spread", 0).column("error", 0);
+    let table = table.column("simulated", 0).column("spread", 1).column("error", 0);
     let mut table = table.words("");
     for cell in &report.cells {
         let (simulated, spread) = match &cell.simulated {
             Ok(simulated) if simulated.each.len() > 1 => {
                 let (low, high) = (number(simulated.low), number(simulated.high));
-                (number(simulated.mean), format!("[{low} {high}]"))
+                let spread = if low == high { String::new() } else { format!("[{low} {high}]") };
+                (number(simulated.mean), spread)
             }
             Ok(simulated) => (number(simulated.mean), String::new()),
             Err(_) => (NONE.to_owned(), String::new()),
@@ -129,10 +131,20 @@ fn misses(page: &mut Page, report: &CheckReport) {
 
 fn fitted(page: &mut Page, report: &CheckReport) {
     let counts = report.overfitting;
-    let line = format!(
-        "{} parameters were fitted to {} rows; of the {} other rows {} are within their bars.",
-        counts.parameters, counts.fitted_cells, counts.free_cells, counts.free_passed
+    let fitted = format!(
+        "{} fitted to {}",
+        plural(counts.parameters, "parameter was", "parameters were"),
+        plural(counts.fitted_cells, "row", "rows")
     );
+    let line = match (counts.fitted_cells, counts.free_cells) {
+        (0, _) => "No parameter was fitted to any of these rows.".to_owned(),
+        (_, 0) => format!("{fitted}: no row is left that could test the profile."),
+        (_, free) => format!(
+            "{fitted}; of the {} to which none was fitted, {} within their bars.",
+            plural(free, "row", "rows"),
+            plural(counts.free_passed, "is", "are"),
+        ),
+    };
     page.gap();
     page.paragraph(Role::Ink, &line);
     for parameter in &report.fitted {

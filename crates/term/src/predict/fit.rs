@@ -6,7 +6,7 @@ use flashlag_predict::fit::{ConfoundedGroup, Fit, FitParameter, Identifiability,
 use flashlag_spec::State;
 use flashlag_spec::profile::FittedFrom;
 
-use super::{NONE, figures, item, list, number, page, row, warnings};
+use super::{NONE, figures, item, list, number, row, warnings};
 use crate::line::Page;
 use crate::style::{Role, Style};
 use crate::table::Table;
@@ -14,7 +14,7 @@ use crate::table::Table;
 /// A fit: its misfit, each fitted value, the figures before and after, and the parameters that the run
 /// does not determine.
 pub fn fit(fit: &Fit, style: Style) -> String {
-    let mut page = page(style);
+    let mut page = Page::new(style);
     let exhausted =
         if fit.exhausted { ", as many as were allowed: more may find a better one" } else { "" };
     let first = format!(
@@ -54,7 +54,7 @@ fn percent(share: f64) -> String {
 
 fn parameters(page: &mut Page, all: &[FitParameter]) {
     let mut table: Table =
-        figures(&["parameter", "start", "fitted", "±"]).words("").words("from the figures of");
+        figures(&["parameter, from the figures of", "start", "fitted", "±"]).words("");
     let is_fitted = |one: &&FitParameter| one.uncertainty.is_some() || one.before != one.after;
     for one in all.iter().filter(is_fitted) {
         let cells = [
@@ -62,9 +62,11 @@ fn parameters(page: &mut Page, all: &[FitParameter]) {
             one.after.clone(),
             one.uncertainty.map(percent).unwrap_or_default(),
             one.bound.map(|bound| format!("on its {bound} bound")).unwrap_or_default(),
-            one.rows.join(", "),
         ];
         row(&mut table, &one.key, cells);
+        if !one.rows.is_empty() {
+            table.line((Role::Muted, &one.rows.join(", ")));
+        }
     }
     table.print(page);
 }

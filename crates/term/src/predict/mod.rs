@@ -1,7 +1,4 @@
 //! The results of `flashlag-predict`: a forecast, a sweep, a check of a profile, a fit.
-//!
-//! The tables have up to nine columns of figures that belong together, so they are laid out for 100
-//! columns whatever the width of the terminal.
 
 mod change;
 mod check;
@@ -16,18 +13,11 @@ pub use fit::fit;
 use flashlag_units::Nanos;
 
 use crate::line::{Line, Page};
-use crate::style::{Role, Style};
+use crate::style::Role;
 use crate::table::Table;
-
-/// The width of every page.
-const WIDTH: usize = 100;
 
 /// The cell of a missing figure.
 const NONE: &str = "-";
-
-fn page(style: Style) -> Page {
-    Page::new(style.with_width(WIDTH))
-}
 
 /// A paragraph that begins with `head`; its other lines are indented.
 fn item(page: &mut Page, head: &str, indent: usize, text: &str) {

@@ -20,14 +20,22 @@ fn with_scatter(mean: f64, range: Option<Range>, unit: f64) -> String {
 
 /// p99: one figure, or a range where it lies between the fast and the slow.
 pub(super) fn p99(test: &TestFigures) -> Option<String> {
-    let Some(Range { low, high }) = test.p99_range() else { return test.p99_ns.map(time) };
+    test.p99_range().map(from_to).or_else(|| test.p99_ns.map(time))
+}
+
+/// The median: one figure, or a range where it may be either of two.
+pub(super) fn p50(test: &TestFigures) -> Option<String> {
+    test.p50_range().map(from_to).or_else(|| test.p50_ns.map(time))
+}
+
+fn from_to(Range { low, high }: Range) -> String {
     let (low, high) = (time(low), time(high));
     let unit_of_high = high.split_once(' ').map(|(_, unit)| unit);
-    Some(match low.split_once(' ') {
+    match low.split_once(' ') {
         // One unit is enough: `3.3–133 ms`.
         Some((number, unit)) if unit_of_high == Some(unit) => format!("{number}–{high}"),
         _ => format!("{low}–{high}"),
-    })
+    }
 }
 
 /// Megabytes a second.
@@ -52,6 +60,17 @@ mod tests {
         assert_eq!(with_scatter(2e6, range(1.981e6, 2.01e6), 1e6), "2.00");
         assert_eq!(with_scatter(48.94, None, 1.0), "48.9");
         assert_eq!(with_scatter(0.0, range(0.0, 0.0), 1.0), "0.00");
+    }
+
+    #[test]
+    fn a_median_is_a_range_where_it_may_be_either_of_two_times() {
+        let test = |low: f64, high: f64| TestFigures {
+            p50_ns: Some(high),
+            around_p50_ns: Some(Range { low, high }),
+            ..TestFigures::default()
+        };
+        assert_eq!(p50(&test(1.8e6, 3.1e6)).unwrap(), "1.8–3.1 ms");
+        assert_eq!(p50(&test(3.0e6, 3.1e6)).unwrap(), "3.1 ms");
     }
 
     #[test]

@@ -8,24 +8,23 @@ use crate::line::Page;
 
 /// The table of one aged device.
 pub(super) fn years(page: &mut Page, years: &Years) {
-    let titles =
-        ["  as new, and then", "durable MB/s", "p99", "saves/s", "reads MB/s", "of a file"];
+    let titles = ["  as new, and then", "write MB/s", "p99", "saves/s", "read MB/s", "a file"];
     let mut table = figures(&titles);
     row(&mut table, "  as new", cells(&years.new, years.new.reads_of_file()));
     let mut absent = Vec::new();
     for cause in &years.causes {
         match &cause.figures {
             Ok(figures) => {
-                let label = format!("  + {}", name(cause.cause));
+                let label = format!("  + {}", label(cause.cause));
                 row(&mut table, &label, cells(figures, cause.reads_of_file()));
             }
             Err(absence) => absent.push((name(cause.cause), *absence)),
         }
     }
     table.print(page);
-    let about = "each on top of those above it; durable: writes of 4 KiB; reads: sequential, of \
-         all that is stored, and of a file: 16 MiB of it, last of a file that grew alternately \
-         with another";
+    let about = "each on top of those above it; write: durable writes of 4 KiB, with their p99; saves: \
+         with WAL; read: sequential, of all that is stored, and of a file: 16 MiB of it, last of a \
+         file that grew alternately with another";
     item(page, "  ", 2, about);
     for (name, absence) in absent {
         match absence {
@@ -50,7 +49,18 @@ fn cells(figures: &Figures, file: Option<&TestFigures>) -> [String; 5] {
     ]
 }
 
-/// A cause in a few words.
+/// A cause as the label of a row.
+fn label(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Fill => "files stored",
+        Cause::Map => "written at random",
+        Cause::Deleted => "files come and go",
+        Cause::Fragmentation => "files in pieces",
+        Cause::Wear => "blocks worn",
+    }
+}
+
+/// A cause within a sentence.
 fn name(cause: Cause) -> &'static str {
     match cause {
         Cause::Fill => "files are stored",

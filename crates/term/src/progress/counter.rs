@@ -33,28 +33,49 @@ impl Counter {
 
     /// Shows `words` if a drawing is due.
     pub fn show(&mut self, words: impl FnOnce() -> String) {
-        self.show_lines(|| vec![words()]);
+        if self.is_due() {
+            let line = printable_line(&words());
+            match self.output() {
+                Output::Terminal(terminal) => terminal.draw(&[line]),
+                other => other.print(&line),
+            }
+        }
     }
 
-    /// Shows lines if a drawing is due; in a log the first of them alone.
-    pub fn show_lines(&mut self, lines: impl FnOnce() -> Vec<String>) {
+    /// Shows lines if a drawing is due; in a log one line instead.
+    pub fn show_lines(
+        &mut self,
+        line: impl FnOnce() -> String,
+        lines: impl FnOnce() -> Vec<String>,
+    ) {
+        if self.is_due() {
+            match self.output() {
+                Output::Terminal(terminal) => {
+                    let lines = lines().iter().map(|line| printable_line(line)).collect::<Vec<_>>();
+                    terminal.draw(&lines);
+                }
+                other => other.print(&printable_line(&line())),
+            }
+        }
+    }
+
+    fn is_due(&mut self) -> bool {
         let every = match self.mode {
-            ProgressMode::Quiet => return,
+            ProgressMode::Quiet => return false,
             ProgressMode::Terminal(_) => REDRAWN,
             ProgressMode::Lines(_) => ANOTHER_LINE,
         };
         let now = Instant::now();
         let is_due = self.shown.is_none_or(|shown| now.duration_since(shown) >= every);
-        if now.duration_since(self.began) < SILENT || !is_due {
-            return;
+        let shows = is_due && now.duration_since(self.began) >= SILENT;
+        if shows {
+            self.shown = Some(now);
         }
-        self.shown = Some(now);
-        let lines: Vec<String> = lines().iter().map(|line| printable_line(line)).collect();
-        let output = self.output.get_or_insert_with(|| on_stderr(self.mode));
-        match output {
-            Output::Terminal(terminal) => terminal.draw(&lines),
-            other => other.print(lines.first().map_or("", String::as_str)),
-        }
+        shows
+    }
+
+    fn output(&mut self) -> &mut Output {
+        self.output.get_or_insert_with(|| on_stderr(self.mode))
     }
 
     /// Clears the line, before something else is printed.

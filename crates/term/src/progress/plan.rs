@@ -1,8 +1,6 @@
 use flashlag_spec::scenario::{IoOperation, Scenario, Step, Test};
 use flashlag_units::Bytes;
-use flashlag_views::{SaveKind, file_save_label, save_label, test_title};
-
-use crate::picture::brief;
+use flashlag_views::{SaveKind, circumstances, file_save_label, save_title, test_title};
 
 /// The rest of the run, taken from the scenario: groups (`new`, `fill`, `filled 2`) of tests.
 #[derive(Debug, Default)]
@@ -136,18 +134,25 @@ impl Plan {
     }
 }
 
-/// `4K rand write`, `WAL save`, `Rollback insert, busy`.
+/// The name of a test, as every view calls it.
 fn title_of(test: &Test) -> String {
-    let save = match test {
-        Test::Io(io) => return test_title(&io.name),
-        Test::Save(save) => save,
-        Test::FileSave(save) => return file_save_label(save),
-        Test::Replay(replay) => return format!("Replay of a trace ({})", replay.name),
+    let how = |background: bool, scheduled: bool, rests: bool| {
+        circumstances(background, !scheduled, rests)
     };
-    let kind = SaveKind::of_test(save);
-    let what = if save.name.starts_with("save") { "save" } else { kind.statement_name() };
-    let busy = if save.background.is_some() { ", busy" } else { "" };
-    format!("{} {what}{busy}", brief(&save_label(&kind)))
+    match test {
+        Test::Io(io) => test_title(&io.name),
+        Test::Save(save) => {
+            let scheduled = save.arrivals.per_second.is_some();
+            let how = how(save.background.is_some(), scheduled, save.think.is_some());
+            format!("{}{how}", save_title(&SaveKind::of_test(save), &save.name))
+        }
+        Test::FileSave(save) => {
+            let scheduled = save.arrivals.per_second.is_some();
+            let how = how(save.background.is_some(), scheduled, save.think.is_some());
+            format!("{}{how}", file_save_label(save))
+        }
+        Test::Replay(replay) => format!("Replay of a trace ({})", replay.name),
+    }
 }
 
 /// `filled 2: rand_write_4k` in two.

@@ -1,11 +1,10 @@
 //! The cost of a commit below the filesystem.
 
 use flashlag_schema::{BlockKinds, Phase, Run, TargetKind};
-use flashlag_views::{GroupKind, format, strip};
+use flashlag_views::{GroupKind, brief_label, format, strip};
 
 use super::Depth;
 use crate::line::Page;
-use crate::picture::brief;
 use crate::style::Role;
 use crate::table::Table;
 
@@ -37,7 +36,7 @@ pub(super) fn commits(page: &mut Page, run: &Run, _: Depth) {
             if let Some(phase) = run.phases.get(row.phase).filter(|phase| counts(phase)) {
                 any = true;
                 let cells = cells(phase).map(|cell| (Role::Ink, cell));
-                table.row((Role::Ink, &brief(&row.label)), cells.to_vec());
+                table.row((Role::Ink, &brief_label(&row.label)), cells.to_vec());
             }
         }
     }

@@ -1,13 +1,12 @@
-use flashlag_schema::{Phase, Run};
+use flashlag_schema::Run;
 use flashlag_views::{
-    Column, LAG_IS_A_BUDGET, Lifecycle, LifecycleRow, SaveKind, TableRow, durable_writes_table,
-    for_people, format, late_saves_table, lifecycle, phase_title, save_label, saves_heading,
-    tests_table,
+    Column, LAG_IS_A_BUDGET, Lifecycle, LifecycleRow, TableRow, brief_label, durable_writes_table,
+    for_people, format, late_saves_table, lifecycle, saves_heading, tests_table,
 };
 
 use super::Depth;
 use crate::line::{Line, Page};
-use crate::picture::{Picture, brief};
+use crate::picture::Picture;
 use crate::style::Role;
 use crate::table::{Table, marked, spare, styled};
 
@@ -124,11 +123,7 @@ fn cells(row: &LifecycleRow, test: usize, figures: &[(String, Column)]) -> Vec<(
 fn one_stage(page: &mut Page, run: &Run, depth: Depth) {
     // In full, saves have a table of their own.
     let model = tests_table(run, depth == Depth::Short && !super::has_many_saves(run));
-    let label = |row: &TableRow| {
-        let phase = row.phase.and_then(|index| run.phases.get(index));
-        phase.map_or_else(|| row.label.clone(), |phase| short_title(run, phase))
-    };
-    let table = Table::of(&model, "ms", bare, spare, label);
+    let table = Table::of(&model, "ms", bare, spare, |row: &TableRow| row.label.clone());
     if !table.is_empty() {
         table.print(page);
     }
@@ -137,14 +132,6 @@ fn one_stage(page: &mut Page, run: &Run, depth: Depth) {
 /// The title of a column without the unit, which the table's title has.
 fn bare(column: Column) -> String {
     column.title().to_owned()
-}
-
-/// A test in few columns: `4K rand write`, `WAL save`, `Rollback insert`, `WAL save, busy`.
-fn short_title(run: &Run, phase: &Phase) -> String {
-    let Some(kind) = SaveKind::of(run, phase) else { return phase_title(run, phase) };
-    let what = if phase.name.starts_with("save") { "save" } else { kind.statement_name() };
-    let busy = if phase.background.is_some() { ", busy" } else { "" };
-    format!("{} {what}{busy}", brief(&save_label(&kind)))
 }
 
 /// The note below a table with a row marked by [`marked`].
@@ -196,7 +183,7 @@ pub(super) fn saves(page: &mut Page, run: &Run, _: Depth) {
         return;
     }
     page.paragraph(Role::Strong, &saves_heading(run));
-    Table::of(&model, "Longer than", bare, spare, |row| brief(&row.label)).print(page);
+    Table::of(&model, "Longer than", bare, spare, |row| brief_label(&row.label)).print(page);
     page.paragraph(Role::Muted, "One frame is 16.7 ms at 60 Hz, 11.1 ms at 90, 8.3 ms at 120.");
     page.paragraph(Role::Muted, LAG_IS_A_BUDGET);
 }

@@ -15,7 +15,7 @@ use flashlag_schema::Run;
 use flashlag_spec::Operation;
 use flashlag_units::sanitize;
 use flashlag_views::page::{named_rows, storage};
-use flashlag_views::{Headline, StripGroup, StripRow, device_name, headline, strip};
+use flashlag_views::{Headline, StripGroup, StripRow, device_name, headline, strip, two_times};
 
 use crate::line::{Line, Page};
 use crate::picture::{Bar, Picture, caveat, caveats, key};
@@ -184,6 +184,9 @@ fn picture(page: &mut Page, run: &Run, depth: Depth) {
     match depth {
         Depth::Short => caveat(page, judgements),
         Depth::Full => caveats(page, judgements),
+    }
+    if let Some(note) = two_times(run) {
+        page.paragraph(Role::Muted, &note);
     }
 }
 

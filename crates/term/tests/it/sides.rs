@@ -44,7 +44,7 @@ fn the_verdicts_of_repeats_are_there_at_every_width_and_rows_are_told_apart() {
         let text = flashlag_term::repeats(&together, Style::PLAIN.with_width(width));
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines.iter().all(|line| line.chars().count() <= width), "{text}");
-        assert!(text.contains("saves a second done"), "{text}");
+        assert!(text.contains("saves due each second are done"), "{text}");
         let verdicts = ["smooth", "hitches", "lags", "freezes", "overloaded"];
         let judged = lines.iter().filter(|line| verdicts.iter().any(|v| line.ends_with(v)));
         let wanted = together.rows.iter().filter(|row| row.judgement.is_some()).count();
@@ -57,14 +57,15 @@ fn the_verdicts_of_repeats_are_there_at_every_width_and_rows_are_told_apart() {
         assert_eq!(labels.len(), wanted, "{text}");
         // A column is in the table's head, or named below the table.
         let head = lines.iter().find(|line| line.ends_with("verdict")).unwrap();
-        assert_eq!(head.contains("p99 ms"), width >= 80, "{text}");
+        assert!(head.contains("p99 ms") || width < 80, "{text}");
         let below = text.split_once("Left out for the width:").map_or("", |(_, below)| below);
-        assert_eq!(below.contains("p99 ms"), width < 80, "{text}");
+        assert_ne!(below.contains("p99 ms"), head.contains("p99 ms"), "{text}");
     }
 }
 
 #[test]
 fn one_finished_run_has_no_deviation_and_no_word_of_it() {
     let text = flashlag_term::repeats(&repeats(&[sample::quick()], 3), Style::PLAIN);
-    assert!(text.contains("in 1 of 3 runs") && !text.contains('±'), "{text}");
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("in 1 of 3 runs") && !text.contains('±'), "{text}");
 }

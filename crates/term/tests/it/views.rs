@@ -42,7 +42,7 @@ fn a_schedule_that_was_not_kept_is_overloaded_in_the_summary() {
         let row = text.lines().find(|line| line.trim_end().ends_with("overloaded")).unwrap();
         assert!(!row.contains(" 6"), "no median of a queue that grows: {row}");
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(words.contains("3.8 of 100 saves a second"), "{text}");
+        assert!(words.contains("of the 100 saves due each second, only 3.8 are done"), "{text}");
     }
 }
 

@@ -5,7 +5,7 @@ use flashlag_spec::State;
 use super::ratios::is_usable;
 use super::words::main_row;
 use super::{CompareRow, Ratio, RatioKind, Subject};
-use crate::format;
+use crate::format::{self, decapitalized};
 use crate::worst::GroupKind;
 
 /// `Moto Z's durable writes are 6.8× as fast as Nexus 5's (6.7 to 6.9).` `None` if fewer than
@@ -68,12 +68,14 @@ struct Lead {
 }
 
 impl Lead {
-    /// `6.8×` and `(6.7 to 6.9)`, or `(6.7 to 6.9, at the median)`.
+    /// `6.8×` and ` (6.7 to 6.9)`, or ` (6.7 to 6.9, at the median)`; empty where there is neither.
     fn words(&self) -> (String, String) {
         let (times, range) =
             format::ratio_with_interval(self.ratio, self.interval.0, self.interval.1);
-        let of = if self.of_median { ", at the median" } else { "" };
-        (times, format!("({range}{of})"))
+        let of = self.of_median.then(|| "at the median".to_owned());
+        let said: Vec<String> = [range, of].into_iter().flatten().collect();
+        let said = said.join(", ");
+        (times, if said.is_empty() { said } else { format!(" ({said})") })
     }
 }
 
@@ -110,6 +112,7 @@ impl Things {
     fn of(row: &CompareRow) -> Things {
         let what = match row.kind {
             Some(GroupKind::DurableWrite) => "durable writes".to_owned(),
+            Some(_) if row.title.ends_with(" save") => format!("{}s", decapitalized(&row.title)),
             Some(_) => format!("saves ({})", row.title),
             None => format!("operations ({})", row.title),
         };
@@ -123,10 +126,10 @@ impl Things {
         let Things { when, what } = self;
         let name = other.name;
         if other.found.shown {
-            format!("{when}{fastest}'s {what} are {times} as fast as {name}'s {range}.")
+            format!("{when}{fastest}'s {what} are {times} as fast as {name}'s{range}.")
         } else {
             format!(
-                "{when}{fastest}'s and {name}'s {what}: no difference shown, {times} as fast {range}."
+                "{when}{fastest}'s and {name}'s {what}: no difference shown, {times} as fast{range}."
             )
         }
     }
@@ -141,11 +144,11 @@ impl Things {
         let Things { when, what } = self;
         let clause = |other: &Other<'_>, which: &str| {
             let (times, range) = other.found.words();
-            format!("{times} as fast as {}'s, {which} {range}", other.name)
+            format!("{times} as fast as {}'s, {which}{range}", other.name)
         };
         let alike = |other: &Other<'_>, which: &str| {
             let range = other.found.words().1;
-            format!("no difference is shown to {}'s, {which} {range}", other.name)
+            format!("no difference is shown to {}'s, {which}{range}", other.name)
         };
         let (second, last) = ("the next", "the slowest");
         match (next.found.shown, slowest.found.shown) {

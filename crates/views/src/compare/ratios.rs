@@ -169,7 +169,7 @@ fn without_interval(
 
 /// `on Tablet T, 6.8× as long as on Phone P`, and the interval of that number. The side with the
 /// larger figure is named first, so that the number is above 1.
-fn in_words(pair: Pair, found: &RatioInterval, subjects: &[Subject]) -> (String, String) {
+fn in_words(pair: Pair, found: &RatioInterval, subjects: &[Subject]) -> (String, Option<String>) {
     let name = |index: usize| subjects.get(index).map_or("", |subject| subject.name.as_str());
     let (more, less, value, low, high) = if found.ratio >= 1.0 {
         (name(pair.of), name(pair.against), found.ratio, found.low, found.high)
@@ -188,7 +188,7 @@ fn in_words(pair: Pair, found: &RatioInterval, subjects: &[Subject]) -> (String,
 
 fn ratio(pair: Pair, found: RatioInterval, subjects: &[Subject]) -> Ratio {
     let (words, range) = in_words(pair, &found, subjects);
-    let words = format!("{words} ({range})");
+    let words = with_interval(words, range);
     let (times, range) = format::ratio_with_interval(found.ratio, found.low, found.high);
     Ratio {
         kind: pair.kind,
@@ -199,6 +199,14 @@ fn ratio(pair: Pair, found: RatioInterval, subjects: &[Subject]) -> Ratio {
         differs: found.shown,
         between_runs: found.between_runs,
         words: if found.shown { words } else { format!("no difference shown: {words}") },
-        brief: format!("{times} ({range})"),
+        brief: with_interval(times, range),
+    }
+}
+
+/// `6.8× (6.7 to 6.9)`; without an interval the words alone.
+fn with_interval(words: String, range: Option<String>) -> String {
+    match range {
+        Some(range) => format!("{words} ({range})"),
+        None => words,
     }
 }

@@ -7,7 +7,7 @@ use flashlag_stats::Histogram;
 use super::ratios::ratios;
 use super::{CompareRow, CompareSide, Subject};
 use crate::doubt::{Failure, failures_of};
-use crate::naming::{row_title, stage_of};
+use crate::naming::{stage_of, test_name};
 use crate::overload::Overloads;
 use crate::repeats::spread;
 use crate::verdict::Judgement;
@@ -59,7 +59,7 @@ fn row(
     };
     let ratios = ratios(&repeats, &sides, subjects, seed);
     CompareRow {
-        title: row_title(run, phase) + &stage,
+        title: test_name(run, phase) + &stage,
         test: phase.name.clone(),
         state: phase.state,
         run: phase.run,

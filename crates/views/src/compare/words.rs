@@ -203,12 +203,12 @@ pub fn largest(rows: &[CompareRow]) -> Option<String> {
         }
         Some((row, ratio)) => {
             let figure = ratio.kind.name(row.operation);
-            format!("The largest sure difference is {}, {figure}: {}.", row.title, ratio.words)
+            format!("The largest difference is {}, {figure}: {}.", row.title, ratio.words)
         }
     })
 }
 
-/// `SQLite insert, WAL: 1 in 100 takes longer than 3.0 ms on Phone P and 423 ms on Tablet T.` Of
+/// `WAL save: 1 in 100 takes longer than 3.0 ms on Phone P and 423 ms on Tablet T.` Of
 /// the tests that decide, the row with the worst verdict.
 fn sizes(subjects: &[Subject], rows: &[CompareRow], deciding: &[Option<Deciding>]) -> String {
     let p99 = |row: &CompareRow, s: usize| -> Option<Nanos> {

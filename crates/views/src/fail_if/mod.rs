@@ -194,7 +194,9 @@ impl Threshold {
     pub fn evaluate(&self, run: &Run) -> Result<ThresholdOutcome, ThresholdError> {
         let mut figures = self.figures(run)?;
         figures.sort_by_key(|figure| !figure.crossed);
-        let lines: Vec<String> = figures.iter().map(|figure| self.line(figure)).collect();
+        let named = |phase: &Phase| named(run.phases.iter().map(PhaseName::of), phase);
+        let line = |figure: &PhaseFigure<'_>| self.line(&named(figure.phase), figure);
+        let lines: Vec<String> = figures.iter().map(line).collect();
         Ok(ThresholdOutcome {
             crossed: figures.iter().any(|figure| figure.crossed),
             message: lines.join("\n"),
@@ -213,8 +215,11 @@ impl Threshold {
         // There may be a test of that name in other states.
         let known = tests.clone().any(|test| test == self.phases.test);
         let meant = if known { String::new() } else { did_you_mean(&self.phases.test, tests) };
-        let labels = phases.iter().map(|phase| phase.state.label(phase.run, &phase.test));
-        let labels: Vec<String> = labels.collect();
+        let staged = is_staged(phases.iter().map(|phase| (phase.state, phase.run)));
+        let label = |phase: &PhaseName| {
+            if staged { phase.state.label(phase.run, &phase.test) } else { phase.test.clone() }
+        };
+        let labels: Vec<String> = phases.iter().map(label).collect();
         let allowed = if labels.is_empty() { "none".to_owned() } else { labels.join(", ") };
         let (given, phase) = (self.given.clone(), self.phases.written.clone());
         Err(ThresholdError::NoPhase { given, phase, meant, allowed })
@@ -227,7 +232,8 @@ impl Threshold {
     pub(crate) fn figures<'a>(&self, run: &'a Run) -> Result<Vec<PhaseFigure<'a>>, ThresholdError> {
         self.check(&run.phases.iter().map(PhaseName::of).collect::<Vec<_>>())?;
         let phases = run.phases.iter().filter(|phase| self.phases.takes(&PhaseName::of(phase)));
-        phases.map(|phase| self.read(phase)).collect()
+        let named = |phase: &Phase| named(run.phases.iter().map(PhaseName::of), phase);
+        phases.map(|phase| self.read(phase, &named)).collect()
     }
 
     /// The limit, as figures are printed.
@@ -235,10 +241,14 @@ impl Threshold {
         self.limit.to_string()
     }
 
-    fn read<'a>(&self, phase: &'a Phase) -> Result<PhaseFigure<'a>, ThresholdError> {
+    fn read<'a>(
+        &self,
+        phase: &'a Phase,
+        named: &dyn Fn(&Phase) -> String,
+    ) -> Result<PhaseFigure<'a>, ThresholdError> {
         let value = self.metric.read(phase).map_err(|reason| ThresholdError::Absent {
             given: self.given.clone(),
-            phase: phase.label(),
+            phase: named(phase),
             metric: self.metric.name().to_owned(),
             reason,
         })?;
@@ -247,15 +257,28 @@ impl Threshold {
         Ok(PhaseFigure { phase, value, crossed })
     }
 
-    fn line(&self, figure: &PhaseFigure<'_>) -> String {
-        let PhaseFigure { phase, value, crossed } = figure;
+    fn line(&self, label: &str, figure: &PhaseFigure<'_>) -> String {
+        let PhaseFigure { value, crossed, .. } = figure;
         let how = match (crossed, self.above) {
             (true, true) => "above the limit of",
             (true, false) => "below the limit of",
             (false, true) => "not above",
             (false, false) => "not below",
         };
-        let (label, name) = (phase.label(), self.metric.name());
-        format!("{label}: {name} is {value}, {how} {}", self.limit)
+        format!("{label}: {} is {value}, {how} {}", self.metric.name(), self.limit)
     }
+}
+
+/// A phase as a threshold may name it: its test, with the stage only where a run has several.
+fn named(all: impl Iterator<Item = PhaseName>, phase: &Phase) -> String {
+    if is_staged(all.map(|name| (name.state, name.run))) {
+        phase.label()
+    } else {
+        phase.name.clone()
+    }
+}
+
+fn is_staged(mut stages: impl Iterator<Item = (State, u32)>) -> bool {
+    let first = stages.next();
+    stages.any(|stage| Some(stage) != first)
 }

@@ -1,9 +1,11 @@
 //! The headline of a run about changes over time.
 
+use flashlag_explain::is_overloaded;
 use flashlag_schema::{Change, ChangeKind, Phase, Run};
 
 use flashlag_units::Nanos;
 
+use crate::amount::{done, from_to};
 use crate::fill::full_at;
 use crate::format::{self, capitalized, decapitalized, sentence_of};
 
@@ -24,12 +26,13 @@ pub fn words(run: &Run) -> Option<(String, String)> {
 /// The gravest change of a run whose headline is about something else.
 pub fn in_passing(run: &Run) -> Option<String> {
     let grave = |change: &&Change| weight(change.kind) <= weight(ChangeKind::Slower);
-    let changes = run
-        .phases
-        .iter()
-        .flat_map(|phase| phase.changes.iter().filter(grave).map(move |change| (phase, change)));
+    // What an overloaded test does over time depends on its queue, and its verdict is said already.
+    let changes =
+        run.phases.iter().filter(|phase| !is_overloaded(phase)).flat_map(|phase| {
+            phase.changes.iter().filter(grave).map(move |change| (phase, change))
+        });
     let (phase, change) = changes.min_by_key(|(_, change)| weight(change.kind))?;
-    let title = crate::outline::test_name(run, phase);
+    let title = crate::naming::test_name(run, phase);
     let said = sentence(run, phase, change);
     Some(format!("During {title}: {}", decapitalized(&said)))
 }
@@ -78,7 +81,7 @@ fn with_detail(what: &str, change: &Change) -> String {
 
 fn sentence(run: &Run, phase: &Phase, change: &Change) -> String {
     let mb = |rate: f64| format::mb_per_s(rate);
-    let after = format::size(change.written_bytes);
+    let after = done(phase, change.t_ns, change.written_bytes);
     let when = format::time(change.t_ns);
     match (change.kind, change.bytes_per_sec, change.period_ns) {
         (ChangeKind::CacheExhausted, Some((from, to)), _) => {
@@ -89,16 +92,21 @@ fn sentence(run: &Run, phase: &Phase, change: &Change) -> String {
             format!("Writes slow from {} to {} MB/s after {after}: {why}.", mb(from), mb(to))
         }
         (ChangeKind::Throttled, Some((from, to)), _) => {
-            format!("Slowed by heat from {} to {} MB/s after {when}.", mb(from), mb(to))
+            format!("Slowed by heat from {} after {when}.", from_to(phase, (from, to)))
         }
         (ChangeKind::Slower, Some((from, to)), _) => {
-            format!("Throughput falls from {} to {} MB/s after {when}, {after}.", mb(from), mb(to))
+            let rates = from_to(phase, (from, to));
+            format!("Throughput falls from {rates} after {when}, {after}.")
         }
         (ChangeKind::Faster, Some((from, to)), _) => {
-            format!("Throughput rises from {} to {} MB/s after {when}.", mb(from), mb(to))
+            format!("Throughput rises from {} after {when}.", from_to(phase, (from, to)))
         }
         (ChangeKind::PeriodicStalls, _, Some(period)) => {
-            format!("It stalls every {}.", format::time(period))
+            let longest = phase.stalls.iter().map(|stall| stall.ns).max();
+            let how_long = longest.map_or_else(String::new, |longest| {
+                format!(" for up to {}", format::time(longest))
+            });
+            format!("It stalls every {}{how_long}.", format::time(period))
         }
         (ChangeKind::SteadyState, ..) => match steady_rate(phase, change.t_ns) {
             Some((rate, first)) => {

@@ -24,7 +24,7 @@ pub struct TestVerdict<'a> {
     /// `None` if a failed check covers it, or nothing was measured.
     pub verdict: Option<LagVerdict>,
     /// What distinguishes it from the deciding test, within a sentence: `beside another writer`,
-    /// `in SQLite insert, WAL`.
+    /// `in WAL save`.
     pub circumstances: String,
 }
 
@@ -43,7 +43,7 @@ impl Deciding {
     /// The deciding test; `None` for a run without saves and durable writes.
     pub fn of(run: &Run) -> Option<Deciding> {
         let main = Subjects::of(run).main?;
-        let title = crate::naming::row_title(run, main);
+        let title = crate::naming::test_name(run, main);
         Some(Deciding { test: main.name.clone(), state: main.state, title })
     }
 

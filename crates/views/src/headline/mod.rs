@@ -3,6 +3,7 @@
 mod believe;
 mod change;
 mod deciding;
+mod journals;
 mod words;
 mod worse;
 
@@ -12,8 +13,8 @@ use flashlag_spec::replay::ReplayLevel;
 
 use crate::doubt::failures_of;
 use crate::format::{self, capitalized, decapitalized, sentence_of};
-use crate::naming::subject_name;
-use crate::outline::{for_people, test_name};
+use crate::naming::{subject_name, test_name};
+use crate::outline::for_people;
 use crate::standing::simulated_device;
 pub(crate) use deciding::{Deciding, DecidingVerdict, TestVerdict};
 
@@ -228,11 +229,15 @@ fn verdict_words(run: &Run, subjects: &Subjects<'_>) -> (String, String) {
     let is_said = |phase: Option<&Phase>| {
         phase.is_some_and(|phase| worse.as_ref().is_some_and(|it| std::ptr::eq(it.phase, phase)))
     };
+    let journals = journals::answer(run);
     let more = [
         main,
         words::from_own_start(run, worst),
         words::once_full(run, subjects),
-        words::other_journal(run, subjects).filter(|_| !is_said(subjects.other_journal)),
+        journals.clone(),
+        // A comparison of all modes has this one.
+        words::other_journal(run, subjects)
+            .filter(|_| journals.is_none() && !is_said(subjects.other_journal)),
         words::recovery(run, subjects).filter(|_| verdict != Some(LagVerdict::Smooth)),
         words::busy(run, subjects).filter(|_| !is_said(subjects.busy)),
         change::in_passing(run),
@@ -293,7 +298,9 @@ fn with_worse(
         None if several => format!("{} {} {when}", capitalized(verdict.name()), worse.main),
         None => format!("{} {}", capitalized(verdict.name()), worse.main),
     };
-    let main = match (several, worse.main.starts_with("for ")) {
+    // What is saved is in the clause, but how is not.
+    let of_clause = worse.main.starts_with("for ") && !worse.main.contains(" with");
+    let main = match (several, of_clause) {
         (true, _) => format!("{} {when}, {clause}.", capitalized(&worse.main)),
         (false, true) => format!("{}.", capitalized(&clause)),
         (false, false) => format!("{}, {clause}.", capitalized(&worse.main)),

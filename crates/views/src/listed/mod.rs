@@ -1,6 +1,7 @@
 //! The one list of findings in words: what was found, what a change is worth, what to do, what that
 //! costs, and the evidence.
 
+mod action;
 mod effect;
 mod evidence;
 mod heading;
@@ -57,7 +58,7 @@ pub struct ListedFinding {
 
 /// The findings of a run.
 pub fn listed(run: &Run) -> FindingList {
-    let mut list = in_words(Some(run), &findings_of(run).list);
+    let mut list = in_words(Some(run), Some(&run.environment), &findings_of(run).list);
     let causes = crate::findings(run).causes;
     for finding in &mut list.findings {
         finding.cause = causes.iter().find(|cause| cause.id.finding() == finding.id).cloned();
@@ -67,11 +68,16 @@ pub fn listed(run: &Run) -> FindingList {
 
 /// The findings of a set-up, where nothing was measured.
 pub fn listed_of(environment: &Environment) -> FindingList {
-    in_words(None, &flashlag_explain::set_up(environment))
+    in_words(None, Some(environment), &flashlag_explain::set_up(environment))
 }
 
-/// Findings in words, in their order; `run` is the one that holds their evidence.
-pub fn in_words(run: Option<&Run>, findings: &[Finding]) -> FindingList {
+/// Findings in words, in their order; `run` is the one that holds their evidence, and `environment` has the names
+/// for what to do.
+pub fn in_words(
+    run: Option<&Run>,
+    environment: Option<&Environment>,
+    findings: &[Finding],
+) -> FindingList {
     let count = |severities: &[Severity]| {
         findings.iter().filter(|one| severities.contains(&one.severity)).count()
     };
@@ -82,7 +88,7 @@ pub fn in_words(run: Option<&Run>, findings: &[Finding]) -> FindingList {
     ];
     FindingList {
         heading: heading::heading(counts, run.map(Calm::of)),
-        findings: findings.iter().map(|finding| one(run, finding)).collect(),
+        findings: findings.iter().map(|finding| one(run, environment, finding)).collect(),
     }
 }
 
@@ -93,19 +99,7 @@ fn other_filesystem(finding: &Finding) -> Option<&str> {
     other.filter(|_| finding.id == FindingId::OtherFilesystem)
 }
 
-/// What to do about a finding; a limit is named with its value and its file.
-fn action(finding: &Finding) -> Cow<'static, str> {
-    let said = finding.action.sentence();
-    let of_limits = finding.evidence.iter().filter(|fact| fact.field == "environment.limits.set");
-    let limits: Vec<&str> = of_limits.map(|fact| fact.value.as_str()).collect();
-    if limits.is_empty() {
-        said.into()
-    } else {
-        format!("{said} It allows {}.", limits.join("; ")).into()
-    }
-}
-
-fn one(run: Option<&Run>, finding: &Finding) -> ListedFinding {
+fn one(run: Option<&Run>, environment: Option<&Environment>, finding: &Finding) -> ListedFinding {
     let known = finding.effect.value();
     let other = other_filesystem(finding);
     ListedFinding {
@@ -126,7 +120,7 @@ fn one(run: Option<&Run>, finding: &Finding) -> ListedFinding {
         // Findings of a set-up alone have no figures.
         unknown: run.and(finding.effect.reason()).map(str::to_owned),
         action: other.map_or_else(
-            || action(finding),
+            || action::action(environment, finding),
             |other| {
                 format!("Format with {other}, after a test on a device of the same kind.").into()
             },

@@ -4,7 +4,7 @@ mod device;
 mod file_save;
 
 use flashlag_explain::SaveKind;
-use flashlag_schema::{Phase, Run, TargetKind};
+use flashlag_schema::{Mixed, Phase, Run, TargetKind};
 use flashlag_spec::State;
 use flashlag_spec::replay::ReplayKind;
 use flashlag_spec::scenario::{JournalMode, SyncCall, Synchronous};
@@ -131,20 +131,80 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.len() <= 4 && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// A test as the title of a row: `SQLite insert, WAL`, `SQLite insert beside another writer, WAL`,
-/// `SQLite insert after a rest, WAL`, `SharedPreferences commit, 10 kB`, `4K rand write`.
-pub fn row_title(run: &Run, phase: &Phase) -> String {
-    let beside = match (phase.background.is_some(), phase.closed_loop) {
-        (true, _) => " beside another writer",
-        (false, false) => " on a schedule",
-        (false, true) if phase.think.is_some() => " after a rest",
-        (false, true) => "",
-    };
+/// A phase's test, by the one name that every view gives it: `4K rand write`, `4K rand read Q32 T4`,
+/// `4K rand read, mixed 70/30`, `WAL save`, `Rollback insert, NORMAL`, `WAL save, busy`,
+/// `SharedPreferences commit, 10 kB`.
+pub fn test_name(run: &Run, phase: &Phase) -> String {
+    let how = circumstances(phase.background.is_some(), phase.closed_loop, phase.think.is_some());
     if let Some(save) = file_save(run, phase) {
-        return format!("{}{}", file_save_label(&save), beside.replacen(' ', ", ", 1));
+        return format!("{}{how}", file_save_label(&save));
     }
-    let Some(kind) = SaveKind::of(run, phase) else { return test_title(&phase.name) };
-    format!("SQLite {}{beside}, {}", kind.statement_name(), decapitalized(&save_label(&kind)))
+    if let Some(kind) = SaveKind::of(run, phase).filter(|_| phase.replay.is_none()) {
+        return format!("{}{how}", save_title(&kind, &phase.name));
+    }
+    // How many threads replayed a trace is said beside the trace.
+    let threads = match phase.threads {
+        several if several > 1 && phase.replay.is_none() => format!(" T{several}"),
+        _ => String::new(),
+    };
+    let title = test_title(&phase.name);
+    match phase.mixed {
+        Some(mixed) => {
+            let title = title.strip_suffix(", mixed").unwrap_or(&title);
+            format!("{title}{threads}{}", share_of_reads(mixed))
+        }
+        None => format!("{title}{threads}"),
+    }
+}
+
+/// `, mixed 70/30`
+fn share_of_reads(mixed: Mixed) -> String {
+    let reads = mixed.read_percent.min(100);
+    format!(", mixed {reads}/{}", 100 - reads)
+}
+
+/// What is unusual about when operations are done: `, busy` beside another writer.
+pub fn circumstances(beside: bool, closed_loop: bool, rests: bool) -> &'static str {
+    match (beside, closed_loop) {
+        (true, _) => BUSY,
+        (false, false) => ", on a schedule",
+        (false, true) if rests => ", after a rest",
+        (false, true) => "",
+    }
+}
+
+/// The end of the name of saves beside another writer.
+const BUSY: &str = ", busy";
+
+/// What [`BUSY`] means, for views with a test of that name.
+pub fn busy_note<'a>(mut names: impl Iterator<Item = &'a str>) -> Option<&'static str> {
+    names.any(|name| name.contains(BUSY)).then_some("busy: beside another writer")
+}
+
+/// Saves of a test with this name: `WAL save`, `Rollback insert, NORMAL`, `WAL save, 10 statements`.
+pub fn save_title(kind: &SaveKind, name: &str) -> String {
+    let statement = kind.statement_name();
+    let what = if name.starts_with(statement) { statement } else { "save" };
+    let label = brief_label(&save_label(kind));
+    match label.split_once(", ") {
+        Some((journal, more)) => format!("{journal} {what}, {more}"),
+        None => format!("{label} {what}"),
+    }
+}
+
+/// The short label of a save: SQLite's name of the journal mode.
+pub fn brief_label(label: &str) -> String {
+    const NAMES: [(&str, &str); 5] = [
+        ("Rollback journal (truncate)", "Truncate"),
+        ("Rollback journal (persist)", "Persist"),
+        ("Rollback journal", "Rollback"),
+        ("Journal in memory", "Memory"),
+        ("No journal", "Off"),
+    ];
+    let shorter = NAMES
+        .iter()
+        .find_map(|(name, brief)| label.strip_prefix(name).map(|rest| format!("{brief}{rest}")));
+    shorter.unwrap_or_else(|| label.to_owned())
 }
 
 /// What a phase measured, in the plural: `SQLite saves, rollback journal`, `4 KiB durable random
@@ -239,6 +299,10 @@ mod tests {
         assert_eq!(save_label(&atomic), "Rollback journal (truncate), atomic");
         let persist = SaveKind { android: Some(4), journal: JournalMode::Persist, ..kind };
         assert_eq!(save_label(&persist), "Rollback journal (persist), Android 4");
+        let title = |kind: &SaveKind, name: &str| save_title(kind, name);
+        assert_eq!(title(&persist, "save_persist"), "Persist save, Android 4");
+        assert_eq!(title(&both, "insert_wal_normal"), "WAL insert, NORMAL, 10 statements, fsync");
+        assert_eq!(title(&SaveKind { journal: JournalMode::Delete, ..kind }, "x"), "Rollback save");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use flashlag_schema::{ChangeKind, Phase, Run};
 use flashlag_units::{Nanos, per_second};
 
 use super::model::{Block, ChangeLine, RateSeries, Section};
+use crate::amount::{RateUnit, done, from_to};
 use crate::format;
 use crate::outline::{PhaseChange, changes, changes_heading, phase_title};
 use crate::strip::strip;
@@ -21,10 +22,14 @@ pub(super) fn section(run: &Run) -> Option<Section> {
         return None;
     }
     let charts = charts(run, &events);
-    let numbers = "Throughput from zero, in MB/s. The numbers in charts are those of this list.";
+    let numbers = "Throughput from zero, in MB/s; of saves, saves a second. The numbers in charts are \
+                   those of this list.";
     let rule = "Steady: five rounds within 20% of their mean, and a slope within 10% (SNIA).";
     let side = [(!charts.is_empty()).then_some(numbers), (!settled.is_empty()).then_some(rule)];
-    let mut blocks = vec![Block::Rates(charts), Block::Changes(events.iter().map(line).collect())];
+    let mut blocks = vec![
+        Block::Rates(charts),
+        Block::Changes(events.iter().map(|event| line(run, event)).collect()),
+    ];
     blocks.extend(steadiness(&settled).into_iter().map(|text| Block::Note(None, text)));
     Some(Section {
         id: "changes",
@@ -71,22 +76,25 @@ pub fn numbered_in_words(run: &Run, phase: usize) -> Vec<String> {
     let events = events(run);
     let of_phase = events.iter().enumerate().filter(|(_, change)| change.phase == phase);
     let words = of_phase.map(|(index, change)| {
-        let rate = rate(change).map(|rate| format!(", {rate}")).unwrap_or_default();
+        let rate = rate(run, change).map(|rate| format!(", {rate}")).unwrap_or_default();
         format!("{}: {} at {}{rate}.", index + 1, change.name, format::time(change.change.t_ns))
     });
     words.collect()
 }
 
-/// `10.6 to 1.30 MB/s`.
-fn rate(seen: &PhaseChange<'_>) -> Option<String> {
-    let (before, after) = seen.change.bytes_per_sec?;
-    Some(format!("{} to {} MB/s", format::mb_per_s(before), format::mb_per_s(after)))
+/// `10.6 to 1.30 MB/s`, `350 to 5.0 saves/s`.
+fn rate(run: &Run, seen: &PhaseChange<'_>) -> Option<String> {
+    Some(from_to(run.phases.get(seen.phase)?, seen.change.bytes_per_sec?))
 }
 
-fn line(seen: &PhaseChange<'_>) -> ChangeLine {
+fn line(run: &Run, seen: &PhaseChange<'_>) -> ChangeLine {
     let PhaseChange { title, name, change, .. } = seen;
-    let (at, written) = (format::time(change.t_ns), format::size(change.written_bytes));
-    let rate = rate(seen);
+    let at = format::time(change.t_ns);
+    let written = match run.phases.get(seen.phase) {
+        Some(phase) => done(phase, change.t_ns, change.written_bytes),
+        None => format::size(change.written_bytes),
+    };
+    let rate = rate(run, seen);
     // The rates are in the text already; the temperatures after them are added.
     let detail = match (&rate, change.detail.split_once(", ")) {
         (None, _) => change.detail.as_str(),
@@ -166,20 +174,28 @@ pub fn rate_series(run: &Run, index: usize) -> Option<RateSeries> {
     let rates = || steps.iter().map(|(_, rate)| *rate);
     let (least, most) = (rates().fold(f64::MAX, f64::min), rates().fold(0.0, f64::max));
     let title = phase_title(run, phase);
+    let unit = RateUnit::of(phase);
     let words = format!(
-        "{title}: throughput over {}, between {} and {} MB/s",
+        "{title}: throughput over {}, between {} and {} {}",
         format::time(phase.elapsed_ns),
-        format::mb_per_s(least),
-        format::mb_per_s(most)
+        unit.number(least),
+        unit.number(most),
+        unit.name()
     );
-    Some(RateSeries { title, words, steps, changes: numbered(run, index) })
+    let title = match unit {
+        RateUnit::Megabytes => title,
+        _ => format!("{title}, {}", unit.name()),
+    };
+    Some(RateSeries { title, words, steps, unit, changes: numbered(run, index) })
 }
 
-/// The end of each interval and bytes a second in it.
+/// The end of each interval and bytes, or operations, a second in it.
 fn steps(phase: &Phase) -> Vec<(Nanos, f64)> {
+    let bytes = RateUnit::of(phase) == RateUnit::Megabytes;
     let mut from = Nanos::ZERO;
     let steps = phase.intervals.iter().filter_map(|interval| {
-        let rate = per_second(interval.bytes.0, interval.t_ns.saturating_since(from))?;
+        let amount = if bytes { interval.bytes.0 } else { interval.ops };
+        let rate = per_second(amount, interval.t_ns.saturating_since(from))?;
         from = from.max(interval.t_ns);
         Some((interval.t_ns, rate))
     });

@@ -9,8 +9,8 @@ use flashlag_stats::Histogram;
 use super::figures::every_test;
 use super::model::{Block, CURVES, Curve, Distributions, Panel, Section};
 use crate::format;
-use crate::naming::{state_name, test_title};
-use crate::outline::{distribution_heading, test_name};
+use crate::naming::{state_name, test_name, test_title};
+use crate::outline::distribution_heading;
 use crate::table::has_stages;
 
 /// One curve of a panel.

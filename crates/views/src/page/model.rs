@@ -5,6 +5,7 @@ use flashlag_schema::{CheckId, CheckStatus, StallCause, WaitPart};
 use flashlag_stats::Histogram;
 use flashlag_units::Nanos;
 
+use crate::amount::RateUnit;
 use crate::compare::Ratio;
 use crate::doubt::Failure;
 use crate::fill::FillCurve;
@@ -271,8 +272,10 @@ pub struct ChangeLine {
 pub struct RateSeries {
     pub title: String,
     pub words: String,
-    /// The end of each interval, and bytes a second in it.
+    /// The end of each interval, and bytes, or operations, a second in it.
     pub steps: Vec<(Nanos, f64)>,
+    /// The unit of the axis.
+    pub unit: RateUnit,
     /// Moments of changes, with their numbers.
     pub changes: Vec<(Nanos, usize)>,
 }

@@ -9,6 +9,7 @@ use crate::format;
 use crate::overload::overload;
 use crate::strip::{Strip, StripGroup, StripRow, strip};
 use crate::table::verdicts_table;
+use crate::two_times::two_times;
 use crate::verdict::Judgement;
 
 /// The picture of a run.
@@ -26,7 +27,8 @@ pub fn picture(run: &Run) -> Picture {
     let judged = named_rows(&strip).into_iter().zip(rows.map(|row| &row.judgement));
     let judged =
         judged.filter(|(_, judgement)| judgement.verdict() != Some(LagVerdict::Overloaded));
-    let caveats = caveats(judged);
+    let mut caveats = caveats(judged);
+    caveats.extend(two_times(run));
     let groups = groups.collect();
     Picture { groups, marks: strip.marks, caveats, table: verdicts_table(run) }
 }

@@ -12,6 +12,8 @@ use crate::format::share_of;
 #[derive(Clone, Copy, Debug, Default)]
 struct Doing {
     bytes: u64,
+    /// Bytes of its requests to the device.
+    sent: u64,
     syncs: u64,
     waited: Nanos,
     longest: Nanos,
@@ -20,7 +22,11 @@ struct Doing {
 
 /// Who writes the most, and whose fsyncs wait.
 pub(super) fn answer(ledger: &TraceLedger) -> String {
-    let by_block = ledger.layers.block.is_some();
+    // Where calls are recorded, they say who writes: most requests to the device are made later, by the
+    // kernel's threads.
+    let called = |writer: &TraceWriter| writer.calls.is_some_and(|calls| calls.bytes.0 > 0);
+    let by_calls = ledger.writers.iter().any(called);
+    let by_block = ledger.layers.block.is_some() && !by_calls;
     let mut all: BTreeMap<String, Doing> = BTreeMap::new();
     for writer in &ledger.writers {
         let doing = all.entry(Who::writes(writer).process()).or_default();
@@ -49,7 +55,30 @@ pub(super) fn answer(ledger: &TraceLedger) -> String {
         None => "Nothing is written.".to_owned(),
     };
     let most = most.filter(|(_, doing)| doing.bytes > 0).map(|(name, _)| name.as_str());
-    format!("{writes} {}", waits(ledger, &all, most))
+    let later = by_kernel(&all).filter(|_| by_calls).unwrap_or_default();
+    format!("{writes} {}{later}", waits(ledger, &all, most))
+}
+
+/// The beginnings of the names of kernel threads that write for programs.
+const KERNEL: [&str; 8] =
+    ["kworker/", "jbd2/", "kswapd", "flush-", "f2fs_", "btrfs-", "xfsaild/", "loop"];
+
+/// ` The kernel sends the device 24 MB of 35 MB itself, later than the programs wrote.` `None` if its threads
+/// sent nothing.
+fn by_kernel(all: &BTreeMap<String, Doing>) -> Option<String> {
+    let sum = |of: &dyn Fn(&str) -> bool| {
+        let those = all.iter().filter(|(name, _)| of(name));
+        those.fold(0_u64, |sum, (_, doing)| sum.saturating_add(doing.sent))
+    };
+    let kernel = sum(&|name| KERNEL.iter().any(|start| name.starts_with(start)));
+    let whole = sum(&|_| true);
+    (kernel > 0).then(|| {
+        format!(
+            " The kernel sends the device {} of {} itself, later than the programs wrote.",
+            Bytes(kernel),
+            Bytes(whole)
+        )
+    })
 }
 
 impl Doing {
@@ -58,6 +87,8 @@ impl Doing {
         let is_written = writer.kind != flashlag_schema::trace::TraceWrittenKind::Discard;
         let bytes = writes.filter(|_| is_written).map_or(0, |writes| writes.bytes.0);
         self.bytes = self.bytes.saturating_add(bytes);
+        let sent = writer.block.filter(|_| is_written).map_or(0, |writes| writes.bytes.0);
+        self.sent = self.sent.saturating_add(sent);
         let Some(syncs) = &writer.syncs else { return };
         self.syncs = self.syncs.saturating_add(syncs.count);
         self.waited = self.waited.plus(syncs.waited_ns);

@@ -37,6 +37,9 @@ fn a_stage_can_be_named_as_in_the_file_or_with_dots() {
         assert_eq!(message.lines().count(), 1, "{message}");
         assert!(message.starts_with("filled 2: rand_write_4k: p50 is "), "{message}");
     }
+    // A run of one stage names its tests alone.
+    let quick = outcome(&sample::quick(), "new: rand_write_4k.p50>1ms").1;
+    assert!(quick.starts_with("rand_write_4k: p50 is "), "{quick}");
     for phase in ["new: rand_write_4k", "new.rand_write_4k"] {
         assert!(!outcome(&run, &format!("{phase}.p99<1us")).0);
     }
@@ -75,7 +78,7 @@ fn mistakes_name_what_is_allowed() {
         ("fulled 2: rand_write_4k.p99>20ms", "new, filled, deleted, trimmed, idle"),
         ("filled x: rand_write_4k.p99>20ms", "no run"),
         (".p99>20ms", "no phase"),
-        ("rand_wirte_4k.p99>20ms", "new: rand_write_4k"),
+        ("rand_wirte_4k.p99>20ms", "it has seq_read_256k, "),
     ] {
         let message = error(threshold);
         assert!(message.contains(expected), "{threshold}: {message}");

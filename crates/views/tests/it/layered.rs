@@ -242,7 +242,7 @@ fn a_forecast_of_another_filesystem_says_that_both_are_new() {
         commands: Vec::new(),
         source: String::new(),
     };
-    let said = |id| in_words(None, &[finding(id)]).findings.remove(0).effect.unwrap();
+    let said = |id| in_words(None, None, &[finding(id)]).findings.remove(0).effect.unwrap();
     let other = said(finding::FindingId::OtherFilesystem);
     assert!(
         other.contains("9.0 ms instead of 20 ms") && other.contains("new and empty"),

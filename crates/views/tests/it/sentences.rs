@@ -22,8 +22,8 @@ fn said(run: &Run) -> String {
 fn a_schedule_that_was_not_kept_is_overloaded_in_headline_picture_and_heading() {
     let run = sample::overloaded();
     let headline = explain::headline(&run);
-    let sentence = "Smooth alone, overloaded beside another writer: only 3.8 of 100 saves a second are \
-                    done, and the queue grows.";
+    let sentence = "Smooth alone, overloaded beside another writer: of the 100 saves due each second, \
+                    only 3.8 are done, and the queue grows.";
     assert_eq!(headline.sentence, sentence);
     assert!(headline.more.starts_with("Alone, 0.8% of SQLite saves"), "{}", headline.more);
     let strip = explain::strip(&run);
@@ -361,7 +361,7 @@ fn labels_of_the_run_file_and_backquotes_are_for_programs() {
     let run = sample::quick();
     let text = "new: save_wal: 9 saves, new: rand_write_4k: 3; try `flashlag run soak`.";
     let said = explain::for_people(&run, text);
-    assert_eq!(said, "SQLite save, WAL: 9 saves, 4K rand write: 3; try ‘flashlag run soak’.");
+    assert_eq!(said, "WAL save: 9 saves, 4K rand write: 3; try ‘flashlag run soak’.");
 }
 
 #[test]

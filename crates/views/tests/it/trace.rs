@@ -49,6 +49,36 @@ fn the_first_sentence_names_the_most_bytes_and_the_second_the_longest_waits() {
     );
 }
 
+/// A thread's requests to the device, and no call.
+fn requests(process: &str, bytes: u64) -> TraceWriter {
+    TraceWriter {
+        process: Some(process.to_owned()),
+        kind: TraceWrittenKind::Blocks,
+        block: Some(TraceWrites { count: 1, bytes: Bytes(bytes) }),
+        ..TraceWriter::default()
+    }
+}
+
+#[test]
+fn who_calls_write_is_named_and_not_the_kernel_that_writes_it_out_later() {
+    let of = |writers: Vec<TraceWriter>| {
+        let block = Some(TraceWrites { count: 1, bytes: Bytes(1_000) });
+        let layers = TraceLayers { syncs: Some(0), block, ..TraceLayers::default() };
+        trace_summary(&TraceLedger { writers, layers, ..TraceLedger::default() }, false).answer
+    };
+    let both = of(vec![row("rustc", 300, 0, true), requests("kworker/u8:1", 900)]);
+    let said = "rustc writes the most: 300 B of 300 B (100%). No fsync is in it. The kernel sends the device \
+                900 B of 900 B itself, later than the programs wrote.";
+    assert_eq!(both, said);
+    let own = of(vec![row("dd", 300, 0, true), requests("dd", 900)]);
+    assert!(
+        own.starts_with("dd writes the most: 300 B of 300 B (100%). ") && !own.contains("kernel")
+    );
+    let without_calls = of(vec![requests("kworker/u8:1", 900), requests("dd", 100)]);
+    let said = "kworker/u8:1 writes the most to the device: 900 B of 1.0 kB (90%). ";
+    assert!(without_calls.starts_with(said), "{without_calls}");
+}
+
 #[test]
 fn without_latencies_or_fsyncs_none_are_made_up() {
     let none = answer(vec![row("a", 300, 0, true)]);
