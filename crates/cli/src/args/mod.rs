@@ -4,6 +4,7 @@ mod cuts;
 mod device;
 mod explain;
 mod help;
+mod installed;
 mod limits;
 #[cfg(feature = "site")]
 mod store;
@@ -26,6 +27,9 @@ pub use device::{
 };
 pub use explain::{ExplainArgs, ExplainFormat};
 pub use help::grouped;
+pub use installed::CompletionsArgs;
+#[cfg(feature = "man")]
+pub use installed::ManPagesArgs;
 pub use limits::LimitArgs;
 #[cfg(feature = "site")]
 pub use store::{PlaceArgs, SiteArgs, StoreAction, StoreArgs, TableArgs, TableForm, TableName};
@@ -467,21 +471,6 @@ pub struct OnPhoneArgs {
     /// The number of the last step that is known
     #[arg(default_value_t = 0)]
     pub after: u64,
-}
-
-/// `flashlag completions`
-#[derive(Debug, Args)]
-pub struct CompletionsArgs {
-    /// The shell
-    pub shell: clap_complete::Shell,
-}
-
-/// `flashlag man-pages`
-#[cfg(feature = "man")]
-#[derive(Debug, Args)]
-pub struct ManPagesArgs {
-    /// The folder; it is made
-    pub folder: PathBuf,
 }
 
 /// A share of 0 to 1000 %, as a number: `5%` is 0.05.

@@ -5,7 +5,9 @@ use anyhow::{Context, Result};
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
+use flashlag_runner::OutputKind;
 
+use super::compare::place_of;
 use crate::args::{Cli, ManPagesArgs};
 use crate::exit::Exit;
 
@@ -31,7 +33,7 @@ fn with_all_options(command: Command) -> Command {
 fn write_pages(command: &Command, name: &str, folder: &Path) -> Result<()> {
     let path = folder.join(format!("{name}.1"));
     let page = page(command, name).context("cannot format a man page")?;
-    fs::write(&path, page).with_context(|| format!("cannot write {}", path.display()))?;
+    place_of(&path, OutputKind::Export, true, &[])?.write(&page)?;
     for below in shown(command) {
         write_pages(below, &format!("{name}-{}", below.get_name()), folder)?;
     }

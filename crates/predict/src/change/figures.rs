@@ -3,7 +3,7 @@ use flashlag_units::Nanos;
 
 use super::PredictOptions;
 use super::plan::{READ_FILE, READ_GROWN};
-use super::scenario::{LEAVE, SETTLE, scenario};
+use super::scenario::{LEAVE, SAVE, SAVE_ROLLBACK, SETTLE, scenario};
 use super::situation::Situation;
 use super::spread::{AROUND_P50, AROUND_P99, Range, SeedSpread, latency_range};
 use super::steady::{self, DaysOfUse, Settling, Unworn, Use};
@@ -11,10 +11,6 @@ use crate::{PredictError, Simulation, SimulationError, Simulator, parallel};
 
 /// The main test of a forecast: durable writes of 4 KiB.
 pub const DURABLE: &str = "rand_write_4k";
-/// Saves through SQLite, in the journal mode of the plan: WAL without a change of it.
-pub const SAVE: &str = "save";
-/// The same saves with SQLite's default journal.
-pub const SAVE_ROLLBACK: &str = "save_rollback";
 /// Sequential reads of the stored data.
 pub(super) const READ: &str = "seq_read_256k";
 /// All tests of a forecast.

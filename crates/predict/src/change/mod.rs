@@ -23,11 +23,12 @@ use flashlag_units::{Bytes, Nanos};
 
 use crate::{PredictError, RunInputError, Simulator, doubts};
 
-pub use figures::{DURABLE, Figures, SAVE, SAVE_ROLLBACK, TestFigures};
+pub use figures::{DURABLE, Figures, TestFigures};
 pub use maintenance::{Maintenance, Moment};
 pub use parse::{Change, parse};
 pub use plan::{Cause, Plan};
 pub use reason::reasons;
+pub use scenario::{SAVE, SAVE_ROLLBACK};
 pub use situation::Situation;
 pub use spread::{Range, SeedSpread};
 pub use steady::{DaysOfUse, STEADY, Settling, WINDOW};

@@ -2,7 +2,8 @@
 
 use flashlag_units::{Bytes, Nanos, mb_per_s};
 
-use super::figures::{DURABLE, Figures, SAVE, SAVE_ROLLBACK, TestFigures};
+use super::figures::{DURABLE, Figures, TestFigures};
+use super::scenario::{SAVE, SAVE_ROLLBACK};
 
 /// A smaller relative change counts as none.
 const SEEN: f64 = 0.02;

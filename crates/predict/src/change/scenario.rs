@@ -7,13 +7,16 @@ use flashlag_spec::scenario::{JournalMode, Scenario, Step, Stretch};
 use flashlag_spec::target::FilesystemKind;
 use flashlag_units::{Bytes, Nanos};
 
-use super::figures::{SAVE, SAVE_ROLLBACK};
 use super::maintenance::{ANDROID, Moment};
 use super::parse::{journal_name, synchronous_name};
 use super::plan::{DAY, MOST_DAYS, Plan, READ_FILE, READ_GROWN, ROUNDS_A_DAY};
 use super::situation::Situation;
 use crate::SimulationError;
 
+/// Saves through SQLite, in the journal mode of the plan: WAL without a change of it.
+pub const SAVE: &str = "save";
+/// The same saves with SQLite's default journal.
+pub const SAVE_ROLLBACK: &str = "save_rollback";
 /// Prefix of the tests that simulate a day's use and give no figure.
 const DAY_PREFIX: &str = "day_";
 /// Nanoseconds of an hour.

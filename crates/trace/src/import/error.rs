@@ -19,7 +19,7 @@ pub enum ImportError {
     Unknown,
     /// The file has a known format, and no event of storage in it.
     #[error(
-        "read as {}{}, the file contains no storage events: name another format with --from-format",
+        "read as {}, the file contains no storage events{}: name another format with --from-format",
         format.name(),
         damage(*damaged)
     )]

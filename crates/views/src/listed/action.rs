@@ -32,7 +32,7 @@ fn names(environment: &Environment, action: FindingAction) -> [(&'static str, Op
     let device = match action {
         // A command for the card itself, and not for a partition.
         FindingAction::SwitchCacheOn => disk.clone().map(|disk| format!("/dev/{disk}")),
-        // The kernel's word for what it was told to start from: there is no such device.
+        // The kernel's name for the device that it started from: there is no such file.
         _ => word(&filesystem.source).filter(|it| it.starts_with("/dev/") && it != "/dev/root"),
     };
     [("MOUNTPOINT", word(&filesystem.mount_point)), ("DEVICE", device), ("DISK", disk)]

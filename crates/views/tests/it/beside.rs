@@ -203,7 +203,7 @@ fn the_filesystems_named_as_published_on_are_those_of_the_profiles_rows_and_neve
             let said = explain::headline(&run).believe.sentence;
             let published = on.iter().any(|one| one == filesystem);
             assert_eq!(
-                said.contains("no published rows of this filesystem"),
+                said.contains("nothing was published for this filesystem"),
                 !published && !on.is_empty(),
                 "{name} on {filesystem}: {said}"
             );

@@ -200,7 +200,7 @@ fn different_scenarios_are_refused_with_what_differs_unless_forced() {
     b.scenario.settings.insert("span".to_owned(), "20MB".to_owned());
     let runs = [a, b];
     let error = compare(&runs, &CompareOptions::default()).unwrap_err().to_string();
-    assert!(error.contains("span is 20MB, not 100MB"), "{error}");
+    assert!(error.contains("span: 100MB → 20MB"), "{error}");
     assert!(error.contains("quick (0123456789ab)") && error.contains("--force"), "{error}");
     let forced = compare(&runs, &CompareOptions { force: true, ..Default::default() }).unwrap();
     assert!(forced.warnings[0].starts_with("Compared by --force"), "{:?}", forced.warnings);
