@@ -75,7 +75,9 @@ def linked(crate: str, found: dict[str, Path]) -> dict[str, Path]:
     if crate not in found:
         found[crate] = folder
         manifest = tomllib.loads((folder / "Cargo.toml").read_text())
-        for name in manifest["dependencies"]:
+        # What a page in a browser does without stands under a target.
+        parts = [manifest, *manifest.get("target", {}).values()]
+        for name in (name for part in parts for name in part.get("dependencies", {})):
             if name.startswith("flashlag-"):
                 linked(name.removeprefix("flashlag-"), found)
     return found
