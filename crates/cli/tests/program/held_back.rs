@@ -140,7 +140,7 @@ fn a_limit_of_requests_in_version_1_is_named_and_the_run_is_not_trusted() {
     assert!(check.advice.as_ref().unwrap().contains(&file), "{check:?}");
     assert_eq!(done.status.code(), Some(3), "{done:?}");
     let said = String::from_utf8_lossy(&done.stdout).into_owned();
-    assert!(said.contains("No verdict: a limit on I/O, not storage"), "{said}");
+    assert!(said.contains("No verdict: these waits came from a limit on I/O"), "{said}");
     let rate = rate_of_writes(&limited);
     assert!((10.0..30.0).contains(&rate), "{rate} requests a second");
     let found = &limited.findings.as_ref().unwrap().list;

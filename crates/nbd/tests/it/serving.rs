@@ -23,7 +23,7 @@ fn what_is_wrong_is_said_before_anything_is_served() {
     }
     let refuse = |launch: &Launch| launch.start().unwrap_err().to_string();
     let unknown = refuse(&launch(Settings::of("nexus-9000")));
-    assert!(unknown.contains("nexus-9000") && unknown.contains("nexus5-2013"), "{unknown}");
+    assert!(unknown.contains("nexus-9000") && unknown.contains("flashlag profiles"), "{unknown}");
     let mut small = Settings::of("nexus5-2013");
     small.size = Some(flashlag_units::Bytes::from_mib(1));
     let small = refuse(&launch(small));

@@ -344,10 +344,9 @@ impl World for Directory<'_> {
         let bytes = match trim(&self.path) {
             Ok(bytes) => bytes,
             // Without root Android trims by a command of its own.
-            Err(kernel) if self.is_android => Bytes(
-                self.trim_by_android()
-                    .map_err(|android| Hindrance::TrimByAndroid { kernel, android })?,
-            ),
+            Err(kernel) if self.is_android => Bytes(self.trim_by_android().map_err(|android| {
+                Hindrance::TrimByAndroid { kernel, android: Box::new(android) }
+            })?),
             Err(error) => return Err(Hindrance::Trim(error)),
         };
         Ok(Trimmed { bytes, discards_at_once: self.discards_at_once })

@@ -36,7 +36,7 @@ pub enum Hindrance {
     #[cfg(not(target_family = "wasm"))]
     /// Neither FITRIM nor Android's own command trims.
     #[error("{kernel}; {android}")]
-    TrimByAndroid { kernel: TrimError, android: SystemError },
+    TrimByAndroid { kernel: TrimError, android: Box<SystemError> },
 }
 
 impl Hindrance {

@@ -156,7 +156,7 @@ fn no_image_and_no_state_is_loaded_over_a_store_that_is_there() {
             for state in ["new", "full", "aged:1mo"] {
                 let age = Some(state.parse().unwrap());
                 let over = refuse(&Settings { age, ..mine.clone() });
-                assert!(over.contains("--state is for one that begins"), "{state}: {over}");
+                assert!(over.contains("--state applies only to a new one"), "{state}: {over}");
             }
         }
         assert_eq!(content(&ServedDevice::open(&mine).unwrap())[..4096], [1; 4096], "{profile}");
