@@ -8,7 +8,8 @@
 //!   time: **fail** whatever the mean is, since the tail is what is quoted.
 //! - Above 5 % although CPUs were idle: waking an idle CPU counts as runnable, too. Up to 50 µs per
 //!   operation is the cost of leaving an idle state, which an application on this machine pays as
-//!   well: pass. More than 1 ms can only come from a quota or an affinity: fail. Else: unknown.
+//!   well: pass, unless a quota of the control group held the process back: fail, however short the
+//!   operations are. More than 1 ms can only come from a quota or an affinity: fail. Else: unknown.
 //!
 //! The hypervisor's share (`steal`) is not in the scheduler's figures: above 5 % of all CPU time
 //! fail, above 1 % unknown. Block I/O with a schedule sleeps on purpose: its samples are judged.
@@ -39,7 +40,7 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Option<Check> {
     let findings = evidence.counted().enumerate().map(|(index, (phase, counted))| {
         let around = evidence.counters.get(index).and_then(Option::as_ref);
         let quota = around.and_then(|(before, after)| crate::limits::quota(before, after));
-        with_quota(judge_phase(phase, counted), quota)
+        with_quota(judge_phase(phase, counted, quota.is_some()), quota)
     });
     let findings = findings.collect();
     combine(CheckId::CpuContention, CLAIM, findings)
@@ -56,7 +57,8 @@ fn with_quota(found: Finding, quota: Option<(String, String)>) -> Finding {
     }
 }
 
-fn judge_phase(phase: &Phase, counted: Option<CounterDelta>) -> Finding {
+/// `held`: a quota kept the process from running.
+fn judge_phase(phase: &Phase, counted: Option<CounterDelta>, held: bool) -> Finding {
     let Some(time) = time(phase) else {
         let reason = phase.time.reason().unwrap_or("its time was not split");
         let detail = format!("Where the thread's time went is not known: {reason}.");
@@ -90,7 +92,7 @@ fn judge_phase(phase: &Phase, counted: Option<CounterDelta>) -> Finding {
     }
     let idle = system.as_ref().and_then(|system| system.idle_cpus);
     let crowded = idle.is_some_and(|idle| idle < IDLE_CPUS_NEEDED);
-    if part > MOST_RUNNABLE && (crowded || per_op > QUOTA) {
+    if part > MOST_RUNNABLE && (crowded || held || per_op > QUOTA) {
         let is_most = part > 0.5;
         let blame = if is_most { CheckCause::CpuMost } else { CheckCause::CpuAdded };
         let detail = if is_most { cause(&seen) } else { format!("{ADDED} {seen}") };

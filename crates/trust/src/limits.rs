@@ -442,6 +442,12 @@ mod tests {
         let cpu = held(0.5, 0.5).check(crate::cpu::check).unwrap();
         assert!(cpu.advice.unwrap().contains("Raise the CPU quota in `/sys/fs/cgroup/db/x`"));
         assert!(cpu.detail.contains("0.20 CPUs"), "{}", cpu.detail);
+        // On idle CPUs, and with waits as short as those of a CPU that wakes up.
+        let mut short = held(0.5, 0.5);
+        let index = short.index_of("rand_write_4k");
+        short.phases[index].ops *= 1_000;
+        short.cpu(index, |cpu| cpu.idle = cpu.total);
+        assert_eq!(short.status(crate::cpu::check), Some(CheckStatus::Fail));
         let busy = held(0.0, 0.5).check(crate::cpu::check).unwrap();
         assert!(busy.advice.unwrap().contains("Stop what else is running"));
         // Other tasks of the group waited for it.

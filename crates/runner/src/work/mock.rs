@@ -341,7 +341,7 @@ impl World for MockWorld {
     }
 
     fn trim(&mut self) -> Result<Trimmed, Hindrance> {
-        self.trimmed.clone().map_err(|reason| Hindrance::Failure(reason.to_owned()))
+        self.trimmed.map_err(|reason| Hindrance::Failure(reason.to_owned()))
     }
 
     fn phase_begins(&self, label: &str) {
