@@ -8,8 +8,7 @@
 //!   time: **fail** whatever the mean is, since the tail is what is quoted.
 //! - Above 5 % although CPUs were idle: waking an idle CPU counts as runnable, too. Up to 50 µs per
 //!   operation is the cost of leaving an idle state, which an application on this machine pays as
-//!   well: pass, unless a quota of the control group held the process back: fail, however short the
-//!   operations are. More than 1 ms can only come from a quota or an affinity: fail. Else: unknown.
+//!   well: pass. A quota that held the process back, or more than 1 ms: fail. Else: unknown.
 //!
 //! The hypervisor's share (`steal`) is not in the scheduler's figures: above 5 % of all CPU time
 //! fail, above 1 % unknown. Block I/O with a schedule sleeps on purpose: its samples are judged.
@@ -57,7 +56,6 @@ fn with_quota(found: Finding, quota: Option<(String, String)>) -> Finding {
     }
 }
 
-/// `held`: a quota kept the process from running.
 fn judge_phase(phase: &Phase, counted: Option<CounterDelta>, held: bool) -> Finding {
     let Some(time) = time(phase) else {
         let reason = phase.time.reason().unwrap_or("its time was not split");
