@@ -38,33 +38,24 @@ mod table;
 #[allow(unsafe_code)]
 mod uring;
 
-#[cfg(not(target_family = "wasm"))]
-pub use any::AnyDevice;
-#[cfg(not(target_family = "wasm"))]
-pub use background::Background;
 pub use drive::{
     EndReason, Job, JobOutcome, Limits, Sides, ThreadsWatch, Verification, Watch, drive,
     drive_threads,
 };
 pub use files::FileSet;
-#[cfg(not(target_family = "wasm"))]
-pub use meter::ThreadWaitMeter;
-#[cfg(not(target_family = "wasm"))]
-pub use open::{OpenDevice, OpenOptions, open};
-#[cfg(not(target_family = "wasm"))]
-pub use presence::Presence;
-#[cfg(not(target_family = "wasm"))]
-pub use psync::PsyncDevice;
-#[cfg(not(target_family = "wasm"))]
-pub use uring::UringDevice;
 
+// What a page in a browser does without.
 #[cfg(not(target_family = "wasm"))]
-pub use calibrate::calibrate;
-#[cfg(not(target_family = "wasm"))]
-pub use fill::{
-    FillOutcome, FillSpec, FreeSpace, TrimError, fill, free_space, leave_default, trim,
+pub use {
+    any::AnyDevice,
+    background::Background,
+    calibrate::calibrate,
+    fill::{FillOutcome, FillSpec, FreeSpace, TrimError, fill, free_space, leave_default, trim},
+    guard::{GuardError, Workspace},
+    heartbeat::Heartbeat,
+    meter::ThreadWaitMeter,
+    open::{OpenDevice, OpenOptions, open},
+    presence::Presence,
+    psync::PsyncDevice,
+    uring::UringDevice,
 };
-#[cfg(not(target_family = "wasm"))]
-pub use guard::{GuardError, Workspace};
-#[cfg(not(target_family = "wasm"))]
-pub use heartbeat::Heartbeat;

@@ -160,6 +160,11 @@ impl SaveKind {
         journal && (self.synchronous != Synchronous::Normal || self.journal != JournalMode::Wal)
     }
 
+    /// Whether SQLite does so without a pragma.
+    pub fn is_default(&self) -> bool {
+        self.journal == JournalMode::Delete && self.synchronous == Synchronous::Full
+    }
+
     /// `insert`, `update`, `delete`.
     pub fn statement_name(&self) -> &'static str {
         match self.statement {

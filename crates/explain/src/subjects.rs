@@ -77,11 +77,7 @@ impl<'a> Subjects<'a> {
 /// the worst of its repetitions that can be judged.
 fn best<'a>(run: &Run, plan: &Plan, list: &[&'a Phase]) -> Option<&'a Phase> {
     let rank = |phase: &Phase| match plan.save(phase) {
-        Some(kind)
-            if kind.journal == JournalMode::Delete && kind.synchronous == Synchronous::Full =>
-        {
-            0
-        }
+        Some(kind) if kind.is_default() => 0,
         Some(kind) if kind.journal == JournalMode::Wal && kind.synchronous == Synchronous::Full => {
             1
         }

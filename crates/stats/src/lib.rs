@@ -21,7 +21,7 @@ mod waited;
 pub use histogram::{BUCKETS, GROUPING_POWER, Histogram, HistogramError, Occupied};
 pub use interval::{Interval, IntervalSeries};
 pub use merge::merge_threads;
-pub use percentile::{Percentile, supports};
+pub use percentile::{MEDIAN_LEAP, Percentile, supports};
 pub use recorder::{OpTimes, PhaseRecord, Recorder, RecorderConfig};
 pub use stall::{Stall, StallList, Stalls};
 pub use stop::{Stop, stopped_within};

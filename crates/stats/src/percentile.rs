@@ -2,12 +2,18 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Percentile(pub u16);
 
+/// If the latencies at the ranks of [`Percentile::AROUND_P50`] differ by this factor, the median lies between two
+/// times and is given as a range.
+pub const MEDIAN_LEAP: f64 = 1.2;
+
 /// Number of values that must lie beyond a percentile before it is printed.
 const VALUES_BEYOND: u64 = 10;
 
 impl Percentile {
     /// The median.
     pub const P50: Percentile = Percentile(5000);
+    /// The ranks around the median: where the latencies at both differ by [`MEDIAN_LEAP`], the median may be either.
+    pub const AROUND_P50: [Percentile; 2] = [Percentile(4000), Percentile(6000)];
     /// 90 %.
     pub const P90: Percentile = Percentile(9000);
     /// 99 %.

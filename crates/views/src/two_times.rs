@@ -3,23 +3,18 @@
 
 use flashlag_explain::{Figures, response_histogram};
 use flashlag_schema::Run;
-use flashlag_stats::{Histogram, Percentile};
+use flashlag_stats::{Histogram, MEDIAN_LEAP, Percentile};
 use flashlag_units::Nanos;
 
 use crate::format;
-use crate::strip::{StripRow, strip};
+use crate::strip::{Strip, StripRow};
 
-/// The ranks beside the median.
-const BESIDE: [Percentile; 2] = [Percentile(4000), Percentile(6000)];
-/// The two times are apart by this factor.
-const APART: f64 = 1.2;
 /// At most this share of the operations takes a time between them.
 const BETWEEN: f64 = 0.05;
 
 /// `8 rows: about half of the operations take one time and half another, so that the median may be either
 /// (New: 1.6 ms and 2.9 ms, mean 2.3 ms).` `None` if no row has such a median.
-pub fn two_times(run: &Run) -> Option<String> {
-    let strip = strip(run);
+pub fn two_times(run: &Run, strip: &Strip) -> Option<String> {
     let rows = strip.groups.iter().flat_map(|group| &group.rows);
     let found: Vec<(&StripRow, [Nanos; 2])> =
         rows.filter_map(|row| Some((row, of_row(run, row)?))).collect();
@@ -48,9 +43,9 @@ fn of_row(run: &Run, row: &StripRow) -> Option<[Nanos; 2]> {
 
 /// The two times of a distribution.
 fn apart(histogram: &Histogram) -> Option<[Nanos; 2]> {
-    let [low, high] = BESIDE.map(|rank| histogram.percentile(rank));
+    let [low, high] = Percentile::AROUND_P50.map(|rank| histogram.percentile(rank));
     let (low, high) = (low?, high?);
-    if (high.0 as f64) < APART * low.0 as f64 {
+    if (high.0 as f64) < MEDIAN_LEAP * low.0 as f64 {
         return None;
     }
     // A twentieth of the distance belongs to either time.
@@ -67,6 +62,7 @@ mod tests {
     use flashlag_testing::sample;
 
     use super::*;
+    use crate::strip::strip;
 
     fn of(times: impl IntoIterator<Item = u64>) -> Histogram {
         let mut histogram = Histogram::new();
@@ -90,13 +86,13 @@ mod tests {
     #[test]
     fn the_rows_are_counted_and_one_has_its_times_and_its_mean() {
         let mut run = sample::quick();
-        assert_eq!(two_times(&run), None);
+        assert_eq!(two_times(&run, &strip(&run)), None);
         let histogram = of((0..1000).map(|n| if n % 2 == 0 { 1_600 } else { 2_800 }));
         for phase in run.phases.iter_mut().filter(|phase| phase.name == "rand_write_4k") {
             phase.histogram = StoredHistogram::from(&histogram);
             phase.response_histogram = None;
         }
-        let said = two_times(&run).expect("one row");
+        let said = two_times(&run, &strip(&run)).expect("one row");
         assert!(said.starts_with("About half of the operations take one time"), "{said}");
         assert!(said.contains(": 1.6 ms and 2.8 ms, mean 2.2 ms)."), "{said}");
     }

@@ -1,11 +1,12 @@
 use flashlag_schema::{Phase, Run};
+use flashlag_stats::{MEDIAN_LEAP, Percentile};
 use flashlag_units::Nanos;
 
 use super::PredictOptions;
 use super::plan::{READ_FILE, READ_GROWN};
 use super::scenario::{LEAVE, SAVE, SAVE_ROLLBACK, SETTLE, scenario};
 use super::situation::Situation;
-use super::spread::{AROUND_P50, AROUND_P99, Range, SeedSpread, latency_range};
+use super::spread::{AROUND_P99, Range, SeedSpread, latency_range};
 use super::steady::{self, DaysOfUse, Settling, Unworn, Use};
 use crate::{PredictError, Simulation, SimulationError, Simulator, parallel};
 
@@ -19,8 +20,6 @@ const TESTS: [&str; 8] =
 
 /// If the latencies at neighbouring ranks differ by this factor, p99 is a range.
 const LEAP: f64 = 2.0;
-/// If the latencies at ranks 40 % and 60 % differ by this factor, the median is a range.
-const LEAP_OF_MEDIAN: f64 = 1.2;
 
 /// The figures of a device by test, averaged over seeds.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -82,7 +81,7 @@ impl TestFigures {
     /// figure.
     pub fn p50_range(&self) -> Option<Range> {
         self.p50_ns?;
-        self.around_p50_ns.filter(|around| around.high >= LEAP_OF_MEDIAN * around.low)
+        self.around_p50_ns.filter(|around| around.high >= MEDIAN_LEAP * around.low)
     }
 
     /// Mean time of an operation, one after another.
@@ -306,7 +305,7 @@ fn of_phase(phase: &Phase) -> TestFigures {
         name: phase.name.clone(),
         p50_ns: nanos(phase.latency_ns.p50),
         p99_ns: nanos(phase.latency_ns.p99),
-        around_p50_ns: latency_range(&phase.histogram, AROUND_P50),
+        around_p50_ns: latency_range(&phase.histogram, Percentile::AROUND_P50),
         around_p99_ns: latency_range(&phase.histogram, AROUND_P99),
         seeds: None,
         per_second: phase.ops_per_sec,

@@ -5,8 +5,6 @@ use flashlag_stats::Percentile;
 
 /// The ranks around p99: p99 would lie there if rare slow operations came twice or half as often.
 pub(super) const AROUND_P99: [Percentile; 2] = [Percentile(9800), Percentile(9950)];
-/// The ranks around the median.
-pub(super) const AROUND_P50: [Percentile; 2] = [Percentile(4000), Percentile(6000)];
 
 /// The lowest and the highest of several values.
 #[derive(Clone, Copy, Debug, PartialEq)]

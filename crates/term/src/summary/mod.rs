@@ -185,7 +185,7 @@ fn picture(page: &mut Page, run: &Run, depth: Depth) {
         Depth::Short => caveat(page, judgements),
         Depth::Full => caveats(page, judgements),
     }
-    if let Some(note) = two_times(run) {
+    if let Some(note) = two_times(run, &strip) {
         page.paragraph(Role::Muted, &note);
     }
 }

@@ -68,14 +68,13 @@ fn waits(saves: &[&Save], followed: &[&Save]) -> Option<TraceSaveWaits> {
     let lengths: Vec<Nanos> = saves.iter().map(|save| save.waited).collect();
     let (Some(latency_ns), Some(histogram)) = summary(&lengths) else { return None };
     let over = |limit| lengths.iter().filter(|length| **length > limit).count() as u64;
-    let sum = |of: &mut dyn Iterator<Item = Nanos>| of.fold(Nanos::ZERO, Nanos::plus);
     Some(TraceSaveWaits {
-        waited_ns: sum(&mut lengths.iter().copied()),
+        waited_ns: lengths.iter().copied().fold(Nanos::ZERO, Nanos::plus),
         latency_ns,
         histogram,
         over_frame: over(Lag::FRAME_60HZ),
         over_5s: over(NOT_RESPONDING),
-        followed_ns: sum(&mut followed.iter().map(|save| save.waited)),
+        followed_ns: followed.iter().map(|save| save.waited).fold(Nanos::ZERO, Nanos::plus),
     })
 }
 

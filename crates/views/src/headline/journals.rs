@@ -3,7 +3,7 @@
 use flashlag_explain::SaveKind;
 use flashlag_schema::{Phase, Run};
 use flashlag_spec::Operation;
-use flashlag_spec::scenario::{JournalMode, Statement, Synchronous};
+use flashlag_spec::scenario::{JournalMode, Synchronous};
 
 use crate::doubt::failures_of;
 use crate::format::{self, decapitalized};
@@ -25,8 +25,9 @@ pub fn answer(run: &Run) -> Option<String> {
         return None;
     }
     let best = of_one().filter(|save| save.keeps_all()).max_by(|a, b| a.rate.total_cmp(&b.rate))?;
-    let default = of_one().find(|save| save.is_default())?;
-    let (each, rate) = (statement_noun(statement), format::per_second);
+    let default = of_one().find(|save| save.kind.is_default())?;
+    let rate = format::per_second;
+    let each = format!("{}s", default.kind.statement_name());
     let first = if best.rate <= ALIKE * default.rate {
         format!(
             "Of the journal modes that lose nothing in a power cut, SQLite's default is the fastest: {} \
@@ -70,18 +71,12 @@ struct Tested {
 impl Tested {
     /// Whether a transaction that was committed survives a power cut.
     fn keeps_all(&self) -> bool {
-        use JournalMode::{Delete, Persist, Truncate, Wal};
-        let durable = matches!(self.kind.journal, Delete | Truncate | Persist | Wal);
-        durable && self.kind.synchronous != Synchronous::Normal
+        self.kind.is_durable() && self.kind.synchronous != Synchronous::Normal
     }
 
     /// WAL with `synchronous=NORMAL`.
     fn may_lose_the_last(&self) -> bool {
         self.kind.journal == JournalMode::Wal && self.kind.synchronous == Synchronous::Normal
-    }
-
-    fn is_default(&self) -> bool {
-        self.kind.journal == JournalMode::Delete && self.kind.synchronous == Synchronous::Full
     }
 }
 
@@ -100,14 +95,6 @@ fn saves(run: &Run) -> Vec<Tested> {
         (phase.ops_per_sec > 0.0).then_some(Tested { kind, rate: phase.ops_per_sec })
     };
     run.phases.iter().filter(compared).filter_map(tested).collect()
-}
-
-fn statement_noun(statement: Statement) -> &'static str {
-    match statement {
-        Statement::Insert => "inserts",
-        Statement::Update => "updates",
-        Statement::Delete => "deletes",
-    }
 }
 
 #[cfg(test)]

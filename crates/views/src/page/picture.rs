@@ -28,7 +28,7 @@ pub fn picture(run: &Run) -> Picture {
     let judged =
         judged.filter(|(_, judgement)| judgement.verdict() != Some(LagVerdict::Overloaded));
     let mut caveats = caveats(judged);
-    caveats.extend(two_times(run));
+    caveats.extend(two_times(run, &strip));
     let groups = groups.collect();
     Picture { groups, marks: strip.marks, caveats, table: verdicts_table(run) }
 }
