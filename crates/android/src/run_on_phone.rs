@@ -245,7 +245,7 @@ impl RunOnPhone {
             Ok(Answer::Hello { program: there, format }) => {
                 version::same(program, &there, format, here)
             }
-            Ok(other) => Err(PhoneError::Answer(format!("{other:?}"))),
+            Ok(other) => Err(PhoneError::Answer(other.name().to_owned())),
             Err(PhoneError::Answer(text)) => Err(PhoneError::DoesNotRun(text)),
             Err(error) => Err(error),
         }
@@ -268,7 +268,7 @@ impl RunOnPhone {
     pub fn prepare(&self) -> Result<Prepared, PhoneError> {
         match self.ask("prepare", PREPARE)? {
             Answer::Prepared(prepared) => Ok(*prepared),
-            other => Err(PhoneError::Answer(format!("{other:?}"))),
+            other => Err(PhoneError::Answer(other.name().to_owned())),
         }
     }
 
@@ -276,7 +276,7 @@ impl RunOnPhone {
     pub fn start(&self) -> Result<(), PhoneError> {
         match self.ask("start", PREPARE)? {
             Answer::Started => Ok(()),
-            other => Err(PhoneError::Answer(format!("{other:?}"))),
+            other => Err(PhoneError::Answer(other.name().to_owned())),
         }
     }
 

@@ -50,7 +50,10 @@ pub use {
     any::AnyDevice,
     background::Background,
     calibrate::calibrate,
-    fill::{FillOutcome, FillSpec, FreeSpace, TrimError, fill, free_space, leave_default, trim},
+    fill::{
+        FillOutcome, FillSpec, FreeSpace, TrimError, fill, free_space, leave_default,
+        leave_default_unfilled, trim,
+    },
     guard::{GuardError, Workspace},
     heartbeat::Heartbeat,
     meter::ThreadWaitMeter,

@@ -32,6 +32,7 @@ use std::borrow::Cow;
 
 use flashlag_schema::Run;
 use flashlag_schema::finding::{Findings, RULES};
+use flashlag_units::InOrder;
 
 use candidate::{Candidate, Context};
 
@@ -67,7 +68,7 @@ pub fn findings(run: &Run) -> Findings {
     }
     found
         .causes
-        .sort_by(|a, b| b.effect.cost_s_per_1000.value.total_cmp(&a.effect.cost_s_per_1000.value));
+        .order_by(|a, b| b.effect.cost_s_per_1000.value.total_cmp(&a.effect.cost_s_per_1000.value));
     found.list = list::list(&context, &found.causes);
     found.waits = waits::waits(run, &subjects);
     found.stalls = stalls::stalls(run);

@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 use std::str::FromStr;
 
 use flashlag_spec::Reading;
-use flashlag_units::Nanos;
+use flashlag_units::{Nanos, InOrder};
 
 use crate::reason::Reason;
 
@@ -124,7 +124,7 @@ impl Root {
         let Ok(entries) = std::fs::read_dir(self.real(path.as_ref())) else { return Vec::new() };
         let names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
         let mut names: Vec<String> = names.collect();
-        names.sort();
+        names.order();
         names
     }
 

@@ -15,7 +15,7 @@ mod scrub;
 mod walk;
 
 use flashlag_schema::{Run, RunFileError, SharedRecord};
-use flashlag_units::sanitize;
+use flashlag_units::{InOrder, sanitize};
 use serde_json::Value;
 use thiserror::Error;
 
@@ -92,7 +92,7 @@ pub fn shared_with_scrubber(run: &Run) -> Result<(Shared, Scrubber), ShareError>
     let mut fields: Vec<String> = removed.iter().map(|it| it.field.clone()).collect();
     if let Some(before) = run.shared.take() {
         fields.extend(before.removed);
-        fields.sort();
+        fields.order();
         fields.dedup();
     }
     run.shared = Some(SharedRecord { original_sha256: original, removed: fields });

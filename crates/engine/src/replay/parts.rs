@@ -6,7 +6,7 @@ use flashlag_device::{Clock, SchedulerTimes, WaitMeter, WaitReading, WaitSampler
 use flashlag_spec::replay::{ReplayKind, ReplayOp, ReplaySave};
 use flashlag_stats::live::Live;
 use flashlag_stats::{Histogram, OpTimes, Recorder, RecorderConfig, Wait, WaitSplit, Waited};
-use flashlag_units::{Bytes, Nanos};
+use flashlag_units::{Bytes, Nanos, InOrder};
 
 use super::{ReplayJob, ReplayPart};
 
@@ -124,7 +124,7 @@ pub(super) struct Saves {
 
 impl Saves {
     pub(super) fn new(mut saves: Vec<ReplaySave>) -> Saves {
-        saves.sort_by_key(|save| std::cmp::Reverse(save.first));
+        saves.order_by_key(|save| std::cmp::Reverse(save.first));
         Saves { next: saves, under_way: None }
     }
 

@@ -12,6 +12,7 @@ use flashlag_schema::finding::{Fact, Finding, FindingId, Severity};
 use flashlag_schema::internals::{DeviceInternals, FilesystemInternals, Internals};
 use flashlag_schema::{Environment, Layer, LayerKind};
 use flashlag_spec::Reading;
+use flashlag_units::InOrder;
 
 use crate::remedy::finding;
 
@@ -33,7 +34,7 @@ pub fn set_up(environment: &Environment) -> Vec<Finding> {
     let seen = Seen(environment);
     let mut found: Vec<Finding> = rules().filter_map(|rule| rule(&seen)).collect();
     // Equally severe ones stay in the order of the rules.
-    found.sort_by_key(|finding| finding.severity);
+    found.order_by_key(|finding| finding.severity);
     found
 }
 

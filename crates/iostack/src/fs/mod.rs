@@ -13,7 +13,6 @@ mod space;
 #[cfg(test)]
 mod tests;
 
-use std::fmt::Debug;
 
 use flashlag_units::{Bytes, Nanos};
 
@@ -76,7 +75,7 @@ pub(crate) struct AtomicWrite {
 }
 
 /// A filesystem. Ranges of files are in bytes; file numbers are never reused.
-pub(crate) trait Filesystem: Debug {
+pub(crate) trait Filesystem {
     /// Room for files on an empty filesystem.
     fn total(&self) -> Bytes;
     /// Room that is left for files.

@@ -44,7 +44,6 @@ impl<D> fmt::Debug for Stack<D> {
 }
 
 /// State of a stack.
-#[derive(Debug)]
 pub(crate) struct Inner<D> {
     pub(crate) scheduler: Scheduler<D>,
     pub(crate) cpus: Cpus,

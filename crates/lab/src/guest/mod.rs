@@ -6,6 +6,7 @@ mod port;
 
 use std::path::Path;
 
+use flashlag_units::InOrder;
 use rustix::system::{RebootCommand, reboot, uname};
 
 pub use mounts::system as mount_system;
@@ -60,7 +61,7 @@ pub fn kernel() -> String {
 /// The segments of the first F2FS as the kernel prints them: lines of ten, each `type|valid`.
 fn segments() -> Option<String> {
     let mut folders = std::fs::read_dir("/proc/fs/f2fs").ok()?.flatten().collect::<Vec<_>>();
-    folders.sort_by_key(std::fs::DirEntry::file_name);
+    folders.order_by_key(std::fs::DirEntry::file_name);
     let text = std::fs::read_to_string(folders.first()?.path().join("segment_info")).ok()?;
     Some(types_in(&text))
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use flashlag_device::{Clock, MonotonicClock};
 use flashlag_engine::calibrate::calibrate;
-use flashlag_engine::fill::{FreeSpace, free_space, leave_default};
+use flashlag_engine::fill::{FreeSpace, free_space, leave_default, leave_default_unfilled};
 use flashlag_engine::guard::{self, Cleanup};
 use flashlag_engine::heartbeat::Heartbeat;
 use flashlag_inspect::android::OtherApps;
@@ -82,7 +82,8 @@ pub(crate) fn prepare<'a>(
     let free = storage_of(&on.path)?;
     let leave = match request.leave {
         Some(leave) => (leave, GIVEN_LEAVE.to_owned()),
-        None => leave_default(free.total),
+        None if request.scenario.fills() => leave_default(free.total),
+        None => leave_default_unfilled(free.total),
     };
     let estimate = cost(&request, &on.path, &fill_directories, leave.0, &free)?;
     let baseline = baseline(&probe);

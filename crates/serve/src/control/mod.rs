@@ -183,6 +183,19 @@ pub enum Answer {
     },
 }
 
+impl Answer {
+    /// The word that the answer is sent under: `stats`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Answer::Stats(_) => "stats",
+            Answer::Cut(_) => "cut",
+            Answer::Done => "done",
+            Answer::Slow(_) => "slow",
+            Answer::Recorded { .. } => "recorded",
+        }
+    }
+}
+
 pub use flashlag_schema::CutReport;
 
 /// A reply: a line of JSON.

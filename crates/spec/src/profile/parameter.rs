@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use flashlag_units::{Bytes, Nanos};
+use flashlag_units::{Bytes, Nanos, InOrder};
 use serde::Deserialize;
 
 use super::error::ProfileError;
@@ -196,7 +196,7 @@ pub(super) fn write_all(profile: &Profile) -> String {
         })
         .collect();
     // The parameters of a section come first, those of its parts after them.
-    parameters.sort_by_key(|(table, name, _)| (*table, *name));
+    parameters.order_by_key(|(table, name, _)| (*table, *name));
     let mut section = "";
     for (table, name, parameter) in parameters {
         if table != section {

@@ -111,6 +111,11 @@ struct StepText {
 }
 
 impl Scenario {
+    /// Whether a step fills the storage.
+    pub fn fills(&self) -> bool {
+        self.steps.iter().any(|step| matches!(step, Step::Fill { .. }))
+    }
+
     /// Reads a scenario file and applies `--set` pairs.
     pub fn parse(text: &str, set: &[(String, String)]) -> Result<Scenario, ScenarioError> {
         let fault = match Scenario::parse_with(text, set) {

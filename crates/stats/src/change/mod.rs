@@ -10,7 +10,7 @@ mod name;
 mod period;
 mod segment;
 
-use flashlag_units::{Bytes, Nanos};
+use flashlag_units::{Bytes, Nanos, InOrder};
 
 use crate::interval::Interval;
 use crate::percentile::Percentile;
@@ -82,7 +82,7 @@ pub fn changes(series: &[Interval], stalls: &[Stall], workload: Workload) -> Vec
     let mut found = name::throughput_changes(series, &rates, &levels, workload);
     found.extend(latency_changes(series, &levels));
     found.extend(periodic_stalls(series, stalls));
-    found.sort_by_key(|change| change.at);
+    found.order_by_key(|change| change.at);
     found
 }
 

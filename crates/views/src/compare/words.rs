@@ -3,7 +3,7 @@
 use flashlag_explain::LagVerdict;
 use flashlag_schema::Run;
 use flashlag_spec::State;
-use flashlag_units::Nanos;
+use flashlag_units::{Nanos, InOrder};
 
 use super::outcome::{Outcome, STAGES, deciding, rows_of, verdict};
 use super::{CompareRow, Ratio, Subject};
@@ -62,7 +62,7 @@ fn sentences(
             None => groups.push((outcome.clone(), vec![subject])),
         }
     }
-    groups.sort_by_key(|(outcome, _)| (outcome.alone, outcome.worse.clone()));
+    groups.order_by_key(|(outcome, _)| (outcome.alone, outcome.worse.clone()));
     let named = |of_group: &[usize]| {
         let names: Vec<String> = of_group.iter().map(|s| subjects[*s].name.clone()).collect();
         format::list(&names)

@@ -19,6 +19,7 @@ use crate::standing::simulated_device;
 pub(crate) use deciding::{Deciding, DecidingVerdict, TestVerdict};
 
 pub use believe::Believe;
+use flashlag_units::InOrder;
 use worse::Worse;
 
 /// The headline of a run.
@@ -128,7 +129,7 @@ fn no_verdict(run: &Run, phase: &Phase) -> Option<NoVerdict> {
 /// The failed checks that cover a phase, except that one, each once.
 fn others(run: &Run, phase: &Phase, but: CheckId) -> Vec<CheckId> {
     let mut all: Vec<CheckId> = failures_of(run, phase).into_iter().map(|one| one.id).collect();
-    all.sort();
+    all.order();
     all.dedup();
     all.retain(|id| *id != but);
     all

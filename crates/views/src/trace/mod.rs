@@ -6,7 +6,7 @@ mod tables;
 mod words;
 
 use flashlag_schema::trace::{TraceLedger, TraceStall};
-use flashlag_units::{Nanos, count};
+use flashlag_units::{Nanos, InOrder, count};
 
 pub use words::source_name;
 
@@ -71,7 +71,7 @@ pub fn trace_summary(ledger: &TraceLedger, full: bool) -> TraceSummary {
 
 fn stalls(ledger: &TraceLedger, full: bool) -> Vec<String> {
     let mut longest: Vec<&TraceStall> = ledger.stalls.listed.iter().collect();
-    longest.sort_by_key(|stall| (std::cmp::Reverse(stall.took_ns), stall.event));
+    longest.order_by_key(|stall| (std::cmp::Reverse(stall.took_ns), stall.event));
     if !full {
         longest.truncate(STALLS);
     }
