@@ -279,6 +279,7 @@ fn run(
             assumptions: scenario.assumptions.clone(),
         },
         conditions: Vec::new(),
+        cards: Vec::new(),
         target: Target {
             kind: TargetKind::Simulated,
             name: format!("sim:{}+{filesystem}", profile.name),
