@@ -11,6 +11,8 @@ pub mod background;
 #[cfg(not(target_family = "wasm"))]
 pub mod calibrate;
 #[cfg(not(target_family = "wasm"))]
+pub mod card;
+#[cfg(not(target_family = "wasm"))]
 mod direct;
 pub mod drive;
 mod files;

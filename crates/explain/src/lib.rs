@@ -6,6 +6,7 @@
 
 mod calm;
 mod candidate;
+mod card;
 mod doubt;
 mod effect;
 mod figures;
@@ -37,6 +38,7 @@ use flashlag_units::InOrder;
 use candidate::{Candidate, Context};
 
 pub use calm::Calm;
+pub use card::card_verdict;
 pub use doubt::{cpu_cause, failed, failed_for, is_trusted};
 pub use effect::{lowers_median, slowest_remain};
 pub use figures::Figures;

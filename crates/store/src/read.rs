@@ -186,6 +186,7 @@ fn head_of(run: &Run) -> Run {
         phases: Vec::new(),
         skipped: run.skipped.clone(),
         downgrades: run.downgrades.clone(),
+        cards: run.cards.clone(),
         trust: run.trust.clone(),
         findings: None,
         lag: run.lag,

@@ -7,6 +7,7 @@
 
 mod amount;
 mod beside;
+mod card;
 mod causes;
 mod compare;
 mod conditions;
@@ -43,6 +44,7 @@ mod waits;
 mod worst;
 
 pub use amount::RateUnit;
+pub use card::{CardAnswer, cards};
 pub use causes::cause_name;
 pub use compare::{
     CheckDifference, CompareError, CompareOptions, CompareRow, CompareSide, Comparison, Difference,

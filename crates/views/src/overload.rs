@@ -39,7 +39,7 @@ pub fn overload(run: &Run, phase: &Phase) -> Option<Overload> {
         Some(Test::Save(save)) => save.arrivals.per_second,
         Some(Test::FileSave(save)) => save.arrivals.per_second,
         Some(Test::Io(io)) => io.arrivals.per_second,
-        Some(Test::Replay(_)) | None => None,
+        Some(Test::Replay(_) | Test::Card(_)) | None => None,
     };
     let scheduled = phase.replay.as_ref().and_then(|replay| replay.scheduled_ns);
     let within = scheduled.unwrap_or(phase.elapsed_ns);

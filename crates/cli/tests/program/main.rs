@@ -10,6 +10,7 @@ mod engine_common;
 mod seccomp_common;
 
 mod calm;
+mod card;
 mod commands;
 mod commit;
 mod compare_groups;

@@ -287,6 +287,7 @@ impl Imported {
             phases: self.phases,
             skipped: self.skipped,
             downgrades: Vec::new(),
+            cards: Vec::new(),
             simulated_ns: None,
             trust,
             lag,

@@ -14,6 +14,8 @@ use flashlag_schema::internals::{Databases, Internals};
 use flashlag_spec::Reading;
 use flashlag_units::Nanos;
 
+pub use extents::reach;
+
 use crate::block::{Stack, name};
 use crate::filesystem::FilesystemStack;
 use crate::reason::Reason;

@@ -18,19 +18,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use flashlag_android::{AskError, SystemError};
 use flashlag_device::{Clock, DeviceError, MonotonicClock, Shifted};
+use flashlag_engine::card::{CardFiles, CardMedium};
 use flashlag_engine::fill::{FillSpec, fill, free_space, trim};
 use flashlag_engine::heartbeat::Heartbeat;
 use flashlag_engine::replay::{
     ReplayFiles, ReplayJob, ReplayOutcome, ReplayWatch, drive_call_threads,
 };
 use flashlag_engine::{
-    AnyDevice, Background, FileSet, JobOutcome, OpenOptions, Presence, ThreadWaitMeter,
+    AnyDevice, Background, FileSet, FreeSpace, JobOutcome, OpenOptions, Presence, ThreadWaitMeter,
     ThreadsWatch, Watch, drive_threads, open,
 };
 use flashlag_inspect::android::OtherApps;
 use flashlag_inspect::{Probe, Root, android};
 use flashlag_schema::counters::Counters;
-use flashlag_schema::{Conditions, Ledger, Looks, OtherIo, Run};
+use flashlag_schema::{CardReach, Conditions, Ledger, Looks, OtherIo, Run};
 use flashlag_spec::Reading;
 use flashlag_spec::replay::ReplayFile;
 use flashlag_spec::scenario::{FileSave, Io};
@@ -86,7 +87,7 @@ pub(crate) struct Directory<'a> {
 }
 
 impl Directory<'_> {
-    /// Removes every file of the run.
+    /// Removes every file that was made for the run.
     pub fn abandon(self) {
         drop(self.files);
     }
@@ -280,6 +281,19 @@ impl World for Directory<'_> {
         let (budget, live) = (controls.budget.clone(), Some(live));
         let watch = ReplayWatch { stop: &controls.stop, live, budget, meter: () };
         Ok(drive_call_threads(files, job, || ThreadWaitMeter::open().ok(), &watch)?)
+    }
+
+    fn card(&mut self) -> Result<Box<dyn CardMedium>, Hindrance> {
+        let opened = self.files.card()?;
+        Ok(Box::new(CardFiles::new(opened.directory, opened.path)))
+    }
+
+    fn card_room(&self) -> FreeSpace {
+        free_space(&self.path).unwrap_or_default()
+    }
+
+    fn card_reach(&self, files: u32) -> Reading<CardReach> {
+        self.files.card_reach(files)
     }
 
     fn remove_replay(&mut self, _: ReplayFiles) -> Result<(), Hindrance> {

@@ -1,6 +1,7 @@
 //! The summary of a run on a terminal: first the verdict and what to do about it, then the picture,
 //! the figures, the failed checks, and the cost.
 
+mod card;
 mod commits;
 mod cost;
 mod figures;
@@ -75,6 +76,7 @@ fn write(run: &Run, style: Style, depth: Depth) -> String {
     }
     let sections: &[fn(&mut Page, &Run, Depth)] = match depth {
         Depth::Short => &[
+            card::proof,
             required::good_enough,
             rates::rates_of,
             why::findings,
@@ -88,6 +90,7 @@ fn write(run: &Run, style: Style, depth: Depth) -> String {
             required::purposes,
         ],
         Depth::Full => &[
+            card::proof,
             required::good_enough,
             rates::rates_of,
             why::findings,

@@ -11,6 +11,7 @@ use flashlag_explain::{Figures, LagVerdict, Subjects, cpu_cause, failed_for, ver
 use flashlag_schema::{Check, CheckCause, CheckId, CheckStatus, LayerKind, Phase, Run, RunStatus};
 use flashlag_spec::replay::ReplayLevel;
 
+use crate::card::cards;
 use crate::doubt::failures_of;
 use crate::format::{self, capitalized, decapitalized, sentence_of};
 use crate::naming::{subject_name, test_name};
@@ -71,6 +72,14 @@ impl NoVerdict {
 /// The headline of a run.
 pub fn headline(run: &Run) -> Headline {
     let subjects = Subjects::of(run);
+    if subjects.main.is_none()
+        && let Some(card) = cards(run).into_iter().next()
+    {
+        // How long it took has no part in what a card is.
+        let more = joined([Some(card.more).filter(|more| !more.is_empty()), ending(run)]);
+        let believe = Believe::of(run, false);
+        return Headline { sentence: card.sentence, more, believe, no_verdict: None };
+    }
     let subject = subjects.main.or_else(|| change::subject(run));
     let no_verdict = subject.and_then(|phase| no_verdict(run, phase));
     let believe = Believe::of(run, no_verdict.is_some());

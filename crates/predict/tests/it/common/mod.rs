@@ -209,7 +209,7 @@ fn phase(
         closed_loop: match test {
             Test::Io(io) => io.arrivals.per_second.is_none(),
             Test::Save(save) => save.arrivals.per_second.is_none(),
-            Test::FileSave(_) | Test::Replay(_) => false,
+            Test::FileSave(_) | Test::Replay(_) | Test::Card(_) => false,
         },
         background: None,
         began_ns: began,
@@ -279,6 +279,7 @@ fn run(
             assumptions: scenario.assumptions.clone(),
         },
         conditions: Vec::new(),
+        cards: Vec::new(),
         target: Target {
             kind: TargetKind::Simulated,
             name: format!("sim:{}+{filesystem}", profile.name),

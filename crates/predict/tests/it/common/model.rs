@@ -74,7 +74,9 @@ impl<'a> Situation<'a> {
                 None,
             ),
             Test::Save(save) => (4096.0, true, false, Some(save.journal)),
-            Test::FileSave(_) | Test::Replay(_) => unreachable!("no forecast has these"),
+            Test::FileSave(_) | Test::Replay(_) | Test::Card(_) => {
+                unreachable!("no forecast has these")
+            }
         };
         let kib = block / 1024.0;
         let mut call = ns(stack.call.0) + kib * ns(stack.per_kib.0);
@@ -98,7 +100,7 @@ impl<'a> Situation<'a> {
         let one = ns(host.write_command.0) + link + bus + copied;
         let durable = match test {
             Test::Io(io) => io.durable != Durability::None,
-            Test::Save(_) | Test::FileSave(_) | Test::Replay(_) => true,
+            Test::Save(_) | Test::FileSave(_) | Test::Replay(_) | Test::Card(_) => true,
         };
         let requests = match (durable && !sequential, self.log_structured, saves) {
             (false, ..) => 1.0,
