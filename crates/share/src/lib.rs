@@ -79,7 +79,7 @@ pub fn shared_with_scrubber(run: &Run) -> Result<(Shared, Scrubber), ShareError>
         Some(shared) => shared.original_sha256.clone(),
         None => run.checksum(),
     };
-    let mut value = serde_json::to_value(run).unwrap_or(Value::Null);
+    let mut value = serde_json::from_slice(run.to_json().as_bytes()).unwrap_or(Value::Null);
     let own = OwnProfile::of(&run.target);
     let scrubber = Scrubber::of(&value, &own);
     let of_profile = own.replace_in(&mut value);

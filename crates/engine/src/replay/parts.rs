@@ -6,7 +6,7 @@ use flashlag_device::{Clock, SchedulerTimes, WaitMeter, WaitReading, WaitSampler
 use flashlag_spec::replay::{ReplayKind, ReplayOp, ReplaySave};
 use flashlag_stats::live::Live;
 use flashlag_stats::{Histogram, OpTimes, Recorder, RecorderConfig, Wait, WaitSplit, Waited};
-use flashlag_units::{Bytes, Nanos, InOrder};
+use flashlag_units::{Bytes, InOrder, Nanos};
 
 use super::{ReplayJob, ReplayPart};
 

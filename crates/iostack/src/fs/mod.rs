@@ -13,7 +13,6 @@ mod space;
 #[cfg(test)]
 mod tests;
 
-
 use flashlag_units::{Bytes, Nanos};
 
 pub(crate) use self::error::LayoutError;

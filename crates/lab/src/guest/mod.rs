@@ -24,7 +24,7 @@ pub fn is_guest() -> bool {
 pub fn start() -> Result<(Setup, Link, Orders), LabError> {
     mounts::system()?;
     let text = std::fs::read_to_string(SETUP).map_err(LabError::file("read", SETUP))?;
-    let setup: Setup = serde_json::from_str(&text)?;
+    let setup: Setup = serde_json::from_slice(text.as_bytes())?;
     let (link, orders) = port::open()?;
     Ok((setup, link, orders))
 }

@@ -10,7 +10,7 @@ mod name;
 mod period;
 mod segment;
 
-use flashlag_units::{Bytes, Nanos, InOrder};
+use flashlag_units::{Bytes, InOrder, Nanos};
 
 use crate::interval::Interval;
 use crate::percentile::Percentile;

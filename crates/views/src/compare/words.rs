@@ -3,7 +3,7 @@
 use flashlag_explain::LagVerdict;
 use flashlag_schema::Run;
 use flashlag_spec::State;
-use flashlag_units::{Nanos, InOrder};
+use flashlag_units::{InOrder, Nanos};
 
 use super::outcome::{Outcome, STAGES, deciding, rows_of, verdict};
 use super::{CompareRow, Ratio, Subject};

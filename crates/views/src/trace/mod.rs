@@ -6,7 +6,7 @@ mod tables;
 mod words;
 
 use flashlag_schema::trace::{TraceLedger, TraceStall};
-use flashlag_units::{Nanos, InOrder, count};
+use flashlag_units::{InOrder, Nanos, count};
 
 pub use words::source_name;
 

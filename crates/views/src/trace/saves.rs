@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use flashlag_schema::finding::FindingAction;
 use flashlag_schema::trace::{TraceLedger, TraceSaveKind, TraceSaves};
-use flashlag_units::{Bytes, Nanos, InOrder, count, ratio};
+use flashlag_units::{Bytes, InOrder, Nanos, count, ratio};
 
 use super::words::Who;
 use super::{TraceColumn, TraceTable};
