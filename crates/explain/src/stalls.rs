@@ -2,7 +2,7 @@
 
 use flashlag_schema::finding::{StallCount, StallFinding};
 use flashlag_schema::{Phase, Run};
-use flashlag_units::{Nanos, InOrder};
+use flashlag_units::{InOrder, Nanos};
 
 /// The stalls of each phase that has any, in the order of the run.
 pub fn stalls(run: &Run) -> Vec<StallFinding> {

@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 use std::str::FromStr;
 
 use flashlag_spec::Reading;
-use flashlag_units::{Nanos, InOrder};
+use flashlag_units::{InOrder, Nanos};
 
 use crate::reason::Reason;
 
@@ -117,6 +117,17 @@ impl Root {
         let path = path.as_ref();
         let text = self.line(path)?;
         text.parse().map_err(|_| Reason::content(path, format!("is no number: {text:.40}")))
+    }
+
+    /// A number or word in a file as a flag.
+    pub(crate) fn flag(&self, path: impl AsRef<Path>) -> Reading<bool> {
+        let path = path.as_ref();
+        let read = self.line(path).and_then(|text| match text.as_str() {
+            "1" | "true" | "Y" | "on" | "enabled" => Ok(true),
+            "0" | "false" | "N" | "off" | "disabled" => Ok(false),
+            other => Err(Reason::content(path, format!("is neither on nor off: {other:.40}"))),
+        });
+        read.into()
     }
 
     /// Names in a directory, sorted; empty if it can't be read.

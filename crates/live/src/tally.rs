@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 
 use flashlag_schema::trace::{BlockOperation, Trace, TraceAction};
-use flashlag_units::{Bytes, Nanos, InOrder};
+use flashlag_units::{Bytes, InOrder, Nanos};
 
 /// Totals so far, for the table that is drawn while the recording runs.
 #[derive(Clone, Debug, Default)]

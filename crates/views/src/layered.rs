@@ -5,7 +5,7 @@ use flashlag_explain::Subjects;
 use flashlag_schema::{Check, CheckId, CheckStatus, Phase, Run, StallCause, TargetKind};
 use flashlag_spec::target::FilesystemKind;
 use flashlag_spec::{Operation, Reading};
-use flashlag_units::{Bytes, Nanos, InOrder};
+use flashlag_units::{Bytes, InOrder, Nanos};
 
 use crate::causes::{PAUSES, cause_name_in};
 use crate::doubt::{Failure, failures_of};

@@ -5,7 +5,7 @@ use flashlag_explain::{Figures, failed, findings_of, stalls_of};
 use flashlag_schema::finding::StallFinding;
 use flashlag_schema::{CauseBasis, Change, ChangeKind, Phase, Run, StallCause, WaitPart};
 use flashlag_spec::Operation;
-use flashlag_units::{Nanos, InOrder};
+use flashlag_units::{InOrder, Nanos};
 
 use crate::amount::done;
 use crate::causes;

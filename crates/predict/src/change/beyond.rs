@@ -3,7 +3,7 @@
 use flashlag_spec::profile::Profile;
 use flashlag_spec::published::Published;
 use flashlag_spec::target::TargetOption;
-use flashlag_units::{Bytes, Nanos, InOrder};
+use flashlag_units::{Bytes, InOrder, Nanos};
 
 use super::parse::Change;
 use super::situation::Situation;

@@ -1,7 +1,7 @@
 //! Stalls that a device below the kernel explains: its slow requests, matched by time.
 
 use flashlag_schema::{CauseBasis, StallCause, StallRecord, WaitPart};
-use flashlag_units::{Nanos, InOrder};
+use flashlag_units::{InOrder, Nanos};
 
 /// A slow request at the device, on the machine's clock.
 #[derive(Clone, Debug, PartialEq, Eq)]

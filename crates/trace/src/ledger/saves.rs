@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use flashlag_schema::Lag;
 use flashlag_schema::trace::{Trace, TraceSaveKind, TraceSaveWaits, TraceSaves};
-use flashlag_units::{Bytes, Nanos, InOrder};
+use flashlag_units::{Bytes, InOrder, Nanos};
 
 use super::what::file_name;
 use super::writers::summary;

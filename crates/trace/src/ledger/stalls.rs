@@ -7,7 +7,7 @@ use flashlag_schema::trace::{
     TraceStalls,
 };
 use flashlag_stats::Stalls;
-use flashlag_units::{Nanos, InOrder};
+use flashlag_units::{InOrder, Nanos};
 
 use super::what::{file_name, task_name};
 use crate::stored::named_by;

@@ -9,7 +9,7 @@ use flashlag_schema::trace::{
 };
 use flashlag_schema::{LatencySummary, StoredHistogram};
 use flashlag_stats::Histogram;
-use flashlag_units::{Bytes, Nanos, InOrder};
+use flashlag_units::{Bytes, InOrder, Nanos};
 
 use super::what::{Seen, file_name, is_storage, kind_of_blocks, kind_of_file};
 

@@ -2,7 +2,7 @@
 //! tests. Only phases that changed have a chart.
 
 use flashlag_schema::{ChangeKind, Phase, Run};
-use flashlag_units::{Nanos, InOrder, per_second};
+use flashlag_units::{InOrder, Nanos, per_second};
 
 use super::model::{Block, ChangeLine, RateSeries, Section};
 use crate::amount::{RateUnit, done, from_to};

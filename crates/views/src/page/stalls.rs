@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use flashlag_explain::{merged, restored};
 use flashlag_schema::{IntervalRecord, Phase, Run, StallCause, StallRecord};
 use flashlag_stats::{Histogram, Percentile};
-use flashlag_units::{Nanos, InOrder};
+use flashlag_units::{InOrder, Nanos};
 
 use super::changes::numbered;
 use super::model::{
