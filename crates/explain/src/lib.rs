@@ -35,7 +35,7 @@ use flashlag_schema::Run;
 use flashlag_schema::finding::{Findings, RULES};
 use flashlag_units::InOrder;
 
-use candidate::{Candidate, Context};
+use candidate::{Candidate, Context, LEAST_COST};
 
 pub use calm::Calm;
 pub use card::card_verdict;
@@ -52,9 +52,6 @@ pub use stalls::{is_usual, of_phase as stalls_of};
 pub use subjects::{Subjects, severest};
 pub use verdict::{FREEZE, LagVerdict, NOTICED, verdict};
 pub use verify::verify;
-
-/// Minimum cost of a cause, in seconds per 1,000 operations: a smaller one would print as 0.
-const LEAST_COST: f64 = 0.05;
 
 /// The findings of a run, derived from its phases and checks.
 pub fn findings(run: &Run) -> Findings {

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod free_text;
+mod kept;
 mod options;
 mod private;
 mod profile;
@@ -14,11 +15,11 @@ mod rules;
 mod scrub;
 mod walk;
 
-use flashlag_schema::{Run, RunFileError, SharedRecord};
-use flashlag_units::{InOrder, sanitize};
+use flashlag_schema::{Run, SharedRecord};
+use flashlag_units::InOrder;
 use serde_json::Value;
-use thiserror::Error;
 
+pub use kept::{Kept, Removed, ShareError};
 use profile::OwnProfile;
 pub use rules::{Fate, Rule, rules};
 pub use scrub::Scrubber;
@@ -32,39 +33,6 @@ pub struct Shared {
     pub removed: Vec<Removed>,
     /// Free text that stays, by field, for its owner to check: each value of a field once.
     pub kept: Vec<Kept>,
-}
-
-/// A field that was removed or changed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Removed {
-    /// The field's path: `environment.filesystem.mount_point`.
-    pub field: String,
-    /// Why.
-    pub reason: &'static str,
-    /// How many values of the field were removed or changed.
-    pub values: usize,
-}
-
-/// Free text that stays.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kept {
-    /// The field's path.
-    pub field: String,
-    /// The text that stays, made safe for a terminal.
-    pub text: String,
-}
-
-/// Why a run can't be made fit for publication.
-#[derive(Debug, Error)]
-pub enum ShareError {
-    /// A field without a rule.
-    #[error(
-        "the run has text in {field}, and this flashlag has no rule for whether that is private: share \
-         the run with the flashlag that made it"
-    )]
-    UnknownField { field: String },
-    #[error("what is left is not a run: {0}")]
-    NoRun(#[from] RunFileError),
 }
 
 /// A run without what is private in it.
@@ -103,9 +71,4 @@ pub fn shared_with_scrubber(run: &Run) -> Result<(Shared, Scrubber), ShareError>
 /// Paths of a run's free-text fields, from its schema; `*` stands for a name that is itself free.
 pub fn free_text() -> std::collections::BTreeSet<String> {
     free_text::fields().clone()
-}
-
-/// Text in a form that is safe to show to its owner.
-fn shown(text: &str) -> String {
-    sanitize(text)
 }

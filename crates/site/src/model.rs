@@ -10,6 +10,13 @@ use crate::pool::{Pool, TestKey};
 use crate::setup::SetUp;
 use crate::words::{self, slug};
 
+/// What a site says in addition to its runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Its name, above every page.
+    pub title: Option<String>,
+}
+
 /// A site before it is drawn.
 #[derive(Debug)]
 pub struct Site<'a> {

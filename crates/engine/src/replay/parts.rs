@@ -8,7 +8,7 @@ use flashlag_stats::live::Live;
 use flashlag_stats::{Histogram, OpTimes, Recorder, RecorderConfig, Wait, WaitSplit, Waited};
 use flashlag_units::{Bytes, InOrder, Nanos};
 
-use super::{ReplayJob, ReplayPart};
+use super::job::{ReplayJob, ReplayPart};
 
 /// An operation that began later than this after its time has missed it: one frame of a display.
 pub(super) const LATE: Nanos = Nanos(16_666_667);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::FioFileError;
+use super::error::FioFileError;
 
 /// The results of a file, and what was left out of them.
 #[derive(Debug, Default)]

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use flashlag_units::InOrder;
 
-use super::{Form, blocks, output_of};
+use super::model::{Form, blocks, output_of};
 use crate::error::LabError;
 
 /// Inode of the journal.

@@ -5,7 +5,7 @@ use flashlag_spec::published::Published;
 use flashlag_units::InOrder;
 
 use super::bars::{Bar, Verdict, bar};
-use super::{Pair, Protocol};
+use super::protocol::{Pair, Protocol};
 use crate::FigureError;
 
 /// The simulated figure of a published row, over all seeds.

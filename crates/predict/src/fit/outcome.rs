@@ -1,9 +1,9 @@
 use flashlag_spec::profile::{FittedFrom, Parameter, Profile};
 use flashlag_units::InOrder;
 
-use super::FitRequest;
 use super::figures::{Residual, misfit};
 use super::identifiability::{Identifiability, identifiability, uncertainties};
+use super::request::FitRequest;
 use super::search::{DETERMINED, SearchResult};
 use super::start::Inputs;
 use crate::check::at_bound;

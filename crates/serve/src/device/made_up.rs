@@ -80,12 +80,15 @@ impl MadeUp {
         honestly: &mut dyn FnMut(u64, &mut Work<'_>) -> Result<(), Refusal>,
     ) -> Result<(), Refusal> {
         match (self.kind, work) {
-            (Kind::Loses(loses), Work::Read(into)) if struck => match loses {
-                Loses::Old => honestly(place, &mut Work::Read(into)),
-                Loses::Zeros => Ok(into.fill(0)),
-                Loses::Ones => Ok(into.fill(0xff)),
-                Loses::Noise => Ok(noise(place, into)),
-            },
+            (Kind::Loses(loses), Work::Read(into)) if struck => {
+                match loses {
+                    Loses::Old => honestly(place, &mut Work::Read(into))?,
+                    Loses::Zeros => into.fill(0),
+                    Loses::Ones => into.fill(0xff),
+                    Loses::Noise => noise(place, into),
+                }
+                Ok(())
+            }
             (Kind::Loses(_), _) if struck => Ok(()),
             (Kind::Flips, Work::Read(into)) if struck => {
                 honestly(place, &mut Work::Read(into))?;

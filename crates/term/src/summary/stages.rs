@@ -5,8 +5,7 @@ use flashlag_views::{
     fill_table, format, lifecycle, stalls, stalls_table,
 };
 
-use super::Depth;
-use super::figures::NOT_TO_QUOTE;
+use super::figures::{Depth, NOT_TO_QUOTE};
 use crate::line::{Line, Page};
 use crate::style::Role;
 use crate::table::{Table, spare};

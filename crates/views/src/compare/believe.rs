@@ -3,7 +3,7 @@
 use flashlag_schema::{Run, TargetKind};
 use flashlag_units::InOrder;
 
-use super::{CompareRow, Difference, Subject};
+use super::model::{CompareRow, Difference, Subject};
 use crate::doubt::Failure;
 use crate::format::{self, decapitalized};
 

@@ -4,7 +4,7 @@ use flashlag_schema::{Check, CheckId, CheckStatus, Run};
 use flashlag_spec::Reading;
 use flashlag_units::{Bytes, InOrder};
 
-use super::{CheckDifference, Difference, Subject};
+use super::model::{CheckDifference, Difference, Subject};
 
 /// Fields of the environment that are not the same for all, taken from each subject's first run.
 pub fn differences(runs: &[Run], subjects: &[Subject]) -> Vec<Difference> {

@@ -3,9 +3,9 @@
 use flashlag_spec::State;
 use flashlag_units::InOrder;
 
+use super::model::{CompareRow, Ratio, RatioKind, Subject};
 use super::ratios::is_usable;
 use super::words::main_row;
-use super::{CompareRow, Ratio, RatioKind, Subject};
 use crate::format::{self, decapitalized};
 use crate::worst::GroupKind;
 

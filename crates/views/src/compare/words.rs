@@ -5,12 +5,11 @@ use flashlag_schema::Run;
 use flashlag_spec::State;
 use flashlag_units::{InOrder, Nanos};
 
+use super::model::{CompareRow, Ratio, Subject};
 use super::outcome::{Outcome, STAGES, deciding, rows_of, verdict};
-use super::{CompareRow, Ratio, Subject};
 use crate::format;
 use crate::headline::Deciding;
-use crate::worst::GroupKind;
-use crate::worst::{BESIDE, worst};
+use crate::worst::{BESIDE, GroupKind, worst};
 
 /// How each side fares in the test that decides its run's headline, and how long the slow
 /// operations of the row that decides took.

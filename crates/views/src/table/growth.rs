@@ -6,7 +6,8 @@ use flashlag_spec::Operation;
 use flashlag_units::InOrder;
 
 use super::build::{figure_cell, one_group};
-use super::{Cell, Column, GrowthFigure, Table, TableRow};
+use super::model::{Table, TableRow};
+use super::{Cell, Column, GrowthFigure};
 use crate::format;
 use crate::outline::phase_title;
 

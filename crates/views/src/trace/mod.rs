@@ -8,6 +8,7 @@ mod words;
 use flashlag_schema::trace::{TraceLedger, TraceStall};
 use flashlag_units::{InOrder, Nanos, count};
 
+pub use saves::{TraceColumn, TraceTable};
 pub use words::source_name;
 
 /// A trace as every view says it.
@@ -27,30 +28,6 @@ pub struct TraceSummary {
     pub stalls: Vec<String>,
     /// What is not in the trace, and what was left out.
     pub notes: Vec<String>,
-}
-
-/// A table of words and figures.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct TraceTable {
-    /// The title of the labels.
-    pub title: &'static str,
-    /// The columns.
-    pub columns: Vec<TraceColumn>,
-    /// The rows: a label, then a text for each column.
-    pub rows: Vec<(String, Vec<String>)>,
-    /// Number of rows that are left out.
-    pub more: usize,
-}
-
-/// A column of a trace's table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TraceColumn {
-    /// The head.
-    pub title: &'static str,
-    /// Priority of leaving the column out for lack of room, highest first; 0: never.
-    pub spare: u8,
-    /// Whether the cells are words.
-    pub words: bool,
 }
 
 /// Stalls that are listed; all of them in full.

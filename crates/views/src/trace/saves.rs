@@ -7,8 +7,31 @@ use flashlag_schema::trace::{TraceLedger, TraceSaveKind, TraceSaves};
 use flashlag_units::{Bytes, InOrder, Nanos, count, ratio};
 
 use super::words::Who;
-use super::{TraceColumn, TraceTable};
 use crate::format::{NONE, ms, share_of};
+
+/// A table of words and figures.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TraceTable {
+    /// The title of the labels.
+    pub title: &'static str,
+    /// The columns.
+    pub columns: Vec<TraceColumn>,
+    /// The rows: a label, then a text for each column.
+    pub rows: Vec<(String, Vec<String>)>,
+    /// Number of rows that are left out.
+    pub more: usize,
+}
+
+/// A column of a trace's table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TraceColumn {
+    /// The head.
+    pub title: &'static str,
+    /// Priority of leaving the column out for lack of room, highest first; 0: never.
+    pub spare: u8,
+    /// Whether the cells are words.
+    pub words: bool,
+}
 
 /// Saves added up by file, thread and kind, or as a finding needs them.
 #[derive(Clone, Debug, Default)]

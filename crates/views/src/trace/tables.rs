@@ -9,8 +9,8 @@ use flashlag_schema::{LatencySummary, StoredHistogram};
 use flashlag_stats::Histogram;
 use flashlag_units::{Bytes, InOrder, count, ratio};
 
+use super::saves::{self, TraceColumn, TraceTable};
 use super::words::{Who, kind_name, mode_name};
-use super::{TraceColumn, TraceTable, saves};
 use crate::format::{NONE, ms, ms_of, times};
 
 /// Rows of a table that is not in full.
