@@ -154,11 +154,8 @@ impl Host {
             CommandKind::Flush => &self.flush_spread,
             CommandKind::Read | CommandKind::Write | CommandKind::Discard => &self.spread,
         };
-        let overhead = if spread.is_none() {
-            overhead
-        } else {
-            spread.of(overhead, self.random.random())
-        };
+        let overhead =
+            if spread.is_none() { overhead } else { spread.of(overhead, self.random.random()) };
         if kind != CommandKind::Write {
             self.pack = None;
         }
