@@ -1,11 +1,13 @@
 //! How far the slow operations of simulated devices are from their median: each profile's durable
-//! writes, and the Pixel 4's tests beside the percentiles that fio printed on it.
+//! writes, the Pixel 4's tests beside the percentiles that fio printed on it, and two traces beside
+//! what their phones took.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fmt::Write;
 use std::process::Command;
 
-use flashlag_schema::Run;
+use flashlag_schema::{LatencySummary, Run};
+use flashlag_units::Nanos;
 
 /// The p50, p90, p99 and p99.9 of a profile's durable 4 KiB writes, in ms.
 fn durable(home: &std::path::Path, profile: &str) -> [f64; 4] {
@@ -53,6 +55,53 @@ fn every_profile_has_a_tail_and_the_table_says_which() {
             writeln!(table, "| {profile} | {p50:.3} | {p90:.2} | {p99:.2} | {p999:.2} | {from} |");
     }
     flashlag_testing::between_marks("docs/model.md", "tails", &format!("\n{table}\n"));
+}
+
+/// A row of the table of replays, in ms.
+fn replayed(what: &str, who: &str, took: &LatencySummary) -> String {
+    let ms = |at: Option<Nanos>| match at.map(|at| at.0 as f64 / 1e6) {
+        None => "-".to_owned(),
+        Some(ms) if ms < 1.0 => format!("{ms:.3}"),
+        Some(ms) => format!("{ms:.1}"),
+    };
+    let row = [took.p50, took.p90, took.p99, took.max, took.mean].map(ms).join(" | ");
+    format!("| {what} | {who} | {row} |\n")
+}
+
+/// Nothing of the model was chosen by these requests.
+#[test]
+fn what_two_traces_took_on_their_phones_and_here() {
+    let mut table = "| trace, `--on` | | p50 | p90 | p99 | longest | mean |\n\
+                     |---|---|---|---|---|---|---|\n"
+        .to_owned();
+    let traces = [
+        ("Facebook", "pixel4/blktrace-facebook.txt.gz", "sim:pixel4-2019"),
+        ("Messaging", "nexus5-messaging-service-times.csv", "sim:nexus5-2013+raw"),
+    ];
+    let home = tempfile::TempDir::new().unwrap();
+    for (app, file, on) in traces {
+        let Some(trace) = flashlag_need::public_trace(file) else { return };
+        let run = home.path().join(format!("{app}.json"));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_flashlag"));
+        command.args(["run", "app", "--on", on, "--output"]).arg(&run);
+        command.arg("--set").arg(format!("trace={}", trace.display()));
+        let output = command.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        let text = std::fs::read_to_string(&run).unwrap_or_else(|error| panic!("{error}: {said}"));
+        let run: Run = serde_json::from_str(&text).unwrap();
+        for phase in &run.phases {
+            // The six syncs have no time in the trace.
+            let Some(traced) = phase.replay.as_ref().and_then(|of| of.traced_ns.as_ref()) else {
+                continue;
+            };
+            let kind = phase.name.trim_start_matches("replay_");
+            table += &replayed(&format!("{app}, {} {kind}s, `{on}`", phase.ops), "phone", traced);
+            let from_the_intended_start = phase.response_ns.as_ref().unwrap_or(&phase.latency_ns);
+            table += &replayed("", "model", from_the_intended_start);
+        }
+    }
+    assert_eq!(table.lines().count(), 8, "{table}");
+    flashlag_testing::between_marks("docs/model.md", "replays", &format!("\n{table}\n"));
 }
 
 /// Ratios of the Pixel 4's percentiles, as published and as simulated, from what `profiles check`
