@@ -52,6 +52,7 @@ mod store_modes;
 mod streams;
 mod support;
 mod sweep_workers;
+mod tails;
 mod termux;
 mod trace_live;
 mod trace_phone;

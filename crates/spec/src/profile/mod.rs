@@ -30,7 +30,8 @@ pub use builtin::{builtin_profile, names};
 pub use error::{CheckFault, ParameterFault, ProfileError};
 pub use fitted_from::{FittedFrom, bad_fit};
 pub use front::{
-    BufferModel, HostModel, RestLevel, SlcFull, SlcModel, SlcSpace, TrimKind, TrimModel,
+    BufferModel, HostModel, HousekeepingModel, RestLevel, SlcFull, SlcModel, SlcSpace, TrimKind,
+    TrimModel,
 };
 pub use model::{
     CellKind, EraseTime, GcModel, GcPolicy, MapKind, MapModel, Model, NandModel, WearModel,

@@ -28,6 +28,8 @@ pub struct Situation<'a> {
     pub level: f64,
     pub trimmed: bool,
     filled_runs: u32,
+    /// How many operations each test makes.
+    pub ops: u64,
 }
 
 impl<'a> Situation<'a> {
@@ -42,6 +44,7 @@ impl<'a> Situation<'a> {
             level: 0.0,
             trimmed: false,
             filled_runs: 0,
+            ops: 1_200,
         }
     }
 
