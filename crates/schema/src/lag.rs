@@ -31,7 +31,8 @@ impl Lag {
     /// One frame at 120 Hz.
     pub const FRAME_120HZ: Nanos = Nanos(8_333_333);
 
-    /// Counted from a histogram: a bucket counts as over a limit if its midpoint is.
+    /// Counted from a histogram: a bucket counts as over a limit if its midpoint, limited to the smallest and largest
+    /// value, is.
     pub fn of(histogram: &flashlag_stats::Histogram) -> Lag {
         Lag {
             saves: histogram.count(),

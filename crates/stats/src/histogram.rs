@@ -156,16 +156,22 @@ impl Histogram {
         for (index, count) in self.buckets.as_slice().iter().enumerate() {
             seen = count.saturating_add(seen);
             if seen >= rank {
-                // Not `clamp`, which panics if a damaged file has min above max.
-                return Some(Histogram::middle_of(index).max(self.min).min(self.max));
+                return Some(self.likely(index));
             }
         }
         self.max()
     }
 
-    /// Number of values in buckets whose middle is above `limit`.
+    /// What a value of this bucket is taken for: the bucket's middle, limited to the smallest and largest value.
+    fn likely(&self, index: usize) -> Nanos {
+        // Not `clamp`, which panics if a damaged file has min above max.
+        Histogram::middle_of(index).max(self.min).min(self.max)
+    }
+
+    /// Number of values in buckets whose middle, limited to the smallest and largest value, is above `limit`: none is
+    /// over what the largest is not over.
     pub fn count_over(&self, limit: Nanos) -> u64 {
-        let over = |&(index, _): &(u32, u64)| Histogram::middle_of(index as usize) > limit;
+        let over = |&(index, _): &(u32, u64)| self.likely(index as usize) > limit;
         self.occupied().filter(over).fold(0, |sum: u64, (_, count)| sum.saturating_add(count))
     }
 

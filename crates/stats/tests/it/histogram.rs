@@ -87,6 +87,11 @@ fn values_are_counted_over_a_limit_by_their_buckets_middles() {
         assert_eq!(histogram.count_over(Nanos(limit)), over, "over {limit} ns");
     }
     assert_eq!(of(&[]).count_over(Nanos::ZERO), 0);
+    // The middle of their bucket is above a frame of 60 Hz, and none of the values is.
+    assert_eq!(of(&[12_000_000, 16_660_000, 16_663_316]).count_over(Nanos(16_666_667)), 0);
+    assert_eq!(of(&[12_000_000, 16_660_000, 16_700_000]).count_over(Nanos(16_666_667)), 2);
+    // The middle of theirs is below the limit, and both values are above it.
+    assert_eq!(of(&[16_730_000, 16_740_000]).count_over(Nanos(16_720_000)), 2);
 }
 
 #[test]
