@@ -47,12 +47,13 @@ pub use files::FileSet;
 // What a page in a browser does without.
 #[cfg(not(target_family = "wasm"))]
 pub use {
+    aligned::AlignedBuffer,
     any::AnyDevice,
     background::Background,
     calibrate::calibrate,
     fill::{FillOutcome, FillSpec, FreeSpace, TrimError, fill, free_space, leave_default, trim},
     guard::{GuardError, Workspace},
-    heartbeat::Heartbeat,
+    heartbeat::{Excuses, Heartbeat},
     meter::ThreadWaitMeter,
     open::{OpenDevice, OpenOptions, open},
     presence::Presence,

@@ -56,3 +56,4 @@ mod trace_live;
 mod trace_phone;
 mod trace_sources;
 mod vanished;
+mod watch;
