@@ -25,6 +25,11 @@ pub fn history_csv(history: &flashlag_schema::history::History) -> String {
     csv::history(history)
 }
 
+/// A history's sums in Prometheus's text format.
+pub fn history_prometheus(history: &flashlag_schema::history::History) -> String {
+    openmetrics::history(history, openmetrics::Dialect::Prometheus)
+}
+
 /// A history as a Markdown page.
 pub fn history_markdown(history: &flashlag_schema::history::History) -> String {
     markdown::history(history)

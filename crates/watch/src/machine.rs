@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use flashlag_engine::{Excuses, free_space};
-use flashlag_inspect::{CounterWatch, Probe, Reason, RequestWatch, Requests, Root};
+use flashlag_inspect::{CounterWatch, Probe, Reason, RequestWatch, Root};
 use flashlag_schema::Look;
 use flashlag_schema::counters::Counters;
 use flashlag_schema::history::{Before, MachineState, ProgramBytes};
@@ -34,6 +34,14 @@ const TASKS: usize = 4096;
 /// Most names of those who wait.
 const WAITING: usize = 8;
 
+/// Everything that is read seldom, at one moment.
+#[derive(Debug)]
+struct Snapshot {
+    counters: Counters,
+    /// Time in which some task waited for memory since the machine's start.
+    memory_pressure: Option<Nanos>,
+}
+
 /// The readers of this machine. It belongs to the thread that opens it.
 #[derive(Debug)]
 pub struct Machine {
@@ -45,7 +53,7 @@ pub struct Machine {
     /// The clock that counts suspends, less the one that does not.
     slept: Nanos,
     excused: Nanos,
-    snapshots: VecDeque<Counters>,
+    snapshots: VecDeque<Snapshot>,
     /// When everything is looked at next.
     due: Nanos,
     temperature: Option<i64>,
@@ -109,7 +117,7 @@ impl Machine {
         let look: Look = self.counters.look(self.temperature);
         Glance {
             look,
-            requests: requests.unwrap_or_else(Requests::default),
+            requests: requests.unwrap_or_default(),
             is_after_stop: is_after_stop || requests.is_none(),
             stolen: self.excuses.stolen(),
         }
@@ -145,13 +153,13 @@ impl Machine {
         let cost = clock(ClockId::ThreadCPUTime).saturating_since(cpu);
         self.due = counters.at.plus(SELDOM.max(Nanos(cost.0.saturating_mul(PART))));
         self.temperature = counters.storage_millicelsius.value().copied();
-        let moved = self.snapshots.back().map(|before| moved(before, &counters));
+        let moved = self.snapshots.back().map(|before| moved(&before.counters, &counters));
         // Two are enough for half a minute where they are seldom.
         let from = counters.at.saturating_since(HALF_MINUTE);
-        while self.snapshots.get(1).is_some_and(|second| second.at <= from) {
+        while self.snapshots.get(1).is_some_and(|second| second.counters.at <= from) {
             self.snapshots.pop_front();
         }
-        self.snapshots.push_back(counters);
+        self.snapshots.push_back(Snapshot { counters, memory_pressure: memory_pressure() });
         moved.unwrap_or_default()
     }
 }
@@ -188,20 +196,23 @@ impl Scenery for Machine {
         let from = wait.from.saturating_since(HALF_MINUTE);
         let seen = recent.during(from, wait.to).unwrap_or_default();
         let (dirty, writeback) = dirty();
-        let held = |counters: &Counters| -> Option<u64> {
-            let times = counters.limits.iter().filter_map(|limit| limit.times.value().copied());
-            (!counters.limits.is_empty()).then(|| times.sum())
+        let held = |of: &Snapshot| -> Option<u64> {
+            let limits = &of.counters.limits;
+            let times = limits.iter().filter_map(|limit| limit.times.value().copied());
+            (!limits.is_empty()).then(|| times.fold(0, u64::saturating_add))
         };
         Before {
-            window_ns: both.map_or(Nanos::ZERO, |(a, b)| b.at.saturating_since(a.at)),
-            programs: both.map(|(a, b)| moved(a, b)).unwrap_or_default(),
+            window_ns: both
+                .map_or(Nanos::ZERO, |(a, b)| b.counters.at.saturating_since(a.counters.at)),
+            programs: both.map(|(a, b)| moved(&a.counters, &b.counters)).unwrap_or_default(),
             dirty_bytes: dirty,
             writeback_bytes: writeback,
             commits: seen.commits,
             discards: seen.discards,
             cpu_pressure_ns: seen.cpu_pressure_ns,
             io_pressure_ns: seen.io_pressure_ns,
-            memory_pressure_ns: None,
+            memory_pressure_ns: both
+                .and_then(|(a, b)| Some(b.memory_pressure?.saturating_since(a.memory_pressure?))),
             held_back: both.and_then(|(a, b)| Some(held(b)?.saturating_sub(held(a)?))),
             millicelsius: self.temperature,
             seconds: recent.seconds(wait.to, SECONDS),
@@ -217,6 +228,14 @@ fn moved(before: &Counters, after: &Counters) -> Vec<ProgramBytes> {
     let all = after.since(before).into_iter();
     let all = all.map(|it| ProgramBytes { name: it.name, bytes: it.io_bytes });
     programs(all.collect::<Vec<_>>().iter())
+}
+
+/// The total in the `some` line of the pressure on memory.
+fn memory_pressure() -> Option<Nanos> {
+    let text = std::fs::read_to_string("/proc/pressure/memory").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("some "))?;
+    let total = line.split_whitespace().find_map(|word| word.strip_prefix("total="))?;
+    Some(Nanos::from_micros(total.parse().ok()?))
 }
 
 /// Memory that is not on storage yet, and memory that is being written.

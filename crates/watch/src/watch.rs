@@ -50,7 +50,7 @@ pub struct Settings {
 #[derive(Debug)]
 pub enum Event {
     /// It begins.
-    Begins(Subject),
+    Begins(Box<Subject>),
     /// An incident began, or is over.
     Incident(Box<Incident>),
     /// Something can't be done, and the watch goes on.
@@ -96,7 +96,7 @@ pub fn watch(
         Some(every) => Some(Prober::start(&settings.directory, every)?),
         None => None,
     };
-    tell(Event::Begins(subject));
+    tell(Event::Begins(Box::new(subject)));
     let flash = is_flash(&machine.probe().device());
     let now = clock(ClockId::Monotonic);
     let mut session = Session {

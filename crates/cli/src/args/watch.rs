@@ -10,10 +10,10 @@ Examples:
   flashlag watch /srv/data --probe 10s   until Ctrl-C, or by a systemd unit
   flashlag watch report /srv/data        what was found so far, at any time
 
-It reads the disk's counters four times a second, which costs next to no CPU, and
-keeps a history: waits by hour, later by day; free space, wear, temperature,
-kernel and firmware; and incidents: waits over --over and ten times the usual,
-with what happened in the half minute before. Root sees more programs.
+It reads the disk's counters four times a second and keeps a history: waits by
+hour, later by day; free space, wear, temperature, kernel and firmware; and
+incidents: waits over --over and ten times the usual, with what happened in the
+half minute before. Root sees more programs.
 
 A suspended machine, a stopped process, a clock that is set and a CPU that is
 taken by a hypervisor are never incidents.";
@@ -94,6 +94,8 @@ pub enum HistoryForm {
     Json,
     /// A line for each hour or day
     Csv,
+    /// Prometheus's text format, for node_exporter
+    Prometheus,
 }
 
 fn within(text: &str, least: Nanos, most: Nanos) -> Result<Nanos, String> {

@@ -115,6 +115,7 @@ fn written(history: &History, form: HistoryForm, terminal: &Terminal) -> Result<
         HistoryForm::Html => flashlag_report::history_html(history),
         HistoryForm::Markdown => flashlag_export::history_markdown(history),
         HistoryForm::Csv => flashlag_export::history_csv(history),
+        HistoryForm::Prometheus => flashlag_export::history_prometheus(history),
         HistoryForm::Json => format!("{}\n", serde_json::to_string_pretty(history)?),
     })
 }
@@ -125,6 +126,7 @@ fn by_ending(path: &Path) -> Option<HistoryForm> {
         "md" => Some(HistoryForm::Markdown),
         "json" => Some(HistoryForm::Json),
         "csv" => Some(HistoryForm::Csv),
+        "prom" => Some(HistoryForm::Prometheus),
         "txt" => Some(HistoryForm::Text),
         _ => None,
     }

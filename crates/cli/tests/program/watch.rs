@@ -98,6 +98,18 @@ fn it_probes_until_a_signal_leaves_its_history_alone_and_says_what_it_cost() {
         let (status, text, error) = ran(&["watch", "report", place, "--format", form]);
         assert!(status == Some(0) && text.starts_with(word), "{form}: {error}");
     }
+    let file = home.path().join("watch.prom");
+    let file = file.to_str().unwrap();
+    assert_eq!(ran(&["watch", "report", place, "-o", file]).0, Some(0));
+    let text = std::fs::read_to_string(file).unwrap();
+    for word in [
+        "flashlag_watch_wait_seconds_bucket{",
+        "kind=\"probe\"",
+        "flashlag_watch_watched_seconds_total",
+    ] {
+        assert!(text.contains(word), "{word}: {text}");
+    }
+    checked_by_promtool(&text);
     let (_, text, _) = ran(&["watch", "report", place]);
     assert!(text.starts_with("In ") && text.contains("day (UTC)"), "{text}");
 }
@@ -224,4 +236,18 @@ fn a_full_and_a_read_only_filesystem_are_said_and_nothing_is_left_there() {
     let (status, _, error) = ran(&["watch", &place, "--for", "1s", "--history", elsewhere]);
     assert_eq!(status, Some(0), "{error}");
     assert_eq!(workspaces(Path::new(&place)), 0);
+}
+
+/// Prometheus's own program takes the text, where it is installed.
+fn checked_by_promtool(text: &str) {
+    let child = Command::new("promtool")
+        .args(["check", "metrics"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    let Ok(mut child) = child else { return skip("promtool is not installed") };
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), text.as_bytes()).unwrap();
+    let said = child.wait_with_output().unwrap();
+    assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
 }

@@ -55,10 +55,9 @@ impl Book {
         };
         let file = opened(OFlags::CREATE).map_err(|errno| BookError::os("open", path, errno))?;
         let file = File::from(file);
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Err(Errno::WOULDBLOCK) => return Err(BookError::Busy { path: path.to_owned() }),
-            // A filesystem without locks.
-            Ok(()) | Err(_) => {}
+        // Another error is that of a filesystem without locks.
+        if flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
+            return Err(BookError::Busy { path: path.to_owned() });
         }
         let index = checked(&file, path)?;
         let direct = opened(OFlags::DIRECT).ok().map(File::from);
