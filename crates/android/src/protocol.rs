@@ -63,6 +63,21 @@ pub enum Answer {
     },
 }
 
+impl Answer {
+    /// The word that the answer is sent under: `prepared`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Answer::Hello { .. } => "hello",
+            Answer::Prepared(_) => "prepared",
+            Answer::Started => "started",
+            Answer::State(_) => "state",
+            Answer::Stopping => "stopping",
+            Answer::Sleeps => "sleeps",
+            Answer::Failed { .. } => "failed",
+        }
+    }
+}
+
 /// A run that is ready to start, and its cost.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Prepared {

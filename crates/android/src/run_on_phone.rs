@@ -123,7 +123,8 @@ impl RunOnPhone {
             return Ok(None);
         }
         let read = self.shell(&["cat", &path], LOOK)?;
-        let order = read.output.lines().find_map(|line| serde_json::from_str(line).ok());
+        let order =
+            read.output.lines().find_map(|line| serde_json::from_slice(line.as_bytes()).ok());
         let Some(order) = order.filter(|_| read.status == 0) else {
             return match read.output.lines().find_map(version::of_order) {
                 Some(there) => Err(PhoneError::OtherOrder(there)),
@@ -245,7 +246,7 @@ impl RunOnPhone {
             Ok(Answer::Hello { program: there, format }) => {
                 version::same(program, &there, format, here)
             }
-            Ok(other) => Err(PhoneError::Answer(format!("{other:?}"))),
+            Ok(other) => Err(PhoneError::Answer(other.name().to_owned())),
             Err(PhoneError::Answer(text)) => Err(PhoneError::DoesNotRun(text)),
             Err(error) => Err(error),
         }
@@ -268,7 +269,7 @@ impl RunOnPhone {
     pub fn prepare(&self) -> Result<Prepared, PhoneError> {
         match self.ask("prepare", PREPARE)? {
             Answer::Prepared(prepared) => Ok(*prepared),
-            other => Err(PhoneError::Answer(format!("{other:?}"))),
+            other => Err(PhoneError::Answer(other.name().to_owned())),
         }
     }
 
@@ -276,7 +277,7 @@ impl RunOnPhone {
     pub fn start(&self) -> Result<(), PhoneError> {
         match self.ask("start", PREPARE)? {
             Answer::Started => Ok(()),
-            other => Err(PhoneError::Answer(format!("{other:?}"))),
+            other => Err(PhoneError::Answer(other.name().to_owned())),
         }
     }
 
@@ -299,7 +300,7 @@ impl RunOnPhone {
         std::thread::spawn(move || {
             while let Some(line) = lines.next_line() {
                 // A line that is not of the protocol is a message of the shell.
-                let Ok(line) = serde_json::from_str(&line) else { continue };
+                let Ok(line) = serde_json::from_slice(line.as_bytes()) else { continue };
                 if sender.send(line).is_err() {
                     return;
                 }
@@ -337,7 +338,7 @@ impl RunOnPhone {
         }
         // A shell may print messages of its own before the answer.
         let from = answer.output.find('{').unwrap_or_default();
-        serde_json::from_str(&answer.output[from..])
+        serde_json::from_slice(answer.output[from..].as_bytes())
             .map_err(|error| PhoneError::Answer(printable(&error.to_string())))
     }
 
@@ -404,7 +405,11 @@ impl RunOnPhone {
     fn ask(&self, question: &str, limit: Duration) -> Result<Answer, PhoneError> {
         let program = self.folder.program();
         let answer = self.shell(&[&program, SUBCOMMAND, question, self.folder.path()], limit)?;
-        let parsed = answer.output.lines().rev().find_map(|line| serde_json::from_str(line).ok());
+        let parsed = answer
+            .output
+            .lines()
+            .rev()
+            .find_map(|line| serde_json::from_slice(line.as_bytes()).ok());
         match parsed {
             Some(Answer::Failed { error }) => Err(PhoneError::Reported(error)),
             Some(answer) => Ok(answer),

@@ -41,7 +41,7 @@ fn parts(text: &str) -> (&str, Option<&str>) {
 /// The version and commit in an order that this version can't read; `None` if the text is not an
 /// order.
 pub(crate) fn of_order(line: &str) -> Option<String> {
-    let order: serde_json::Value = serde_json::from_str(line).ok()?;
+    let order: serde_json::Value = serde_json::from_slice(line.as_bytes()).ok()?;
     Some(printable(order.get("program")?.as_str()?))
 }
 

@@ -48,6 +48,11 @@ pub enum CommandError {
     Filesystem { option: &'static str, source: TargetError },
     #[error("not run: it writes more than {ASK_ABOVE}; add --yes to agree, or --budget to cap it")]
     Consent,
+    #[error(
+        "not run: on a card that claims more than it has, writing destroys what is stored on it; copy that away, \
+         then add --yes"
+    )]
+    CardConsent,
     /// Invalid words: the mistake, and what is valid.
     #[error("{0}")]
     Words(String),

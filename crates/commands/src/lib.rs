@@ -25,6 +25,6 @@ pub use files::{earlier, name_of, run_from, scenario_text};
 pub use fit::{FitWords, fit};
 pub use limits::{ASK_ABOVE, Limits, celsius, percent};
 pub use predict::{PredictWords, Prediction};
-pub use run::{RunWords, consent, label};
+pub use run::{RunWords, consent, label, proves_card};
 pub use simulations::{Counting, Silent, Simulations, scenario_of_check};
 pub use verify::discrepancies;

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use flashlag_runner::{Prepared, Request, RunError, RunFile, Target};
 use flashlag_schema::Run;
-use flashlag_spec::scenario::Scenario;
+use flashlag_spec::scenario::{Scenario, Test};
 use flashlag_units::Bytes;
 
 use crate::error::CommandError;
@@ -124,15 +124,21 @@ impl RunWords {
     }
 }
 
+/// Whether a run proves a card, for which consent is asked whatever it writes.
+pub fn proves_card(prepared: &Prepared) -> bool {
+    prepared.scenario().tests.values().any(|test| matches!(test, Test::Card(_)))
+}
+
 /// Refuses a run that writes much to the user's own storage without consent.
 ///
 /// # Errors
-/// More than [`ASK_ABOVE`] would be written; nothing was yet.
+/// More than [`ASK_ABOVE`] would be written, or to a card; nothing was yet.
 pub fn consent(prepared: Prepared, agreed: bool) -> Result<Prepared, CommandError> {
     let much = prepared.cost().is_some_and(|cost| cost.estimate.written > ASK_ABOVE);
-    if much && !agreed {
+    let card = prepared.cost().is_some() && proves_card(&prepared);
+    if (much || card) && !agreed {
         prepared.abandon();
-        return Err(CommandError::Consent);
+        return Err(if card { CommandError::CardConsent } else { CommandError::Consent });
     }
     Ok(prepared)
 }

@@ -11,6 +11,8 @@ pub mod background;
 #[cfg(not(target_family = "wasm"))]
 pub mod calibrate;
 #[cfg(not(target_family = "wasm"))]
+pub mod card;
+#[cfg(not(target_family = "wasm"))]
 mod direct;
 pub mod drive;
 mod files;
@@ -51,7 +53,10 @@ pub use {
     any::AnyDevice,
     background::Background,
     calibrate::calibrate,
-    fill::{FillOutcome, FillSpec, FreeSpace, TrimError, fill, free_space, leave_default, trim},
+    fill::{
+        FillOutcome, FillSpec, FreeSpace, TrimError, fill, free_space, leave_default,
+        leave_default_unfilled, trim,
+    },
     guard::{GuardError, Workspace},
     heartbeat::{Excuses, Heartbeat},
     meter::ThreadWaitMeter,

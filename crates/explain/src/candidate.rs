@@ -63,3 +63,6 @@ pub fn side(phase: &Phase) -> FindingSide {
 pub fn part_of(phase: &Phase, part: SavePart) -> FindingSide {
     FindingSide { phase: phase.label(), part: Some(part) }
 }
+
+/// Minimum cost of a cause, in seconds per 1,000 operations: a smaller one would print as 0.
+pub(super) const LEAST_COST: f64 = 0.05;

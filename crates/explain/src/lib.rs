@@ -6,6 +6,7 @@
 
 mod calm;
 mod candidate;
+mod card;
 mod doubt;
 mod effect;
 mod figures;
@@ -32,10 +33,12 @@ use std::borrow::Cow;
 
 use flashlag_schema::Run;
 use flashlag_schema::finding::{Findings, RULES};
+use flashlag_units::InOrder;
 
-use candidate::{Candidate, Context};
+use candidate::{Candidate, Context, LEAST_COST};
 
 pub use calm::Calm;
+pub use card::card_verdict;
 pub use doubt::{cpu_cause, failed, failed_for, is_trusted};
 pub use effect::{lowers_median, slowest_remain};
 pub use figures::Figures;
@@ -49,9 +52,6 @@ pub use stalls::{is_usual, of_phase as stalls_of};
 pub use subjects::{Subjects, severest};
 pub use verdict::{FREEZE, LagVerdict, NOTICED, verdict};
 pub use verify::verify;
-
-/// Minimum cost of a cause, in seconds per 1,000 operations: a smaller one would print as 0.
-const LEAST_COST: f64 = 0.05;
 
 /// The findings of a run, derived from its phases and checks.
 pub fn findings(run: &Run) -> Findings {
@@ -67,7 +67,7 @@ pub fn findings(run: &Run) -> Findings {
     }
     found
         .causes
-        .sort_by(|a, b| b.effect.cost_s_per_1000.value.total_cmp(&a.effect.cost_s_per_1000.value));
+        .order_by(|a, b| b.effect.cost_s_per_1000.value.total_cmp(&a.effect.cost_s_per_1000.value));
     found.list = list::list(&context, &found.causes);
     found.waits = waits::waits(run, &subjects);
     found.stalls = stalls::stalls(run);

@@ -2,7 +2,7 @@
 
 use flashlag_schema::finding::{StallCount, StallFinding};
 use flashlag_schema::{Phase, Run};
-use flashlag_units::Nanos;
+use flashlag_units::{InOrder, Nanos};
 
 /// The stalls of each phase that has any, in the order of the run.
 pub fn stalls(run: &Run) -> Vec<StallFinding> {
@@ -19,7 +19,7 @@ pub fn of_phase(phase: &Phase) -> StallFinding {
             None => causes.push(StallCount { cause: stall.cause, stalls: 1 }),
         }
     }
-    causes.sort_by_key(|count| std::cmp::Reverse(count.stalls));
+    causes.order_by_key(|count| std::cmp::Reverse(count.stalls));
     StallFinding {
         phase: phase.label(),
         seen: phase.stalls_seen.max(phase.stalls.len() as u64),

@@ -67,6 +67,7 @@ mod page_map;
 mod past;
 mod power;
 mod sizing;
+mod spread;
 mod stats;
 mod trace;
 

@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 use std::str::FromStr;
 
 use flashlag_spec::Reading;
-use flashlag_units::Nanos;
+use flashlag_units::{InOrder, Nanos};
 
 use crate::reason::Reason;
 
@@ -119,12 +119,23 @@ impl Root {
         text.parse().map_err(|_| Reason::content(path, format!("is no number: {text:.40}")))
     }
 
+    /// A number or word in a file as a flag.
+    pub(crate) fn flag(&self, path: impl AsRef<Path>) -> Reading<bool> {
+        let path = path.as_ref();
+        let read = self.line(path).and_then(|text| match text.as_str() {
+            "1" | "true" | "Y" | "on" | "enabled" => Ok(true),
+            "0" | "false" | "N" | "off" | "disabled" => Ok(false),
+            other => Err(Reason::content(path, format!("is neither on nor off: {other:.40}"))),
+        });
+        read.into()
+    }
+
     /// Names in a directory, sorted; empty if it can't be read.
     pub(crate) fn names(&self, path: impl AsRef<Path>) -> Vec<String> {
         let Ok(entries) = std::fs::read_dir(self.real(path.as_ref())) else { return Vec::new() };
         let names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
         let mut names: Vec<String> = names.collect();
-        names.sort();
+        names.order();
         names
     }
 

@@ -1,6 +1,7 @@
 //! The scheduler: carries out several plans concurrently on one device, in virtual time.
 
 pub(crate) mod account;
+mod accounting;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -14,8 +15,7 @@ use flashlag_units::{Bytes, Nanos, always};
 
 use crate::crypt::Encryption;
 use crate::driver::Driver;
-use crate::host_queue::Pid;
-use crate::host_queue::{Command, HostQueue, Piece};
+use crate::host_queue::{Command, HostQueue, Pid, Piece};
 use crate::ledger::Ledger;
 use crate::plan::{BlockRequest, Plan, Run};
 use crate::ranges::Ranges;

@@ -3,6 +3,7 @@ use std::io;
 use std::path::PathBuf;
 
 use flashlag_spec::target::TargetError;
+use flashlag_units::Bytes;
 use thiserror::Error;
 
 use crate::protocol::{PORT, Report, SETUP};
@@ -70,8 +71,11 @@ pub enum LabError {
     #[error(transparent)]
     Folder(Cause),
     /// A recording of the device's requests that lacks some of them.
-    #[error("the recording is not whole ({answer}): make fewer saves")]
-    Recording { answer: String },
+    #[error(
+        "the recording of the device's requests is not whole: its file would have had more than \
+         {0}; make fewer saves"
+    )]
+    Recording(Bytes),
     #[error("the virtual device listens on {0}, not on a socket")]
     NoSocket(String),
     /// A guest without the device that crash images are loaded into.
@@ -90,8 +94,8 @@ pub enum LabError {
     Save(#[source] Cause),
     #[error("in the guest: {0}")]
     Reported(String),
-    #[error("the guest reported {report} while it {activity}")]
-    OutOfTurn { report: String, activity: &'static str },
+    #[error("the guest reported `{report}` while it {activity}")]
+    OutOfTurn { report: &'static str, activity: &'static str },
     #[error("stopped")]
     Stopped,
 }
@@ -102,7 +106,7 @@ impl LabError {
     pub fn of_report(report: Report, activity: &'static str) -> LabError {
         match report {
             Report::Failed { error } => LabError::Reported(error),
-            other => LabError::OutOfTurn { report: format!("{other:?}"), activity },
+            other => LabError::OutOfTurn { report: other.name(), activity },
         }
     }
 

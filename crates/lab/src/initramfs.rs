@@ -6,6 +6,7 @@ use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 use cpio::newc::{Builder, ModeFileType, trailer};
+use flashlag_units::InOrder;
 
 use crate::error::LabError;
 
@@ -50,7 +51,7 @@ impl Initramfs {
     pub fn add_tree(&mut self, at: &Path, folder: &Path) -> Result<(), LabError> {
         let entries = std::fs::read_dir(folder).map_err(LabError::file("read", folder))?;
         let mut entries: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-        entries.sort();
+        entries.order();
         for source in entries {
             let at = at.join(source.file_name().unwrap_or_default());
             let known = source.symlink_metadata().map_err(LabError::file("look at", &source))?;

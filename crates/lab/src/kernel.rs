@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use flashlag_units::InOrder;
+
 use crate::error::LabError;
 use crate::modules::Modules;
 
@@ -37,7 +39,7 @@ impl Kernel {
         let all = folder.join("lib/modules");
         let entries = std::fs::read_dir(&all).map_err(|_| missing())?;
         let mut versions: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-        versions.sort();
+        versions.order();
         let newest = versions.pop().ok_or_else(missing)?;
         let version = newest.file_name().unwrap_or_default().to_string_lossy().into_owned();
         Ok(Kernel { folder: folder.to_owned(), image, version, modules: Modules::read(&newest)? })

@@ -193,7 +193,7 @@ impl Machine {
                 Report::Ready { kernel } => return Ok(kernel),
                 Report::Alive => {}
                 Report::Failed { error } => return Err(LabError::Reported(error)),
-                other => return Err(self.lost(&format!("sent {other:?} when it started"))),
+                other => return Err(self.lost(&format!("sent `{}` when it started", other.name()))),
             }
         }
     }

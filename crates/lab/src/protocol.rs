@@ -150,3 +150,21 @@ pub enum Report {
     /// Every filesystem is unmounted, and the machine powers off.
     Off,
 }
+
+impl Report {
+    /// The word that the report is sent under: `ready`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Report::Ready { .. } => "ready",
+            Report::Alive => "alive",
+            Report::Sample { .. } => "sample",
+            Report::Progress(_) => "progress",
+            Report::Ran { .. } => "ran",
+            Report::Acknowledged { .. } => "acknowledged",
+            Report::Saved => "saved",
+            Report::Checked(_) => "checked",
+            Report::Failed { .. } => "failed",
+            Report::Off => "off",
+        }
+    }
+}

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use flashlag_units::Bytes;
+use flashlag_units::{Bytes, InOrder};
 
 use crate::error::LiveError;
 use crate::places::{Places, device_name};
@@ -131,7 +131,7 @@ impl Counters {
     pub fn processes(&self) -> Vec<Counted> {
         let mut all: Vec<Counted> = self.processes.values().map(since).collect();
         all.retain(|process| process.writes > 0 || process.to_disk.0 > 0);
-        all.sort_by_key(|process| std::cmp::Reverse((process.to_disk, process.written)));
+        all.order_by_key(|process| std::cmp::Reverse((process.to_disk, process.written)));
         all
     }
 

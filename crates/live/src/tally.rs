@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 
 use flashlag_schema::trace::{BlockOperation, Trace, TraceAction};
-use flashlag_units::{Bytes, Nanos};
+use flashlag_units::{Bytes, InOrder, Nanos};
 
 /// Totals so far, for the table that is drawn while the recording runs.
 #[derive(Clone, Debug, Default)]
@@ -96,7 +96,7 @@ impl Tally {
     /// The writers with most bytes, at most `count`.
     pub fn largest(&self, count: usize) -> Vec<((u32, Option<u32>), Writer)> {
         let mut all: Vec<_> = self.writers.iter().map(|(key, writer)| (*key, *writer)).collect();
-        all.sort_by_key(|(key, writer)| (std::cmp::Reverse((writer.bytes, writer.syncs)), *key));
+        all.order_by_key(|(key, writer)| (std::cmp::Reverse((writer.bytes, writer.syncs)), *key));
         all.truncate(count);
         all
     }

@@ -41,6 +41,6 @@ pub fn reply(question: &str) -> String {
 }
 
 fn answered(question: &str) -> Result<Answer, QuestionError> {
-    let question: Question = serde_json::from_str(question)?;
+    let question: Question = serde_json::from_slice(question.as_bytes())?;
     Answer::to(&question)
 }

@@ -19,17 +19,8 @@ use flashlag_schema::Run;
 use flashlag_schema::history::History;
 use flashlag_views::Comparison;
 
+pub use page::Options;
 pub use single::{Chart, NoChart, Theme, chart_svg, charts};
-
-/// What a page says in addition to the run files.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Options {
-    /// The names of the run files, in the order of the runs, so that a reader finds the raw data.
-    pub run_files: Vec<String>,
-    /// A line across the top of the page: where the data are synthetic, that no device was
-    /// measured.
-    pub banner: Option<String>,
-}
 
 /// The report of one run.
 pub fn html(run: &Run, options: &Options) -> String {

@@ -5,10 +5,19 @@ use flashlag_views::Comparison;
 use flashlag_views::history::history_page;
 use flashlag_views::page::{Lede, Page, comparison_page, run_page};
 
-use crate::Options;
 use crate::chart::strip_style;
 use crate::draw::{self, Drawn, picture};
 use crate::markup::Markup;
+
+/// What a page says in addition to the run files.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// The names of the run files, in the order of the runs, so that a reader finds the raw data.
+    pub run_files: Vec<String>,
+    /// A line across the top of the page: where the data are synthetic, that no device was
+    /// measured.
+    pub banner: Option<String>,
+}
 
 #[derive(Template)]
 #[template(path = "page.html")]

@@ -9,6 +9,7 @@ pub const BUILTINS: &[Builtin] = &[
     Builtin { name: "lifecycle", text: include_str!("../../../scenarios/lifecycle.toml") },
     Builtin { name: "sqlite", text: include_str!("../../../scenarios/sqlite.toml") },
     Builtin { name: "prefs", text: include_str!("../../../scenarios/prefs.toml") },
+    Builtin { name: "card", text: include_str!("../../../scenarios/card.toml") },
     Builtin { name: "soak", text: include_str!("../../../scenarios/soak.toml") },
     Builtin { name: "wake", text: include_str!("../../../scenarios/wake.toml") },
     Builtin { name: "disk", text: include_str!("../../../scenarios/disk.toml") },

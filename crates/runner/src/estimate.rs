@@ -1,8 +1,10 @@
 //! What a run will write, before it writes it.
 
+#[cfg(not(target_family = "wasm"))]
+use flashlag_engine::card::CardPlan;
 use flashlag_spec::replay::ReplayLevel;
 use flashlag_spec::scenario::{
-    Durability, FileSave, Io, IoOperation, Pattern, Replay, Save, SavePace, Scenario, Test,
+    Card, Durability, FileSave, Io, IoOperation, Pattern, Replay, Save, SavePace, Scenario, Test,
 };
 use flashlag_units::{Bytes, Nanos};
 
@@ -57,6 +59,8 @@ pub fn estimate(scenario: &Scenario, fillable: Bytes) -> Estimate {
     let mut total = Estimate::default();
     for task in &tasks(scenario) {
         let (written, time) = match task {
+            #[cfg(not(target_family = "wasm"))]
+            Task::Measure { test: Test::Card(card), .. } => card_cost(card, fillable),
             Task::Measure { test, .. } => {
                 let (written, time) = test_cost(test);
                 if let Test::Io(io) = test {
@@ -109,7 +113,18 @@ fn test_cost(test: &Test) -> (Bytes, Nanos) {
         Test::Save(save) => save_cost(save),
         Test::FileSave(save) => file_save_cost(save),
         Test::Replay(replay) => replay_cost(replay),
+        // By the free space.
+        Test::Card(_) => (Bytes::ZERO, Nanos::ZERO),
     }
+}
+
+/// What the proof of a card writes, and how long it takes to write and to read back.
+#[cfg(not(target_family = "wasm"))]
+fn card_cost(card: &Card, fillable: Bytes) -> (Bytes, Nanos) {
+    let plan =
+        if card.quick { CardPlan::places(fillable, card.places) } else { CardPlan::all(fillable) };
+    let time = fill_time(plan.most());
+    (plan.most(), time.plus(time))
 }
 
 /// What a replay writes, its files included, and how long it takes. The file of block requests is a test's.

@@ -46,6 +46,7 @@ pub(crate) fn new_run(
         phases: Vec::new(),
         skipped: Vec::new(),
         downgrades: Vec::new(),
+        cards: Vec::new(),
         simulated_ns: None,
         trust: Trust::default(),
         lag: Lag::default(),

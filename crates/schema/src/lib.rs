@@ -9,6 +9,7 @@
 //! ([`flashlag_spec::Reading`]), never 0.
 #![forbid(unsafe_code)]
 
+mod card;
 mod comparison;
 mod conditions;
 pub mod counters;
@@ -36,6 +37,9 @@ mod watched;
 
 use flashlag_spec::PackedText;
 
+pub use card::{
+    CardCheck, CardHolds, CardLost, CardReach, CardRewritten, CardStretch, CardVerdict,
+};
 pub use comparison::{
     COMPARISON_SCHEMA, CheckOutcome, ComparedCheck, ComparedField, ComparedFigure, ComparedFigures,
     ComparedOverload, ComparedRatio, ComparedSubject, ComparedTest, ComparisonRecord,

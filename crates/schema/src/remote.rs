@@ -108,7 +108,8 @@ pub struct LiveReading {
 }
 
 /// A run or a phase within a message, as JSON in a string: the code that reads run files also reads
-/// it; a tagged message would need a second copy of that code (350 kB of program).
+/// it; a tagged message would need a second copy of that code (350 kB of program). For the same reason
+/// all JSON is read by `from_slice`, and none by `from_str`.
 pub mod as_text {
     use serde::de::{DeserializeOwned, Error as _};
     use serde::ser::Error as _;
@@ -126,7 +127,8 @@ pub mod as_text {
     pub fn deserialize<'a, T: DeserializeOwned, D: Deserializer<'a>>(
         deserializer: D,
     ) -> Result<T, D::Error> {
-        serde_json::from_str(&String::deserialize(deserializer)?).map_err(D::Error::custom)
+        serde_json::from_slice(String::deserialize(deserializer)?.as_bytes())
+            .map_err(D::Error::custom)
     }
 }
 

@@ -4,6 +4,7 @@ use flashlag_spec::{Downgrade, Reading, State};
 use flashlag_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
+use crate::card::CardCheck;
 use crate::conditions::{ConditionLimits, Conditions};
 use crate::environment::Environment;
 use crate::finding::Findings;
@@ -62,6 +63,9 @@ pub struct Run {
     /// Why the device lagged, as typed causes; absent in files of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub findings: Option<Findings>,
+    /// Whether the storage is what it says it is, by the tests that ask.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cards: Vec<CardCheck>,
     /// All saves of the run.
     pub lag: Lag,
     /// Wear of the device by the run.

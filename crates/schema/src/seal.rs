@@ -33,13 +33,14 @@ fn no_json(text: &str, error: serde_json::Error) -> RunFileError {
 impl Run {
     /// Reads a run file. Does not check its figures: `flashlag verify` does.
     pub fn from_json(text: &str) -> Result<Run, RunFileError> {
-        let value: serde_json::Value = serde_json::from_str(text).map_err(|e| no_json(text, e))?;
+        let value: serde_json::Value =
+            serde_json::from_slice(text.as_bytes()).map_err(|e| no_json(text, e))?;
         let found = value.get("schema").and_then(|schema| schema.as_str());
         let found = found.ok_or(RunFileError::NoSchema)?;
         if found != SCHEMA {
             return Err(RunFileError::Schema { found: found.to_owned() });
         }
-        serde_json::from_str(text).map_err(RunFileError::Field)
+        serde_json::from_slice(text.as_bytes()).map_err(RunFileError::Field)
     }
 
     /// Sets the checksum.

@@ -1,4 +1,5 @@
 use flashlag_spec::Verdict;
+use flashlag_units::InOrder;
 use serde::{Deserialize, Serialize};
 
 /// Whether the run can be believed.
@@ -17,7 +18,7 @@ impl Trust {
     ///  A failed check makes a run untrusted. A run without a check or without a phase has proved
     /// nothing that could be trusted.
     pub fn of(mut checks: Vec<Check>, phases: usize) -> Trust {
-        checks.sort_by_key(|check| check.status);
+        checks.order_by_key(|check| check.status);
         let failed = checks.iter().any(|check| check.status == CheckStatus::Fail);
         let trusted = !failed && !checks.is_empty() && phases > 0;
         Trust { verdict: if trusted { Verdict::Trusted } else { Verdict::Untrusted }, checks }

@@ -84,6 +84,8 @@ pub enum CommandError {
     Recording(io::Error),
     #[error("a share of {0} is not between 0 and 1")]
     Share(f64),
+    #[error("a device that wraps at 0 holds nothing: say where, with an offset")]
+    NothingLeft,
     #[error("{most} faults are set: repair the device first")]
     Faults { most: usize },
     #[error(transparent)]

@@ -21,7 +21,7 @@ mod settings;
 mod store;
 
 pub use control::{
-    Answer, Command, Control, ControlServer, CutMoment, CutReport, Fault, FaultKind, FaultOp,
+    Answer, Command, Control, ControlServer, CutMoment, CutReport, Fault, FaultKind, FaultOp, Loses,
 };
 pub use crash::CrashImage;
 pub use device::{Refusal, ServedDevice};

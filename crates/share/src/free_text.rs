@@ -14,7 +14,8 @@ pub fn fields() -> &'static BTreeSet<String> {
 }
 
 fn of_schema() -> BTreeSet<String> {
-    let schema: Value = serde_json::from_str(&flashlag_schema::RUN_JSON_SCHEMA).unwrap_or_default();
+    let schema: Value =
+        serde_json::from_slice(flashlag_schema::RUN_JSON_SCHEMA.as_bytes()).unwrap_or_default();
     let mut search = Search { definitions: &schema["$defs"], found: BTreeSet::new() };
     search.node(&schema, "", &[]);
     search.found

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod free_text;
+mod kept;
 mod options;
 mod private;
 mod profile;
@@ -14,11 +15,11 @@ mod rules;
 mod scrub;
 mod walk;
 
-use flashlag_schema::{Run, RunFileError, SharedRecord};
-use flashlag_units::sanitize;
+use flashlag_schema::{Run, SharedRecord};
+use flashlag_units::InOrder;
 use serde_json::Value;
-use thiserror::Error;
 
+pub use kept::{Kept, Removed, ShareError};
 use profile::OwnProfile;
 pub use rules::{Fate, Rule, rules};
 pub use scrub::Scrubber;
@@ -34,39 +35,6 @@ pub struct Shared {
     pub kept: Vec<Kept>,
 }
 
-/// A field that was removed or changed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Removed {
-    /// The field's path: `environment.filesystem.mount_point`.
-    pub field: String,
-    /// Why.
-    pub reason: &'static str,
-    /// How many values of the field were removed or changed.
-    pub values: usize,
-}
-
-/// Free text that stays.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kept {
-    /// The field's path.
-    pub field: String,
-    /// The text that stays, made safe for a terminal.
-    pub text: String,
-}
-
-/// Why a run can't be made fit for publication.
-#[derive(Debug, Error)]
-pub enum ShareError {
-    /// A field without a rule.
-    #[error(
-        "the run has text in {field}, and this flashlag has no rule for whether that is private: share \
-         the run with the flashlag that made it"
-    )]
-    UnknownField { field: String },
-    #[error("what is left is not a run: {0}")]
-    NoRun(#[from] RunFileError),
-}
-
 /// A run without what is private in it.
 pub fn shared(run: &Run) -> Result<Shared, ShareError> {
     shared_with_scrubber(run).map(|(shared, _)| shared)
@@ -79,7 +47,7 @@ pub fn shared_with_scrubber(run: &Run) -> Result<(Shared, Scrubber), ShareError>
         Some(shared) => shared.original_sha256.clone(),
         None => run.checksum(),
     };
-    let mut value = serde_json::to_value(run).unwrap_or(Value::Null);
+    let mut value = serde_json::from_slice(run.to_json().as_bytes()).unwrap_or(Value::Null);
     let own = OwnProfile::of(&run.target);
     let scrubber = Scrubber::of(&value, &own);
     let of_profile = own.replace_in(&mut value);
@@ -92,7 +60,7 @@ pub fn shared_with_scrubber(run: &Run) -> Result<(Shared, Scrubber), ShareError>
     let mut fields: Vec<String> = removed.iter().map(|it| it.field.clone()).collect();
     if let Some(before) = run.shared.take() {
         fields.extend(before.removed);
-        fields.sort();
+        fields.order();
         fields.dedup();
     }
     run.shared = Some(SharedRecord { original_sha256: original, removed: fields });
@@ -103,9 +71,4 @@ pub fn shared_with_scrubber(run: &Run) -> Result<(Shared, Scrubber), ShareError>
 /// Paths of a run's free-text fields, from its schema; `*` stands for a name that is itself free.
 pub fn free_text() -> std::collections::BTreeSet<String> {
     free_text::fields().clone()
-}
-
-/// Text in a form that is safe to show to its owner.
-fn shown(text: &str) -> String {
-    sanitize(text)
 }

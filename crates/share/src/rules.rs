@@ -80,6 +80,7 @@ const RULES: &[Rule] = &[
     rule("downgrades[].**", Fate::Scrubbed, PATHS),
     rule("options.**", Fate::Scrubbed, PATHS),
     rule("conditions[].**", Fate::Scrubbed, PATHS),
+    rule("cards[].**", Fate::Scrubbed, PATHS),
     rule("phases[].**", Fate::Scrubbed, PATHS),
     rule("trust.checks[].detail", Fate::Neighbours, "paths and names of programs"),
     rule("trust.checks[].**", Fate::Scrubbed, PATHS),

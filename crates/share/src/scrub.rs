@@ -1,5 +1,6 @@
 //! Removes private parts of texts: paths, and the private values of the same run.
 
+use flashlag_units::InOrder;
 use serde_json::Value;
 
 use crate::options::is_common;
@@ -33,7 +34,7 @@ impl Scrubber {
         values.extend(profile.words.iter().filter(|text| !is_common(text)).cloned());
         values.retain(|value| !is_system(value));
         // Longest first: a path is replaced before its parts.
-        values.sort_by_key(|value| std::cmp::Reverse(value.len()));
+        values.order_by_key(|value| std::cmp::Reverse(value.len()));
         values.dedup();
         Scrubber { values, profile: profile.texts.clone() }
     }

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use crate::free_text::below;
+use crate::kept::{Kept, Removed, ShareError, shown};
 use crate::options::{is_device_name, is_plain_option, is_plain_setting};
 use crate::rules::{self, Fate, Rule};
 use crate::scrub::Scrubber;
-use crate::{Kept, Removed, ShareError, shown};
 
 /// Stands for what was removed.
 const REMOVED: &str = "removed";

@@ -21,15 +21,8 @@ mod write;
 
 use flashlag_store::{Entry, TableFormat, phases_table, runs_table};
 
-pub use model::Site;
+pub use model::{Options, Site};
 pub use write::{WriteSiteError, Written, write_site};
-
-/// What a site says in addition to its runs.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Options {
-    /// Its name, above every page.
-    pub title: Option<String>,
-}
 
 /// A file of a site.
 #[derive(Clone, Debug, PartialEq, Eq)]

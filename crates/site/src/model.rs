@@ -4,10 +4,18 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use flashlag_explain::{Figures, LagVerdict};
 use flashlag_store::{Entry, RunFacts, Standing};
+use flashlag_units::InOrder;
 
 use crate::pool::{Pool, TestKey};
 use crate::setup::SetUp;
 use crate::words::{self, slug};
+
+/// What a site says in addition to its runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Its name, above every page.
+    pub title: Option<String>,
+}
 
 /// A site before it is drawn.
 #[derive(Debug)]
@@ -94,7 +102,7 @@ impl<'a> Site<'a> {
         }
         let bad = entries.iter().enumerate().filter(|(_, entry)| !entry.is_good());
         site.apart = bad.map(|(at, _)| at).collect();
-        site.apart.sort_by_key(|at| (entries[*at].run.standing, *at));
+        site.apart.order_by_key(|at| (entries[*at].run.standing, *at));
         site
     }
 
@@ -194,6 +202,6 @@ fn middle_verdict(entries: &[Entry], phases: &[(usize, usize)]) -> Option<LagVer
         }
     }
     let mut verdicts: Vec<LagVerdict> = by_run.into_values().collect();
-    verdicts.sort();
+    verdicts.order();
     verdicts.get(verdicts.len() / 2).copied()
 }

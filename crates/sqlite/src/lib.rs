@@ -72,14 +72,9 @@ pub use error::SqliteError;
 pub use examine::{Examination, examine};
 pub use files::{FileCall, Found, Named, PreparedFile, calls_of, examine_file, remove_file_on};
 pub use job::{OnInterval, SaveJob, SaveWatch, SavesOutcome, TopUps};
-pub use prepare::{PreparedSaves, remove_databases, remove_databases_on};
+pub use prepare::{PreparedSaves, has_atomic_writes, remove_databases, remove_databases_on};
 pub use redirect::be_an_app;
 pub use vfs::Files;
-
-/// Whether this build of SQLite can commit by F2FS's atomic writes (`.cargo/config.toml` asks for it).
-pub fn has_atomic_writes() -> bool {
-    option_env!("LIBSQLITE3_FLAGS").unwrap_or_default().contains("ENABLE_BATCH_ATOMIC_WRITE")
-}
 
 /// Makes the databases of `job` and saves until a limit, an error or a callback ends the job:
 /// [`PreparedSaves::prepare`], then [`PreparedSaves::run`].

@@ -14,7 +14,6 @@ use crate::database::{CHUNK, Database, file_name, remove_files};
 use crate::directory::Directory;
 use crate::error::SqliteError;
 use crate::growth::Sizes;
-use crate::has_atomic_writes;
 use crate::job::SaveJob;
 use crate::rows::Rows;
 use crate::simulated::Simulated;
@@ -188,4 +187,9 @@ fn notes_on(save: &Save) -> Vec<String> {
         _ => return Vec::new(),
     };
     vec![note.to_owned()]
+}
+
+/// Whether this build of SQLite can commit by F2FS's atomic writes (`.cargo/config.toml` asks for it).
+pub fn has_atomic_writes() -> bool {
+    option_env!("LIBSQLITE3_FLAGS").unwrap_or_default().contains("ENABLE_BATCH_ATOMIC_WRITE")
 }

@@ -3,6 +3,8 @@
 
 use std::collections::HashMap;
 
+use flashlag_units::InOrder;
+
 use crate::entry::Entry;
 use crate::standing::Standing;
 
@@ -31,7 +33,7 @@ pub fn find_copies(entries: &mut [Entry]) {
         let run = &entries[*at].run;
         (run.standing, !run.shared, run.file.clone())
     };
-    order.sort_by_key(rank);
+    order.order_by_key(rank);
     // By measurement, and by the checksum of the run as it was measured.
     let mut measured: HashMap<String, String> = HashMap::new();
     let mut claimed: HashMap<String, (String, String)> = HashMap::new();

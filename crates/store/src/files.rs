@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use flashlag_units::InOrder;
+
 /// Maximum depth of folders within folders.
 const DEEPEST: usize = 32;
 
@@ -11,7 +13,7 @@ const DEEPEST: usize = 32;
 pub fn run_files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     walk(folder, 0, &mut found)?;
-    found.sort();
+    found.order();
     Ok(found)
 }
 

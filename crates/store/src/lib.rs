@@ -1,7 +1,7 @@
 //! Many run files as one table: a row per run, and a row per test of a run, with typed columns
 //! named as in the run file.
 //!
-//! [`read_folder`] turns a folder of run files into [`Entries`]: it reads, verifies and judges
+//! [`read_folder`] turns a folder of run files into one [`Entry`] each: it reads, verifies and judges
 //! each, and finds copies of one measurement. [`tables`] makes the two tables. A [`Store`] keeps a
 //! folder, or a PostgreSQL database, with an index of the same tables for SQL.
 //!
@@ -27,8 +27,7 @@ mod write;
 mod postgres;
 
 pub use copies::find_copies;
-pub use entry::{Entry, Measured};
-pub use entry::{phases_table, runs_table};
+pub use entry::{Entry, Measured, phases_table, runs_table};
 pub use error::StoreError;
 pub use files::run_files;
 pub use outcome::{Added, Outcome};
@@ -39,6 +38,3 @@ pub use standing::Standing;
 pub use store::{FolderStore, Store};
 pub use table::{Column, Kind, Table, Value};
 pub use write::{TableFormat, WriteError};
-
-/// All entries of a folder, sorted by file name.
-pub type Entries = Vec<Entry>;

@@ -10,6 +10,7 @@ use flashlag_explain::{LagVerdict, failed};
 use flashlag_schema::verify::{Discrepancy, verify_read};
 use flashlag_schema::{Check, Phase, Run, StoredHistogram};
 use flashlag_share::Scrubber;
+use flashlag_units::InOrder;
 use flashlag_views::strip;
 use sha2::{Digest, Sha256};
 
@@ -52,7 +53,7 @@ pub fn read_files(folder: &Path, paths: &[PathBuf]) -> Vec<Entry> {
         }
     });
     let mut done = done.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
-    done.sort_by_key(|(at, _)| *at);
+    done.order_by_key(|(at, _)| *at);
     done.into_iter().map(|(_, entry)| entry).collect()
 }
 
@@ -185,6 +186,7 @@ fn head_of(run: &Run) -> Run {
         phases: Vec::new(),
         skipped: run.skipped.clone(),
         downgrades: run.downgrades.clone(),
+        cards: run.cards.clone(),
         trust: run.trust.clone(),
         findings: None,
         lag: run.lag,

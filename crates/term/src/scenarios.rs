@@ -1,6 +1,6 @@
 use flashlag_spec::replay::ReplayPace;
 use flashlag_spec::scenario::{
-    FileSave, Io, IoOperation, Pattern, Replay, Save, Scenario, Step, Test,
+    Card, FileSave, Io, IoOperation, Pattern, Replay, Save, Scenario, Step, Test,
 };
 use flashlag_units::{Bytes, sanitize};
 use flashlag_views::{file_save_label, format};
@@ -72,11 +72,19 @@ fn tests(page: &mut Page, scenario: &Scenario) {
             Test::Save(save) => save_cells(save),
             Test::FileSave(save) => file_cells(save),
             Test::Replay(replay) => replay_cells(replay),
+            Test::Card(card) => card_cells(card),
         };
         let cells = cells.into_iter().map(|cell| (Role::Ink, cell)).collect();
         table.row((Role::Strong, &sanitize(test.name())), cells);
     }
     table.print(page);
+}
+
+fn card_cells(card: &Card) -> Vec<String> {
+    let span =
+        if card.quick { format!("{} places", card.places) } else { "all free space".to_owned() };
+    let none = String::new;
+    vec!["write, read back".to_owned(), "1 MiB".to_owned(), "1".to_owned(), none(), span, none()]
 }
 
 fn replay_cells(replay: &Replay) -> Vec<String> {

@@ -186,6 +186,7 @@ pub fn bare_run(phases: Vec<Phase>) -> Run {
         phases,
         skipped: vec![],
         downgrades: vec![],
+        cards: Vec::new(),
         trust: Trust::default(),
         lag: Lag::default(),
         wear: Wear::default(),

@@ -1,6 +1,7 @@
 //! Combines what was found per phase into one check.
 
 use flashlag_schema::{Check, CheckCause, CheckId, CheckStatus, Phase};
+use flashlag_units::InOrder;
 
 /// What a check found in one phase, or in the whole run.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,7 +60,7 @@ pub(super) fn combine(id: CheckId, claim: &str, findings: Vec<Finding>) -> Optio
     let total = findings.iter().filter(|finding| !finding.phase.is_empty()).count();
     let mut same: Vec<Finding> =
         findings.into_iter().filter(|finding| finding.status == status).collect();
-    same.sort_by(|a, b| b.weight.total_cmp(&a.weight));
+    same.order_by(|a, b| b.weight.total_cmp(&a.weight));
     let worst = same.first()?;
     let whole_run = same.iter().any(|finding| finding.phase.is_empty());
     let mut phases: Vec<String> = Vec::new();

@@ -5,7 +5,7 @@ use flashlag_explain::Subjects;
 use flashlag_schema::{Check, CheckId, CheckStatus, Phase, Run, StallCause, TargetKind};
 use flashlag_spec::target::FilesystemKind;
 use flashlag_spec::{Operation, Reading};
-use flashlag_units::{Bytes, Nanos};
+use flashlag_units::{Bytes, InOrder, Nanos};
 
 use crate::causes::{PAUSES, cause_name_in};
 use crate::doubt::{Failure, failures_of};
@@ -74,7 +74,7 @@ impl Layered {
     pub fn sentence(&self) -> Option<String> {
         let mut timed: Vec<(&LayerShare, Nanos)> =
             self.rows.iter().filter_map(|row| Some((row, row.time?))).collect();
-        timed.sort_by_key(|(_, time)| std::cmp::Reverse(*time));
+        timed.order_by_key(|(_, time)| std::cmp::Reverse(*time));
         timed.retain(|(row, time)| time.0 > 0 && self.share(row) >= 0.01);
         let parts: Vec<String> = timed
             .iter()
@@ -219,7 +219,7 @@ impl Times {
         if parts.is_empty() && (place == Place::Queue || self.known == Known::ByThread) {
             return (None, String::new());
         }
-        parts.sort_by_key(|(_, time, _)| std::cmp::Reverse(*time));
+        parts.order_by_key(|(_, time, _)| std::cmp::Reverse(*time));
         let total = parts.iter().fold(Nanos::ZERO, |sum, part| sum.plus(part.1));
         // A part below a hundredth of a layer's time explains nothing.
         parts.retain(|(_, time, _)| time.0 >= total.0 / 100);

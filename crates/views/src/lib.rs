@@ -7,6 +7,7 @@
 
 mod amount;
 mod beside;
+mod card;
 mod causes;
 mod compare;
 mod conditions;
@@ -44,6 +45,7 @@ mod waits;
 mod worst;
 
 pub use amount::RateUnit;
+pub use card::{CardAnswer, cards};
 pub use causes::cause_name;
 pub use compare::{
     CheckDifference, CompareError, CompareOptions, CompareRow, CompareSide, Comparison, Difference,
@@ -61,7 +63,7 @@ pub use flashlag_explain::{FREEZE, Figures, LagVerdict, NOTICED, SaveKind, faile
 pub use headline::{Believe, Headline, NoVerdict, headline};
 pub use layered::{LayerShare, Layered, layered};
 pub use lifecycle::{Lifecycle, LifecycleCell, LifecycleColumn, LifecycleRow, lifecycle, sizes};
-pub use listed::{FindingList, ListedFinding, in_words, listed, listed_of};
+pub use listed::{FindingList, ListedFinding, in_words, listed};
 pub use marks::{Mark, MarkPoint, marks};
 pub use naming::{
     brief_label, busy_note, circumstances, device_name, file_save_label, kind_name, save_label,
@@ -72,7 +74,7 @@ pub use outline::{
     changes_heading, distribution_heading, environment_heading, for_people, phase_title,
     saves_heading, stalls, trust_heading,
 };
-pub use overload::{OVERLOAD_RULE, Overload, Overloads, overload};
+pub use overload::{Overload, Overloads, overload};
 pub use place::{Place, places};
 pub use rates::{RateRow, rates};
 pub use repeats::{RepeatRow, Repeats, Spread, repeats};

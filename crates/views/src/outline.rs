@@ -5,7 +5,7 @@ use flashlag_explain::{Figures, failed, findings_of, stalls_of};
 use flashlag_schema::finding::StallFinding;
 use flashlag_schema::{CauseBasis, Change, ChangeKind, Phase, Run, StallCause, WaitPart};
 use flashlag_spec::Operation;
-use flashlag_units::Nanos;
+use flashlag_units::{InOrder, Nanos};
 
 use crate::amount::done;
 use crate::causes;
@@ -101,7 +101,7 @@ pub fn for_people(run: &Run, text: &str) -> String {
     let mut labels: Vec<(String, &Phase)> =
         run.phases.iter().map(|phase| (phase.label(), phase)).collect();
     // `new: save_wal` is also the beginning of `new: save_wal_normal`.
-    labels.sort_by_key(|(label, _)| std::cmp::Reverse(label.len()));
+    labels.order_by_key(|(label, _)| std::cmp::Reverse(label.len()));
     let mut words = text.to_owned();
     for (label, phase) in labels {
         if words.contains(&label) {
@@ -275,7 +275,7 @@ pub fn changes(run: &Run) -> Vec<PhaseChange<'_>> {
     });
     let mut all: Vec<PhaseChange<'_>> = all.collect();
     // Sorted by time within a phase: the run file has them by kind.
-    all.sort_by_key(|change| (change.phase, change.change.t_ns));
+    all.order_by_key(|change| (change.phase, change.change.t_ns));
     all
 }
 
@@ -376,7 +376,7 @@ pub fn saves_heading(run: &Run) -> String {
             rows.push((title, share));
         }
     }
-    rows.sort_by(|a, b| b.1.total_cmp(&a.1));
+    rows.order_by(|a, b| b.1.total_cmp(&a.1));
     match (rows.is_empty(), overloads.is_empty()) {
         (_, true) => late_saves(&rows),
         (true, false) => format::capitalized(&overloads.join("; ")),

@@ -10,11 +10,6 @@ use flashlag_explain::{Plan, due, is_overloaded};
 
 use crate::format;
 
-/// The text of the rule.
-pub const OVERLOAD_RULE: &str = "A scheduled test is overloaded if fewer than nine in ten of the \
-     due operations were done, and in each third of its time fewer than came due: the queue grew \
-     to the end. Its waits depend on the length of the test, so no percentile is given.";
-
 /// The rates of an overloaded schedule.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Overload {
@@ -30,7 +25,9 @@ pub struct Overload {
 
 /// The overload of a phase; `None` if it kept its schedule, had none, or was merely late.
 ///
-/// See [`OVERLOAD_RULE`].
+/// A scheduled test is overloaded if fewer than nine in ten of the due operations were done, and in each
+/// third of its time fewer than came due: the queue grew to the end. Its waits depend on the length of
+/// the test, so no percentile is given.
 pub fn overload(run: &Run, phase: &Phase) -> Option<Overload> {
     if !is_overloaded(phase) {
         return None;
@@ -39,7 +36,7 @@ pub fn overload(run: &Run, phase: &Phase) -> Option<Overload> {
         Some(Test::Save(save)) => save.arrivals.per_second,
         Some(Test::FileSave(save)) => save.arrivals.per_second,
         Some(Test::Io(io)) => io.arrivals.per_second,
-        Some(Test::Replay(_)) | None => None,
+        Some(Test::Replay(_) | Test::Card(_)) | None => None,
     };
     let scheduled = phase.replay.as_ref().and_then(|replay| replay.scheduled_ns);
     let within = scheduled.unwrap_or(phase.elapsed_ns);

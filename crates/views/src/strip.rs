@@ -3,6 +3,7 @@
 
 use flashlag_explain::{Figures, Plan};
 use flashlag_schema::{Phase, Run};
+use flashlag_units::InOrder;
 
 use crate::doubt::Failure;
 use crate::format;
@@ -71,7 +72,7 @@ pub fn strip(run: &Run) -> Strip {
             None => groups.push(StripGroup { kind, title, rows: vec![row] }),
         }
     }
-    groups.sort_by_key(|group| group.kind as u8);
+    groups.order_by_key(|group| group.kind as u8);
     for group in &mut groups {
         group.title += &sample_sizes(&group.rows);
     }

@@ -133,7 +133,7 @@ fn serve(stream: UnixStream, shared: &Shared) -> std::io::Result<()> {
     stream.set_write_timeout(Some(PATIENCE))?;
     let mut line = String::new();
     BufReader::new(stream.try_clone()?).read_line(&mut line)?;
-    match serde_json::from_str::<Ask>(&line) {
+    match serde_json::from_slice::<Ask>(line.as_bytes()) {
         Ok(Ask::Stop) => {
             shared.stop.store(true, Ordering::Relaxed);
             Ok(())

@@ -37,7 +37,8 @@ impl Lock {
 pub fn order(folder: &Folder) -> Result<PhoneOrder, PhoneError> {
     let path = folder.order();
     let text = std::fs::read_to_string(&path).map_err(PhoneError::file("read", &path))?;
-    serde_json::from_str(&text).map_err(|error| PhoneError::file("read", &path)(error.into()))
+    serde_json::from_slice(text.as_bytes())
+        .map_err(|error| PhoneError::file("read", &path)(error.into()))
 }
 
 /// The state of the folder's run.
@@ -53,7 +54,7 @@ pub fn state(folder: &Folder) -> Result<RunState, PhoneError> {
 /// How the folder's run ended, if it did.
 pub fn outcome(folder: &Folder) -> Option<Outcome> {
     let text = std::fs::read_to_string(folder.outcome()).ok()?;
-    serde_json::from_str(&text).ok()
+    serde_json::from_slice(text.as_bytes()).ok()
 }
 
 /// Stores how the run ended.

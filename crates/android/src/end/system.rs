@@ -67,7 +67,7 @@ pub fn let_sleep(folder: &Folder, ask: Ask<'_>) -> Result<(), PhoneError> {
     let path = folder.awake();
     let Ok(text) = std::fs::read_to_string(&path) else { return Ok(()) };
     // A truncated file was written before anything was changed.
-    if let Ok(before) = serde_json::from_str::<Before>(&text) {
+    if let Ok(before) = serde_json::from_slice::<Before>(text.as_bytes()) {
         for ((space, key, _), value) in SETTINGS.into_iter().zip(&before.values) {
             let put = match value.as_str() {
                 "null" | "" => ask("settings", &["delete", space, key]),

@@ -125,8 +125,7 @@ pub struct CutArgs {
 /// `flashlag device fault`
 #[derive(Debug, Args)]
 pub struct FaultArgs {
-    /// Requests that fail: read, write, flush, discard or any; stall: none is accepted for --time;
-    /// read-only: the device refuses writes
+    /// Requests that fail, a stall of --time, no more writes, or a way in which a bad card loses data
     #[arg(value_enum)]
     pub what: FaultWhat,
     /// Control socket [default: that of the only device]
@@ -146,6 +145,9 @@ pub struct FaultArgs {
     /// Maximum number of failing requests
     #[arg(long, value_name = "N")]
     pub times: Option<u64>,
+    /// Bytes that are still accepted before read-only
+    #[arg(long, value_name = "SIZE")]
+    pub after: Option<Bytes>,
     /// Length of a stall, in the device's time
     #[arg(long, default_value = "1s")]
     pub time: Nanos,
@@ -166,8 +168,20 @@ pub enum FaultWhat {
     Any,
     /// No request is accepted for a while
     Stall,
-    /// The device refuses writes
+    /// The device refuses writes, after --after more were written
     ReadOnly,
+    /// The device holds --offset bytes: higher addresses overwrite lower ones
+    Wrap,
+    /// Writes from --offset on are accepted and lost; reads give what was there before
+    LoseOld,
+    /// The same; reads give zeros
+    LoseZeros,
+    /// The same; reads give 0xff
+    LoseOnes,
+    /// The same; reads give noise
+    LoseNoise,
+    /// One bit of each sector from --offset on is flipped when it is read
+    Flip,
 }
 
 /// `flashlag device record`

@@ -10,6 +10,7 @@ mod engine_common;
 mod seccomp_common;
 
 mod calm;
+mod card;
 mod commands;
 mod commit;
 mod compare_groups;
@@ -51,6 +52,7 @@ mod store_modes;
 mod streams;
 mod support;
 mod sweep_workers;
+mod tails;
 mod termux;
 mod trace_live;
 mod trace_phone;

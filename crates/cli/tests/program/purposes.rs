@@ -76,6 +76,29 @@ fn a_storage_is_good_enough_or_not_by_the_published_limit_and_the_exit_status_sa
     }
 }
 
+/// What people run into: the class says nothing of the longest waits, which decide for etcd.
+#[test]
+fn a_card_that_reaches_its_class_stalls_etcd() {
+    let (class, status, said) = run_for("sd-a1", "sim:sd-a1");
+    assert_eq!(good_enough(&class).unwrap().verdict, Requires::Met, "{said}");
+    assert_eq!(status, Some(0), "{said}");
+    let (run, status, said) = run_for("etcd", "sim:sd-a1");
+    assert_eq!(status, Some(1), "{said}");
+    let answer = good_enough(&run).unwrap();
+    let verdict = |figure: &str| {
+        let required = answer.requirements.iter().find(|required| required.figure == figure);
+        required.unwrap_or_else(|| panic!("{figure}: {answer:?}")).verdict
+    };
+    // Fast enough on average: it is the hundredth save that is late, by the card's own work.
+    assert_eq!(verdict("append: rate"), Requires::Met, "{said}");
+    assert_eq!(verdict("append: p99"), Requires::NotMet, "{said}");
+    let phase = run.phases.iter().find(|phase| phase.name == "append").unwrap();
+    let [p50, p99] = [phase.latency_ns.p50, phase.latency_ns.p99].map(|at| at.unwrap().0);
+    assert!(p50 < 5_000_000 && p99 > 2 * p50, "{p50} ns, {p99} ns");
+    let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("Not good enough for etcd: append: p99 is "), "{words}");
+}
+
 #[test]
 fn a_purpose_that_there_is_not_is_refused_with_those_that_there_are() {
     let output = Command::new(env!("CARGO_BIN_EXE_flashlag"))

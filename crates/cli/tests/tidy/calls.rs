@@ -32,9 +32,9 @@ const SLEEPS: [(&str, &str); 25] = [
     ("crates/lab/src/machine.rs", "QEMU's sockets are there after a while, and its process ends"),
     ("crates/lab/src/mounting.rs", "a FUSE daemon lets go of what is below it after a while"),
     ("crates/nbd/src/life.rs", "clients have a moment to leave, which nobody says when they did"),
-    ("crates/runner/src/real/mod.rs", "an idle wait that was asked for"),
     ("crates/watch/src/machine.rs", "a disk's counters are read some times a second"),
     ("crates/watch/src/patience.rs", "a thread ends after a while, or its storage does not answer"),
+    ("crates/runner/src/real/world.rs", "an idle wait that was asked for"),
     ("crates/runner/src/real/prepare.rs", "how busy the machine is shows over a stretch of time"),
 ];
 

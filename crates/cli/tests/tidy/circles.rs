@@ -1,11 +1,13 @@
 //! Imports within a crate go in one direction.
 //!
-//! The rule: take the modules that lie side by side in one module, each with all of its parts. An
+//! Two rules. Take the modules that lie side by side in one module, each with all of its parts. An
 //! import from the parts of one to the parts of another is an arrow between the two, and the arrows
-//! form no circle. A module and its own parts may import from each other. A name that a module
-//! only re-exports counts as imported from the module that defines it.
+//! form no circle. And a module that uses one of its parts defines nothing that the part uses: that
+//! would be a ring. A name that a module only re-exports counts as imported from the module that
+//! defines it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 
 use syn::visit::Visit;
 
@@ -28,6 +30,8 @@ struct Crate {
     items: BTreeSet<(Module, String)>,
     /// From a module to an absolute path that it mentions, and the line of the first mention.
     mentions: BTreeMap<(Module, Module), usize>,
+    /// Those mentions that are not only re-exports, or whose name the module's own code has.
+    uses: BTreeSet<(Module, Module)>,
 }
 
 impl Crate {
@@ -39,8 +43,10 @@ impl Crate {
         }
         for source in sources {
             let module = module_of(&source.path);
-            let mut mentions = Mentions { source, into: &mut found, module };
-            mentions.visit_file(&source.parse());
+            let file = source.parse();
+            let words = words_of(source, &file);
+            let mut mentions = Mentions { source, into: &mut found, module, words };
+            mentions.visit_file(&file);
         }
         found
     }
@@ -90,6 +96,28 @@ impl Crate {
             arrows.entry(below(from)).or_default().entry(below(&to)).or_insert(import);
         }
         arrows
+    }
+
+    /// Parts that use an item of the module that they are a part of, which uses them.
+    fn rings(&self) -> BTreeMap<String, String> {
+        let mut up: BTreeMap<(Module, Module), String> = BTreeMap::new();
+        let mut down: BTreeSet<(Module, Module)> = BTreeSet::new();
+        for ((from, path), line) in &self.mentions {
+            let Some(to) = self.resolve(path, 8) else { continue };
+            let defines = |name: &String| self.items.contains(&(to.clone(), name.clone()));
+            let is_below = from.len() > to.len() && from.starts_with(&to);
+            if is_below && (*path == to || path.iter().any(defines)) {
+                let import = format!("{}:{line} imports {}", self.files[from], path.join("::"));
+                up.entry((to.clone(), from[..=to.len()].to_vec())).or_insert(import);
+            } else if to.len() > from.len()
+                && to.starts_with(from)
+                && self.uses.contains(&(from.clone(), path.clone()))
+            {
+                down.insert((from.clone(), to[..=from.len()].to_vec()));
+            }
+        }
+        up.retain(|pair, _| down.contains(pair));
+        up.into_iter().map(|((_, part), import)| (part.join("::"), import)).collect()
     }
 
     /// One circle for each set of modules that all reach each other, shortest first, written out.
@@ -146,11 +174,41 @@ fn module_of(path: &str) -> Module {
     below.split('/').map(str::to_owned).collect()
 }
 
+/// The words of a file outside of its tests, imports and declarations of parts.
+fn words_of(source: &Source, file: &syn::File) -> BTreeSet<String> {
+    let mut imports = Imports::default();
+    imports.visit_file(file);
+    let counts =
+        |line: usize| !source.is_test(line) && !imports.0.iter().any(|lines| lines.contains(&line));
+    let tokens = source.tokens().iter().filter(|token| counts(token.line));
+    tokens.map(|token| token.text.clone()).collect()
+}
+
+/// Lines of imports, and of declarations of parts.
+#[derive(Default)]
+struct Imports(Vec<std::ops::RangeInclusive<usize>>);
+
+impl<'ast> Visit<'ast> for Imports {
+    fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
+        if item.content.is_none() {
+            let span = syn::spanned::Spanned::span(item);
+            self.0.push(span.start().line..=span.end().line);
+        }
+        syn::visit::visit_item_mod(self, item);
+    }
+
+    fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
+        let span = syn::spanned::Spanned::span(item);
+        self.0.push(span.start().line..=span.end().line);
+    }
+}
+
 /// Collects what a source file imports from its own crate.
 struct Mentions<'a> {
     source: &'a Source,
     into: &'a mut Crate,
     module: Module,
+    words: BTreeSet<String>,
 }
 
 impl Mentions<'_> {
@@ -177,15 +235,20 @@ impl Mentions<'_> {
         Some(base)
     }
 
-    fn mention(&mut self, path: Module, line: usize) {
-        self.into.mentions.entry((self.module.clone(), path)).or_insert(line);
+    fn mention(&mut self, path: Module, line: usize, is_used: bool) {
+        let key = (self.module.clone(), path);
+        if is_used {
+            self.into.uses.insert(key.clone());
+        }
+        self.into.mentions.entry(key).or_insert(line);
     }
 
     /// One leaf of a `use`: `path as name`.
     fn import(&mut self, path: &[String], name: &str, line: usize) {
         let Some(path) = self.absolute(path) else { return };
         self.into.names.insert((self.module.clone(), name.to_owned()), path.clone());
-        self.mention(path, line);
+        let is_used = self.words.contains(name);
+        self.mention(path, line, is_used);
     }
 
     fn tree(&mut self, above: &[String], tree: &syn::UseTree, line: usize) {
@@ -205,7 +268,7 @@ impl Mentions<'_> {
             syn::UseTree::Glob(_) => {
                 if let Some(path) = self.absolute(above) {
                     self.into.globs.entry(self.module.clone()).or_default().push(path.clone());
-                    self.mention(path, line);
+                    self.mention(path, line, true);
                 }
             }
             syn::UseTree::Group(group) => {
@@ -256,6 +319,9 @@ impl<'ast> Visit<'ast> for Mentions<'_> {
         }
     }
 
+    /// `pub(in path)` imports nothing.
+    fn visit_visibility(&mut self, _: &'ast syn::Visibility) {}
+
     fn visit_path(&mut self, path: &'ast syn::Path) {
         let names: Vec<_> = path.segments.iter().map(|part| part.ident.to_string()).collect();
         let line = syn::spanned::Spanned::span(path).start().line;
@@ -264,39 +330,120 @@ impl<'ast> Visit<'ast> for Mentions<'_> {
             && names.len() > 1
             && let Some(absolute) = self.absolute(&names)
         {
-            self.mention(absolute, line);
+            self.mention(absolute, line, true);
         }
         syn::visit::visit_path(self, path);
     }
 }
 
-fn crate_of(name: &str, sources: &[Source]) -> Crate {
-    let product = |source: &&Source| {
-        source.kind == Kind::Product && source.path.starts_with(&format!("crates/{name}/src/"))
-    };
-    Crate::of(sources.iter().filter(product))
+/// The product's crates by name, read once for both rules.
+fn crates() -> &'static BTreeMap<String, Crate> {
+    static CRATES: OnceLock<BTreeMap<String, Crate>> = OnceLock::new();
+    CRATES.get_or_init(|| {
+        let of = |name: String| {
+            let below = format!("crates/{name}/src/");
+            let sources = Source::all().iter();
+            let sources = sources.filter(|source| source.kind == Kind::Product);
+            let found = Crate::of(sources.filter(|source| source.path.starts_with(&below)));
+            (name, found)
+        };
+        crate_names().into_iter().map(of).collect()
+    })
 }
 
 #[test]
 fn modules_side_by_side_import_in_one_direction() {
-    let sources = Source::all();
-    let mut violations = Vec::new();
-    for name in crate_names() {
-        let circles = crate_of(&name, sources).circles();
-        violations.extend(circles.iter().map(|circle| {
+    let violation = |(name, found): (&String, &Crate)| {
+        let circles = found.circles().into_iter();
+        let violations = circles.map(|circle| {
             format!("{name}: {circle}\n    move what both need into a module of its own")
-        }));
-    }
-    none("circles", violations);
+        });
+        violations.collect::<Vec<_>>()
+    };
+    none("circles", crates().iter().flat_map(violation).collect());
 }
 
-/// The circles of a crate of these files.
-fn circles_of(files: &[(&str, &str)]) -> Vec<String> {
+#[test]
+fn a_module_and_its_parts_import_one_another_nowhere() {
+    let violation = |(name, found): (&String, &Crate)| {
+        let rings = found.rings().into_iter();
+        let violations = rings.map(|(part, import)| {
+            format!(
+                "{name}: {part} is used by the module that it is a part of, and {import}: move what both \
+                 need into a module of its own"
+            )
+        });
+        violations.collect::<Vec<_>>()
+    };
+    none("rings", crates().iter().flat_map(violation).collect());
+}
+
+fn crate_with(files: &[(&str, &str)]) -> Crate {
     let of = |(path, text): &(&str, &str)| {
         Source::of(&format!("crates/x/src/{path}"), (*text).to_owned())
     };
     let sources: Vec<Source> = files.iter().map(of).collect();
-    Crate::of(&sources).circles()
+    Crate::of(&sources)
+}
+
+/// The circles of a crate of these files.
+fn circles_of(files: &[(&str, &str)]) -> Vec<String> {
+    crate_with(files).circles()
+}
+
+#[test]
+fn a_ring_is_found_by_imports_paths_and_names_that_are_also_re_exported() {
+    let part = ("a/part.rs", "use super::A; pub struct P;");
+    let rings: [&[(&str, &str)]; 5] = [
+        &[("a/mod.rs", "mod part;\nuse part::P;\npub struct A(P);"), part],
+        &[("a/mod.rs", "mod part;\npub use part::P;\npub struct A(P);"), part],
+        &[("a/mod.rs", "mod part;\npub struct A(self::part::P);"), part],
+        &[
+            ("lib.rs", "mod part;\nuse part::f;\nfn g() { f() }"),
+            ("part.rs", "fn f() { crate::g() }"),
+        ],
+        &[
+            ("a/mod.rs", "mod part;\nuse part::P;\npub struct A(P);"),
+            ("a/part/mod.rs", "mod low;\npub use low::P;"),
+            ("a/part/low.rs", "use crate::a::A;\npub struct P;"),
+        ],
+    ];
+    for files in rings {
+        let rings = crate_with(files).rings();
+        assert_eq!(rings.len(), 1, "{files:?}: {rings:?}");
+    }
+    let import = &crate_with(rings[0]).rings()["a::part"];
+    assert_eq!(import, "crates/x/src/a/part.rs:1 imports a::A");
+}
+
+#[test]
+fn a_re_export_a_type_at_the_bottom_and_a_test_are_no_ring() {
+    let files: [&[(&str, &str)]; 5] = [
+        &[
+            ("a/mod.rs", "mod part;\npub use part::P;\npub struct A;"),
+            ("a/part.rs", "use super::A;"),
+        ],
+        &[
+            ("a/mod.rs", "mod model;\nmod part;\npub use model::A;\nuse part::p;\nfn f() { p() }"),
+            ("a/model.rs", "pub struct A;"),
+            ("a/part.rs", "use super::A;\npub fn p() {}"),
+        ],
+        &[
+            ("a/mod.rs", "mod part;\nuse part::p;\npub fn f() { p() }"),
+            ("a/part.rs", "pub fn p() {}\n#[cfg(test)]\nmod tests { use super::super::f; }"),
+        ],
+        &[
+            ("a/mod.rs", "mod part;\nfn f() { self::part::p() }"),
+            ("a/part.rs", "use super::other;"),
+        ],
+        &[
+            ("a/mod.rs", "mod part;\npub use part::part;\npub struct A;"),
+            ("a/part.rs", "use super::A;\npub fn part() {}"),
+        ],
+    ];
+    for files in files {
+        assert_eq!(crate_with(files).rings(), BTreeMap::new(), "{files:?}");
+    }
 }
 
 #[test]

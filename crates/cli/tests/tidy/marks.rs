@@ -19,6 +19,7 @@ fn makers() -> String {
     let scripts = scripts.map(|entry| entry.unwrap().path()).filter(|path| path.is_file());
     let tests = [
         "crates/cli/tests/program/readme.rs",
+        "crates/cli/tests/program/tails.rs",
         "crates/cli/tests/tidy/documents.rs",
         "crates/store/tests/it/documented.rs",
         "crates/sweep/src/table/tests.rs",

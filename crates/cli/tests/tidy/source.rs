@@ -181,7 +181,9 @@ fn find(folder: &Path, paths: &mut Vec<std::path::PathBuf>) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for entry in entries {
         let path = entry.unwrap().path();
-        if path.is_dir() && !path.ends_with("target") {
+        // Build output, unless it is a module of that name.
+        let is_built = path.ends_with("target") && !folder.ends_with("src");
+        if path.is_dir() && !is_built {
             find(&path, paths);
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             paths.push(path);

@@ -15,9 +15,9 @@ use super::job::{EndReason, Job, JobOutcome, STRETCH, Temperature, Watch};
 use super::lanes::{Lane, blocks_of, lanes};
 use super::pending::{NO_BLOCK, NOTHING, Pending, next_generation};
 use super::recording::Recording;
+use super::rests::Thinking;
 use super::together::SharedLimits;
 use super::verify::Generations;
-use thinking::Thinking;
 
 /// Runs `job` on `device` until a limit, an error, or until `watch` ends it.
 ///

@@ -1,5 +1,6 @@
 use std::collections::VecDeque;
 
+use flashlag_device::SchedulerTimes;
 use flashlag_units::Nanos;
 
 /// Slots of a lane whose operation has completed and whose think time is not over.
@@ -27,6 +28,16 @@ impl Rests {
         self.next_end(think).filter(|end| *end <= now)?;
         self.slots.pop_front()
     }
+}
+
+/// The time that the app spends on something else, since counting began.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Thinking {
+    /// The sum of all rests that have ended, of all slots.
+    pub(super) thought: Nanos,
+    /// The time that this thread slept with nothing in flight, and the scheduler's times in that.
+    pub(super) asleep: Nanos,
+    pub(super) outside: SchedulerTimes,
 }
 
 #[cfg(test)]

@@ -11,5 +11,5 @@ mod trim;
 
 pub use blame::explained;
 pub use run::{FillOutcome, FillSpec, fill};
-pub use space::{FreeSpace, free_space, leave_default};
+pub use space::{FreeSpace, free_space, leave_default, leave_default_unfilled};
 pub use trim::{TrimError, trim};

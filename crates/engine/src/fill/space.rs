@@ -49,11 +49,14 @@ pub(crate) fn free_space_of(file: impl AsFd, subject: &Path) -> Result<FreeSpace
     Ok(FreeSpace::from_statvfs(&stat))
 }
 
+/// What is left free of a disk of 10 GB or more.
+const LEAST: Bytes = Bytes(1_000_000_000);
+
 /// What a fill of real storage of this size leaves free by default, and why: the larger of 5 % and
 /// 1 GB, but at most a tenth, which matters only below 10 GB.
 pub fn leave_default(total: Bytes) -> (Bytes, String) {
     let share = Bytes(total.0 / 20);
-    let least = Bytes(1_000_000_000);
+    let least = LEAST;
     let reviewers = "the reviewers left 300 MB: --leave 300MB";
     if total.0 / 10 < least.0 {
         return (Bytes(total.0 / 10), format!("a tenth of {total}"));
@@ -65,9 +68,28 @@ pub fn leave_default(total: Bytes) -> (Bytes, String) {
     }
 }
 
+/// What a run that fills nothing leaves free by default, and why: as much as a fill would, but at
+/// most 1 GB, so that a large disk that is nearly full can still be measured.
+pub fn leave_default_unfilled(total: Bytes) -> (Bytes, String) {
+    let (leave, reason) = leave_default(total);
+    if leave > LEAST { (LEAST, "1 GB: nothing is filled".to_owned()) } else { (leave, reason) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_fills_nothing_leaves_a_gigabyte_at_most() {
+        for total in [0, 200_000_000, 9_999_999_999, 10_000_000_000, 16_000_000_000] {
+            assert_eq!(leave_default_unfilled(Bytes(total)), leave_default(Bytes(total)));
+        }
+        for total in [64_000_000_000, 270_000_000_000, u64::MAX] {
+            let (leave, reason) = leave_default_unfilled(Bytes(total));
+            assert_eq!(leave, Bytes(1_000_000_000));
+            assert!(reason.contains("nothing is filled"), "{reason}");
+        }
+    }
 
     #[test]
     fn the_default_leaves_the_larger_of_a_twentieth_and_a_gigabyte() {

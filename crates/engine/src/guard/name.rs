@@ -1,6 +1,8 @@
 use std::ffi::OsStr;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
+use flashlag_spec::scenario::FileKind;
+
 /// The prefix of the name of every flashlag directory; 16 hexadecimal digits follow.
 pub const WORKSPACE_PREFIX: &str = "flashlag-work-";
 /// The manifest's name.
@@ -17,18 +19,6 @@ const ID_DIGITS: usize = 16;
 const LONGEST_STEM: usize = 64;
 /// Endings of data files, and of the files that SQLite creates next to a database.
 const ENDINGS: &[&str] = &[".dat", ".db", ".db-journal", ".db-wal", ".db-shm"];
-/// The files of saves without SQLite, by their whole names: others have such endings, too.
-const SAVED: &[&str] = &[
-    "save-0.xml",
-    "save-0.xml.bak",
-    "save-0.xml.new",
-    "save-0.preferences_pb",
-    "save-0.preferences_pb.tmp",
-    "save-0.json",
-    "save-0.json.tmp",
-    "save-0.log",
-    "save-1.log",
-];
 
 /// Whether a file of this name, inside a subdirectory of ours, can be one that we made: a stem of
 /// lower-case letters, digits, `_` and `-` (1 to 64 of them), then `.dat`, `.db`, `.db-journal`,
@@ -39,7 +29,8 @@ const SAVED: &[&str] = &[
 pub fn is_ours(name: &str) -> bool {
     let Some((stem, _)) = name.split_once('.') else { return false };
     let ending = &name[stem.len()..];
-    SAVED.contains(&name)
+    // The files of saves without SQLite, by their whole names: others have such endings, too.
+    FileKind::ALL.iter().any(|kind| kind.names().contains(&name))
         || is_plain(stem) && (ENDINGS.contains(&ending) || is_super_journal(ending))
 }
 

@@ -245,6 +245,13 @@ impl Workspace {
         self.sweep()
     }
 
+    /// The same, which stays when it is dropped.
+    #[must_use]
+    pub fn lasting(mut self) -> Workspace {
+        self.removes_itself = false;
+        self
+    }
+
     /// Leaves everything where it is, for [`Workspace::resume`].
     pub fn keep(mut self) {
         self.removes_itself = false;

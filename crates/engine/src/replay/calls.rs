@@ -7,8 +7,8 @@ use flashlag_spec::replay::{ReplayCall, ReplayKind, ReplayOp};
 use flashlag_stats::OpTimes;
 use flashlag_units::{Bytes, Nanos};
 
+use super::job::{ReplayJob, ReplayOutcome, ReplayWatch};
 use super::parts::{LOOK_UP, Meter, Parts, Saves};
-use super::{ReplayJob, ReplayOutcome, ReplayWatch};
 use crate::drive::EndReason;
 
 /// The operations of one thread of a trace.

@@ -6,9 +6,9 @@ use flashlag_device::{Clock, SchedulerTimes, WaitMeter, WaitReading, WaitSampler
 use flashlag_spec::replay::{ReplayKind, ReplayOp, ReplaySave};
 use flashlag_stats::live::Live;
 use flashlag_stats::{Histogram, OpTimes, Recorder, RecorderConfig, Wait, WaitSplit, Waited};
-use flashlag_units::{Bytes, Nanos};
+use flashlag_units::{Bytes, InOrder, Nanos};
 
-use super::{ReplayJob, ReplayPart};
+use super::job::{ReplayJob, ReplayPart};
 
 /// An operation that began later than this after its time has missed it: one frame of a display.
 pub(super) const LATE: Nanos = Nanos(16_666_667);
@@ -124,7 +124,7 @@ pub(super) struct Saves {
 
 impl Saves {
     pub(super) fn new(mut saves: Vec<ReplaySave>) -> Saves {
-        saves.sort_by_key(|save| std::cmp::Reverse(save.first));
+        saves.order_by_key(|save| std::cmp::Reverse(save.first));
         Saves { next: saves, under_way: None }
     }
 

@@ -10,8 +10,8 @@ use flashlag_stats::OpTimes;
 use flashlag_units::{Bytes, Nanos};
 use flashlag_workload::Payload;
 
+use super::job::{ReplayJob, ReplayOutcome, ReplayWatch};
 use super::parts::{LOOK_UP, Meter, Parts};
-use super::{ReplayJob, ReplayOutcome, ReplayWatch};
 use crate::drive::EndReason;
 
 /// A request in flight in a slot.

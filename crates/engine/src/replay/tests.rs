@@ -1,15 +1,21 @@
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use flashlag_device::{
-    Call, CallDevice, CallRequest, Clock, Completion, DeviceError, Latency, NoWaitMeter, RamDevice,
-    Service, VirtualClock,
+    Budget, Call, CallDevice, CallRequest, Clock, Completion, DeviceError, Latency, NoWaitMeter,
+    RamDevice, Service, VirtualClock,
 };
 use flashlag_spec::TraceFileKind;
-use flashlag_spec::replay::{ReplayCall, ReplayFile, ReplayOp, ReplaySave};
-use flashlag_spec::scenario::{Scenario, Test};
+use flashlag_spec::replay::{
+    ReplayCall, ReplayFile, ReplayKind, ReplayOp, ReplaySave, ReplayStream,
+};
+use flashlag_spec::scenario::{Replay, Scenario, Test};
+use flashlag_units::{Bytes, Nanos};
 use flashlag_workload::Payload;
 
 use super::*;
+use crate::drive::EndReason;
 
 /// Calls that take a millisecond each, and the order in which they began.
 #[derive(Default)]

@@ -10,8 +10,9 @@ use flashlag_spec::replay::ReplayKind;
 use flashlag_stats::{Histogram, PhaseRecord, merge_threads};
 use flashlag_units::{Bytes, Nanos};
 
+use super::drive_calls;
 use super::files::{FileCalls, ReplayFiles};
-use super::{ReplayJob, ReplayOutcome, ReplayPart, ReplayWatch, drive_calls};
+use super::job::{ReplayJob, ReplayOutcome, ReplayPart, ReplayWatch};
 use crate::drive::EndReason;
 
 /// The stop flag is checked at this interval.

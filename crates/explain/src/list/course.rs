@@ -8,7 +8,7 @@ use flashlag_schema::{Change, ChangeKind, IntervalRecord, Phase, StallCause};
 use flashlag_spec::{Operation, Reading};
 use flashlag_units::{Bytes, Nanos};
 
-use super::{felt, of_phase, per_thousand};
+use super::phases::{felt, of_phase, per_thousand};
 use crate::candidate::Context;
 use crate::doubt::is_trusted;
 use crate::histograms::restored;

@@ -7,7 +7,7 @@ use flashlag_schema::finding::{
 use flashlag_schema::Phase;
 use flashlag_spec::Reading;
 
-use super::{felt, of_phase};
+use super::phases::{felt, of_phase};
 use crate::candidate::Context;
 
 /// The finding of a cause; `None` if one of its phases is not in the run.

@@ -1,6 +1,7 @@
 //! Findings that are one, and their order.
 
 use flashlag_schema::finding::{Finding, FindingId, Severity};
+use flashlag_units::InOrder;
 
 /// If the first of a pair was measured, the second, which comes from the set-up, becomes a part of
 /// the same finding.
@@ -56,7 +57,7 @@ fn new_facts(one: &Finding, other: &Finding) -> Vec<flashlag_schema::finding::Fa
 /// to know; each by cost, and those without a figure last. The heading of a list counts them in
 /// that order.
 pub fn ordered(mut found: Vec<Finding>) -> Vec<Finding> {
-    found.sort_by(|a, b| {
+    found.order_by(|a, b| {
         let cost = |one: &Finding| one.cost().unwrap_or_default();
         rank(a).cmp(&rank(b)).then(cost(b).total_cmp(&cost(a)))
     });

@@ -18,7 +18,7 @@ use flashlag_spec::scenario::Durability;
 use flashlag_spec::{Operation, Reading, State};
 use flashlag_units::{Bytes, Nanos, ratio};
 
-use super::of_phase;
+use super::phases::of_phase;
 use crate::candidate::Context;
 use crate::doubt::is_trusted;
 use crate::remedy::finding;

@@ -8,7 +8,7 @@ use flashlag_spec::replay::TraceTransactions;
 use flashlag_spec::scenario::JournalMode;
 use flashlag_units::{Nanos, ratio};
 
-use super::{felt, of_phase};
+use super::phases::{felt, of_phase};
 use crate::candidate::Context;
 use crate::pairs::counted;
 use crate::remedy::finding;

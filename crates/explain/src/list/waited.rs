@@ -5,7 +5,7 @@ use flashlag_schema::{Phase, StallCause};
 use flashlag_spec::Reading;
 use flashlag_units::{Nanos, ratio};
 
-use super::{felt, felt_phases, of_phase, per_thousand};
+use super::phases::{felt, felt_phases, of_phase, per_thousand};
 use crate::LEAST_COST;
 use crate::candidate::Context;
 use crate::pairs::counted;

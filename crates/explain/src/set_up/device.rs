@@ -4,7 +4,7 @@ use flashlag_schema::finding::{Finding, FindingId, Severity};
 use flashlag_schema::internals::DeviceInternals;
 use flashlag_units::Bytes;
 
-use super::{Rule, Seen, fact, found};
+use super::rule::{Rule, Seen, fact, found};
 
 pub(super) const RULES: &[Rule] =
     &[worn, cache_off, write_booster, no_app_class, scheduler, swapping, held_back];

@@ -5,7 +5,7 @@ use flashlag_schema::internals::{Ext4Journal, FilesystemInternals};
 use flashlag_schema::{Filesystem, Quota, QuotaOf};
 use flashlag_units::Bytes;
 
-use super::{Rule, Seen, fact, found};
+use super::rule::{Rule, Seen, fact, found};
 
 pub(super) const RULES: &[Rule] = &[
     read_only,

@@ -3,7 +3,7 @@
 use flashlag_schema::finding::{Fact, Finding, FindingId, Severity};
 use flashlag_schema::{Limit, LimitKind};
 
-use super::{Rule, Seen, fact, found};
+use super::rule::{Rule, Seen, fact, found};
 
 pub(super) const RULES: &[Rule] = &[io, cpu, memory];
 

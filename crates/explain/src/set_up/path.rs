@@ -3,7 +3,7 @@
 use flashlag_schema::LayerKind;
 use flashlag_schema::finding::{Fact, Finding, FindingId, Severity};
 
-use super::{Rule, Seen, fact, found, of_layer};
+use super::rule::{Rule, Seen, fact, found, of_layer};
 
 pub(super) const RULES: &[Rule] =
     &[fuse, software_encryption, loop_device, virtual_disk, not_on_flash, overlay];

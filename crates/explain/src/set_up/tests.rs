@@ -2,8 +2,14 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use flashlag_schema::counters::Throttle;
-use flashlag_schema::internals::{Calls, DatabasePieces, Databases, Ext4Journal, MemoryState};
-use flashlag_schema::{DeviceLife, Limit, LimitKind, Limits, PressureStall, Quota, QuotaOf};
+use flashlag_schema::finding::{FindingId, Severity};
+use flashlag_schema::internals::{
+    Calls, DatabasePieces, Databases, DeviceInternals, Ext4Journal, FilesystemInternals, Internals,
+    MemoryState,
+};
+use flashlag_schema::{
+    DeviceLife, Layer, LayerKind, Limit, LimitKind, Limits, PressureStall, Quota, QuotaOf,
+};
 use flashlag_spec::Reading;
 use flashlag_units::{Bytes, Nanos};
 

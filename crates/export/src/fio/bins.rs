@@ -6,7 +6,7 @@ use flashlag_stats::{Histogram, HistogramError, Percentile};
 use flashlag_units::Nanos;
 use serde_json::{Map, Value, json};
 
-use super::FioFileError;
+use super::error::FioFileError;
 
 /// fio's last bucket (29 groups of 64): it contains its own values and every larger one.
 pub(super) const LAST_BUCKET: usize = 29 * 64 - 1;

@@ -3,7 +3,7 @@
 use flashlag_schema::verify::Discrepancy;
 use serde_json::Value;
 
-use super::FioFileError;
+use super::error::FioFileError;
 use super::results::{jobs_of, results_in};
 
 /// The figures in fio's results (counts and percentiles) that do not follow from the bins beside them. Latencies without

@@ -5,8 +5,8 @@ use flashlag_spec::Operation;
 use flashlag_stats::Histogram;
 use serde_json::{Map, Value, json};
 
-use super::FioExportError;
 use super::bins::{latency_of, summary_of};
+use super::error::FioExportError;
 use super::extension::Extension;
 use super::options::Options;
 

@@ -12,9 +12,9 @@ use flashlag_stats::Histogram;
 use flashlag_units::{Bytes, Nanos, per_second};
 use serde_json::Value;
 
-use super::FioFileError;
 use super::bins::histogram_of;
 use super::clients::Clients;
+use super::error::FioFileError;
 use super::extension::Extension;
 use super::failed::{error_of, why_no_bins};
 use super::old::{is_old, modern};
@@ -287,6 +287,7 @@ impl Imported {
             phases: self.phases,
             skipped: self.skipped,
             downgrades: Vec::new(),
+            cards: Vec::new(),
             simulated_ns: None,
             trust,
             lag,

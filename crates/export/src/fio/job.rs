@@ -36,6 +36,12 @@ pub fn job_file(scenario: &Scenario) -> String {
                     &format!("{}: saves of a file that is replaced, which fio has not", save.name),
                 );
             }
+            Test::Card(card) => {
+                comment(
+                    &mut text,
+                    &format!("{}: the proof of a card, which fio does not have", card.name),
+                );
+            }
             Test::Replay(replay) => {
                 comment(
                     &mut text,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::FioFileError;
+use super::error::FioFileError;
 
 /// The results of a file, and what was left out of them.
 #[derive(Debug, Default)]
@@ -68,7 +68,7 @@ pub(super) fn results_in(text: &str) -> Result<Results, FioFileError> {
     match (results.results.is_empty(), failed) {
         (true, Some(error)) => Err(FioFileError::Json(error)),
         // Without any JSON, the parser says what stands in its place.
-        (true, None) => match serde_json::from_str::<Value>(text) {
+        (true, None) => match serde_json::from_slice::<Value>(text.as_bytes()) {
             Err(error) => Err(FioFileError::Json(error)),
             Ok(_) => Err(FioFileError::NotFio),
         },

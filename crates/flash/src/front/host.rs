@@ -7,8 +7,10 @@ use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::SeedableRng;
 use serde::{Deserialize, Serialize};
 
+use super::housekeeping::{Housekeeping, Load};
 use super::queue::CommandQueue;
 use crate::die::{Line, Rate};
+use crate::spread::Spread;
 
 /// Kind of a command, which decides its overhead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +30,7 @@ pub(crate) enum CommandKind {
 /// each as soon as it is ready: transfer and flash overlap except for the first or last piece.
 ///
 /// A share `passed_over` of the reads and writes that find others before them ends a round later,
-/// by the time that was reserved when they came: with n commands always in flight and a serial stage of s each, they take about 2 n s, the
+/// by the time that was reserved when they came, in the write buffer too: with n commands always in flight and a serial stage of s each, they take about 2 n s, the
 /// others as much less as they gain by it, and 1 / s commands are done in a second all the same.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Host {
@@ -56,6 +58,14 @@ pub(crate) struct Host {
     passed_over: u64,
     /// How much later the command that was started last ends because it was passed over.
     later: Nanos,
+    /// Spread of the controller's own time for a command, and for a flush.
+    spread: Spread,
+    flush_spread: Spread,
+    housekeeping: Option<Box<Housekeeping>>,
+    /// Bytes that found the write cache full since the last write command.
+    past_cache: u64,
+    /// When the write buffer has room for what was sent so far.
+    room: Nanos,
     random: Pcg64Mcg,
     /// End of the last command.
     quiet_from: Nanos,
@@ -100,6 +110,11 @@ impl Host {
             passed_over: (model.passed_over * (1u128 << 64) as f64) as u64,
             later: Nanos::ZERO,
             wake: (shortest, model.wake_most.map_or(shortest, |most| most.0.max(shortest))),
+            spread: Spread::new(model.command_spread),
+            flush_spread: Spread::new(model.flush_spread),
+            housekeeping: Housekeeping::new(model, seed).map(Box::new),
+            past_cache: 0,
+            room: Nanos::ZERO,
             random: Pcg64Mcg::seed_from_u64(seed),
             quiet_from: Nanos::ZERO,
             begin: Begin::default(),
@@ -135,6 +150,12 @@ impl Host {
             CommandKind::Flush => self.flush_command,
             CommandKind::Discard => self.write_command,
         };
+        let spread = match kind {
+            CommandKind::Flush => &self.flush_spread,
+            CommandKind::Read | CommandKind::Write | CommandKind::Discard => &self.spread,
+        };
+        let overhead =
+            if spread.is_none() { overhead } else { spread.of(overhead, self.random.random()) };
         if kind != CommandKind::Write {
             self.pack = None;
         }
@@ -157,7 +178,10 @@ impl Host {
             CommandKind::Read if self.duplex => &self.outward,
             _ => &self.inward,
         };
-        let before = line.reserved_from(taken).max(self.controller.saturating_since(taken));
+        let mut before = line.reserved_from(taken).max(self.controller.saturating_since(taken));
+        if kind == CommandKind::Write {
+            before = before.max(self.room.saturating_since(taken));
+        }
         if before == Nanos::ZERO || self.random.random::<u64>() >= self.passed_over {
             return Nanos::ZERO;
         }
@@ -212,6 +236,31 @@ impl Host {
     /// passed over.
     pub(crate) fn begin_of_last(&self) -> (Begin, Nanos) {
         (self.begin, self.later)
+    }
+
+    /// How long the write command that was started last waits for the controller's own work;
+    /// `came` is when it arrived.
+    #[inline]
+    pub(crate) fn housekeeping(&mut self, came: Nanos, bytes: u64) -> Nanos {
+        let Some(housekeeping) = &mut self.housekeeping else {
+            return Nanos::ZERO;
+        };
+        let rest = came.saturating_since(self.quiet_from);
+        let past_cache = std::mem::take(&mut self.past_cache);
+        let wait = housekeeping.before(Load { rest, bytes, past_cache });
+        self.controller = self.controller.plus(wait);
+        wait
+    }
+
+    /// Notes bytes that find the write cache full.
+    pub(crate) fn went_past_cache(&mut self, bytes: u64) {
+        self.past_cache += bytes;
+    }
+
+    /// Sets when the write buffer has room for what was sent so far.
+    #[inline]
+    pub(crate) fn room_from(&mut self, room: Nanos) {
+        self.room = room;
     }
 
     /// Keeps the controller busy until `end`.

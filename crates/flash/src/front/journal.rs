@@ -12,9 +12,9 @@ use crate::die::DieWork;
 /// Pages of the map that changed since they were written.
 ///
 /// After every `every` write commands the device programs the D pages that have changed, each of
-/// `page / entry` entries, and does nothing else meanwhile: a stop of `ceil(D / planes)` programs
-/// of the write cache (of the main area without one), on all dies at once. So random writes, which
-/// change a page each, stop for longer than writes in a row.
+/// `page / entry` entries, one after another, and does nothing else meanwhile: a stop of D programs
+/// of the write cache (of the main area without one), each of a page of one plane. So random writes,
+/// which change a page each, stop for longer than writes in a row.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct MapJournal {
     every: u32,
@@ -26,7 +26,6 @@ pub(super) struct MapJournal {
     changed: Vec<u64>,
     count: u64,
     page_bytes: u64,
-    planes: u64,
     program: Nanos,
     /// Pages programmed so far.
     written: u64,
@@ -49,7 +48,6 @@ impl MapJournal {
             changed: vec![0; pages.div_ceil(64) as usize],
             count: 0,
             page_bytes: nand.page.0.0,
-            planes: u64::from(nand.planes),
             program: model.slc.as_ref().map_or(nand.program.0, |slc| slc.program.0),
             written: 0,
             turn: 0,
@@ -75,11 +73,10 @@ impl MapJournal {
         let before =
             store.trace().map(|trace| (trace.reason(Wait::DevicePeriod), trace.aside(true)));
         while left > 0 {
-            let pages = left.min(self.planes);
-            let work = DieWork::Program { time: self.program, bytes: pages * self.page_bytes };
-            end = end.max(store.work(at, Die::in_turn(self.turn, store.dies()), work));
+            let work = DieWork::Program { time: self.program, bytes: self.page_bytes };
+            end = end.max(store.work(end, Die::in_turn(self.turn, store.dies()), work));
             self.turn += 1;
-            left -= pages;
+            left -= 1;
         }
         if let (Some(trace), Some((reason, aside))) = (store.trace(), before) {
             trace.reason(reason);

@@ -17,6 +17,7 @@
 mod buffer;
 mod commands;
 mod host;
+mod housekeeping;
 mod idle;
 mod journal;
 mod power;

@@ -23,7 +23,15 @@ impl Front {
         }
         let largest = self.host.largest();
         let timing = Front::split(largest, offset, length, |offset, length| {
-            let (started, ready) = self.host.begin(at, CommandKind::Write);
+            self.host.room_from(self.buffer.as_ref().map_or(Nanos::ZERO, |buffer| buffer.cursor));
+            let (started, mut ready) = self.host.begin(at, CommandKind::Write);
+            let wait = self.host.housekeeping(at, length);
+            if wait > Nanos::ZERO {
+                if let Some(trace) = store.trace() {
+                    trace.stop(Wait::DevicePeriod, ready, ready.plus(wait));
+                }
+                ready = ready.plus(wait);
+            }
             let ended = match &self.buffer {
                 None => self.write_through(store, ready, offset, length)?,
                 Some(buffer) => {
@@ -214,6 +222,7 @@ impl Front {
                 let end = self.program_main(store, at, group)?;
                 if let Some(slc) = &mut self.slc {
                     slc.passed_by();
+                    self.host.went_past_cache(group.len() as u64 * self.units.bytes());
                     if let Some(trace) = store.trace() {
                         trace.stop(Wait::WriteCacheFull, at, end);
                     }

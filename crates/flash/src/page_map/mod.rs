@@ -5,12 +5,14 @@
 //! (or to the same one) and erases the victim. Memory: 4 bytes per logical unit for its address, 4
 //! per physical unit for its owner, and one bit for whether it is valid.
 
+mod append;
 mod audit;
 mod blocks;
 mod collect;
 mod few_valid;
 mod prepare;
 mod reads;
+mod relocate;
 mod shape;
 mod steady;
 mod store;

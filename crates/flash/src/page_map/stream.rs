@@ -1,10 +1,8 @@
-use flashlag_units::Nanos;
 use serde::{Deserialize, Serialize};
 
-use super::PageMap;
 use super::shape::Shape;
 use crate::address::{Block, Die, Slot};
-use crate::nand::{DieMoves, Nand};
+use crate::nand::DieMoves;
 
 /// An open block that is being filled.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -43,7 +41,7 @@ impl Stream {
 
     /// Goes on to the next program unit and returns the die and the number of the present one.
     #[inline]
-    fn step(&mut self, shape: &Shape) -> (Die, u32) {
+    pub(super) fn step(&mut self, shape: &Shape) -> (Die, u32) {
         let place = (self.die, self.row);
         self.left = shape.program;
         self.die.0 += 1;
@@ -67,33 +65,5 @@ impl Stream {
             work.bytes += u64::from(shape.program) * shape.unit_bytes;
         }
         self.left -= count;
-    }
-}
-
-impl PageMap {
-    /// Programs the present program unit of a stream, padded if it is not full.
-    #[inline]
-    pub(super) fn program(&mut self, nand: &mut Nand, at: Nanos, which: usize) -> Nanos {
-        let stream = &mut self.streams[which];
-        let padded = stream.left;
-        stream.next = stream.next.plus(padded);
-        self.counts.padded += u64::from(padded);
-        let (block, shape) = (stream.block, &self.shape);
-        let (die, row) = stream.step(shape);
-        let bytes = u64::from(shape.program - padded) * shape.unit_bytes;
-        let end = nand.program_unit(at, die, block, shape.page_of_row(row), bytes);
-        if stream.next.0 == shape.units {
-            self.close(which);
-        }
-        end
-    }
-
-    /// Closes the block of a stream.
-    pub(super) fn close(&mut self, which: usize) {
-        let block = std::mem::replace(&mut self.streams[which].block, Block::NONE);
-        self.blocks.close(block);
-        self.victims.closed(block, self.blocks.valid(block));
-        self.programmed += u64::from(self.shape.units);
-        self.check_conservation();
     }
 }

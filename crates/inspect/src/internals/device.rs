@@ -9,7 +9,7 @@ use flashlag_schema::internals::DeviceInternals;
 use flashlag_spec::Reading;
 use flashlag_units::{Bytes, Nanos};
 
-use super::{flag, sd};
+use super::sd;
 use crate::block::name;
 use crate::disk::kind;
 use crate::life::ufs_host;
@@ -37,7 +37,7 @@ fn emmc(root: &Root, disk: &Path) -> DeviceInternals {
         Ok(Bytes::from_kib(size))
     };
     DeviceInternals::Emmc {
-        command_queue: flag(root, disk.join("device/cmdq_en")),
+        command_queue: root.flag(disk.join("device/cmdq_en")),
         cache_bytes: kib().into(),
         cache_on: byte(33).map(|control| control & 1 == 1).into(),
         background_operations: byte(163).map(|enabled| enabled & 3 != 0).into(),
@@ -64,15 +64,15 @@ fn ufs(root: &Root, disk: &Path) -> Result<DeviceInternals, Reason> {
     let in_host = |file: &str| host.join(file);
     Ok(DeviceInternals::Ufs {
         version: version(root, &in_host("device_descriptor/specification_version")).into(),
-        write_booster: match flag(root, in_host("wb_on")) {
+        write_booster: match root.flag(in_host("wb_on")) {
             Reading::Value(on) => Reading::Value(on),
-            Reading::Unavailable { .. } => flag(root, in_host("flags/wb_enable")),
+            Reading::Unavailable { .. } => root.flag(in_host("flags/wb_enable")),
         },
         write_booster_free_percent: root
             .line(in_host("attributes/wb_avail_buf"))
             .and_then(|text| tenths(&text))
             .into(),
-        host_map: flag(root, in_host("flags/hpb_enable")),
+        host_map: root.flag(in_host("flags/hpb_enable")),
         gear: root.reading(in_host("power_info/gear")),
         lanes: root.number(in_host("power_info/lane")).into(),
         // In microseconds, 0 for off.

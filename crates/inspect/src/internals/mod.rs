@@ -11,8 +11,9 @@ mod superblock;
 use std::path::Path;
 
 use flashlag_schema::internals::{Databases, Internals};
-use flashlag_spec::Reading;
 use flashlag_units::Nanos;
+
+pub use extents::reach;
 
 use crate::block::{Stack, name};
 use crate::filesystem::FilesystemStack;
@@ -70,15 +71,4 @@ fn aes(root: &Root) -> Result<bool, Reason> {
     let (_, list) =
         lists.next().ok_or_else(|| Reason::content("/proc/cpuinfo", "lists no features"))?;
     Ok(list.split_whitespace().any(|word| word == "aes"))
-}
-
-/// A number in a file as a flag.
-fn flag(root: &Root, path: impl AsRef<Path>) -> Reading<bool> {
-    let path = path.as_ref();
-    let read = root.line(path).and_then(|text| match text.as_str() {
-        "1" | "true" | "Y" | "on" | "enabled" => Ok(true),
-        "0" | "false" | "N" | "off" | "disabled" => Ok(false),
-        other => Err(Reason::content(path, format!("is neither on nor off: {other:.40}"))),
-    });
-    read.into()
 }

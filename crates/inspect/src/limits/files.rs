@@ -5,12 +5,9 @@ use std::path::Path;
 use flashlag_schema::{Limit, LimitCount, LimitKind};
 use flashlag_spec::Reading;
 
-use super::Seen;
+use super::seen::{Parse, Seen};
 use crate::reason::Reason;
 use crate::root::Root;
-
-/// Limits in one line, with the device's `major:minor`; `None` if the line is not understood.
-pub(super) type Parse = fn(&Path, &str) -> Option<Vec<(String, LimitKind, u64)>>;
 
 /// A file with one line per device.
 pub(super) struct OfDevices {

@@ -3,6 +3,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use flashlag_units::InOrder;
+
 use crate::mount::{Mount, mounts};
 use crate::reason::Reason;
 use crate::root::Root;
@@ -85,7 +87,7 @@ fn hierarchy(
         .filter(|(mount, below)| root.has(mount.mount_point.join(below)))
         .collect();
     // If there are several, take the one that shows most.
-    candidates.sort_by_key(|(_, below)| std::cmp::Reverse(below.components().count()));
+    candidates.order_by_key(|(_, below)| std::cmp::Reverse(below.components().count()));
     let what = controllers.as_ref().map_or("version 2".to_owned(), |all| all.join(","));
     let Some((mount, below)) = candidates.first() else {
         let is_root = path == Path::new("/") && is_in_first_namespace(root);

@@ -7,17 +7,18 @@
 
 mod files;
 mod groups;
+mod seen;
 
 use std::path::{Path, PathBuf};
 
-use flashlag_schema::{Limit, LimitCount, LimitKind, Limits};
-use flashlag_spec::Reading;
+use flashlag_schema::Limits;
 
 use crate::below::whole;
 use crate::block::{Stack, name};
 use crate::reason::Reason;
 use crate::root::Root;
 use groups::{Hierarchy, hierarchies};
+pub(crate) use seen::Seen;
 
 /// The control groups of this process and the relevant devices, found once and read often.
 #[derive(Clone, Debug)]
@@ -37,13 +38,6 @@ enum Devices {
     Any,
     /// These devices, by `major:minor` and the kernel's name.
     Those(Vec<(String, String)>),
-}
-
-/// Limits and the counters of their groups, at one time.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Seen {
-    pub counts: Vec<LimitCount>,
-    pub unseen: Vec<String>,
 }
 
 impl LimitFiles {
@@ -157,58 +151,6 @@ impl LimitFiles {
                 let node = root.resolve(format!("/sys/dev/block/{numbers}"));
                 Some(node.map_or_else(|| numbers.to_owned(), |node| name(&node)))
             }
-        }
-    }
-}
-
-impl Seen {
-    fn add(
-        &mut self,
-        file: &Path,
-        kind: LimitKind,
-        device: Option<String>,
-        value: u64,
-        amount: Result<u64, Reason>,
-    ) {
-        let file = file.to_string_lossy().into_owned();
-        let limit = Limit { kind, file, device, value, used: None };
-        let times = Reading::unavailable("the kernel does not count throttled requests");
-        self.counts.push(LimitCount { limit, amount: amount.into(), times });
-    }
-
-    /// Parses the lines of a file that may not exist.
-    fn lines(
-        &mut self,
-        root: &Root,
-        file: &Path,
-        parse: files::Parse,
-    ) -> Vec<(String, LimitKind, u64)> {
-        let text = self.text(root, file).unwrap_or_default();
-        let mut found = Vec::new();
-        for line in text.lines().filter(|line| !line.trim().is_empty()) {
-            match parse(file, line) {
-                Some(limits) => found.extend(limits),
-                None => self.odd(file),
-            }
-        }
-        found
-    }
-
-    /// The text of a file. A missing file limits nothing; a file that can't be read is recorded.
-    fn text(&mut self, root: &Root, file: &Path) -> Option<String> {
-        match root.text_if_there(file) {
-            Ok(text) => text,
-            Err(reason) => {
-                self.unseen.push(reason.to_string());
-                None
-            }
-        }
-    }
-
-    fn odd(&mut self, file: &Path) {
-        let reason = Reason::odd(file).to_string();
-        if !self.unseen.contains(&reason) {
-            self.unseen.push(reason);
         }
     }
 }

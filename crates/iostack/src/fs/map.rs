@@ -2,7 +2,7 @@
 
 use flashlag_units::Nanos;
 
-use super::{BLOCK, blocks};
+use super::model::{BLOCK, blocks};
 use crate::plan::{Run, push_run};
 
 /// A block that holds a page of a file. In ext4 it is counted from the start of the device, in F2FS

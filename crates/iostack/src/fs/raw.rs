@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use flashlag_units::{Bytes, Nanos};
 
-use super::{BLOCK, FileId, Filesystem, NoSpace, Reason, grown};
+use super::model::{BLOCK, FileId, Filesystem, NoSpace, Reason, grown};
 use crate::plan::{BlockRequest, Plan, Run, push_run};
 use crate::spec::StackSpec;
 

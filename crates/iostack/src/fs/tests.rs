@@ -1,11 +1,13 @@
 //! Properties of every filesystem, checked with random sequences of calls. A failure names its
 //! seed.
 
+use flashlag_units::Nanos;
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
 use super::*;
 use crate::plan::BlockRequest;
+use crate::plan::Plan;
 use crate::ranges::Ranges;
 
 const SPECS: [&str; 20] = [

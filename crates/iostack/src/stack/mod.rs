@@ -2,6 +2,7 @@
 
 mod calls;
 mod run;
+mod samples;
 mod sampling;
 #[cfg(test)]
 mod tests;
@@ -44,7 +45,6 @@ impl<D> fmt::Debug for Stack<D> {
 }
 
 /// State of a stack.
-#[derive(Debug)]
 pub(crate) struct Inner<D> {
     pub(crate) scheduler: Scheduler<D>,
     pub(crate) cpus: Cpus,
@@ -73,7 +73,7 @@ pub(crate) struct Inner<D> {
     /// What the caller has waited for in its calls, if waits are accounted.
     pub(crate) waited: Option<Waited>,
     /// Samples of the traffic, if it is sampled.
-    sampling: Option<Box<sampling::Sampling>>,
+    sampling: Option<Box<samples::Sampling>>,
 }
 
 impl<D> Stack<D> {

@@ -6,10 +6,10 @@ mod port;
 
 use std::path::Path;
 
-use rustix::system::{RebootCommand, reboot, uname};
+use rustix::system::uname;
 
 pub use mounts::system as mount_system;
-pub use port::{Link, NextOrder, Orders};
+pub use port::{Link, NextOrder, Orders, power_off};
 
 use crate::error::LabError;
 use crate::protocol::{Mount, SETUP, Setup};
@@ -23,7 +23,7 @@ pub fn is_guest() -> bool {
 pub fn start() -> Result<(Setup, Link, Orders), LabError> {
     mounts::system()?;
     let text = std::fs::read_to_string(SETUP).map_err(LabError::file("read", SETUP))?;
-    let setup: Setup = serde_json::from_str(&text)?;
+    let setup: Setup = serde_json::from_slice(text.as_bytes())?;
     let (link, orders) = port::open()?;
     Ok((setup, link, orders))
 }
@@ -57,21 +57,6 @@ pub fn kernel() -> String {
     words.map(|word| word.to_string_lossy().into_owned()).join(" ")
 }
 
-/// The segments of the first F2FS as the kernel prints them: lines of ten, each `type|valid`.
-fn segments() -> Option<String> {
-    let mut folders = std::fs::read_dir("/proc/fs/f2fs").ok()?.flatten().collect::<Vec<_>>();
-    folders.sort_by_key(std::fs::DirEntry::file_name);
-    let text = std::fs::read_to_string(folders.first()?.path().join("segment_info")).ok()?;
-    Some(types_in(&text))
-}
-
-fn types_in(text: &str) -> String {
-    let words = text.lines().flat_map(str::split_whitespace);
-    let pairs = words.filter_map(|word| word.split_once('|'));
-    let types = pairs.filter(|(_, valid)| valid.parse::<u32>().is_ok()).map(|(kind, _)| kind);
-    types.filter(|kind| kind.len() == 1 && *kind <= "9").collect()
-}
-
 /// Unmounts every filesystem of the setup.
 pub fn unmount(setup: &Setup) -> Result<(), LabError> {
     setup.mounts.iter().rev().try_for_each(mounts::unmount)
@@ -85,21 +70,4 @@ pub fn mount_one(mount: &Mount) -> Result<(), LabError> {
 /// Unmounts one filesystem.
 pub fn unmount_one(mount: &Mount) -> Result<(), LabError> {
     mounts::unmount(mount)
-}
-
-/// Powers the machine off. Returns only if the kernel refuses.
-pub fn power_off() {
-    let _ = reboot(RebootCommand::PowerOff);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_types_of_segments_are_what_stands_before_the_bar() {
-        let text = "format: segment_type|valid_blocks\nsegment_type(0:HD, 1:WD)\n\
-                    0         3|0   4|512  0|7\n10        5|1\n";
-        assert_eq!(types_in(text), "3405");
-    }
 }

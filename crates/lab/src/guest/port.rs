@@ -8,6 +8,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use flashlag_units::InOrder;
+use rustix::system::{RebootCommand, reboot};
+
 use crate::error::LabError;
 use flashlag_schema::DeviceCount;
 use flashlag_schema::remote::{self, RunOrder};
@@ -55,7 +58,7 @@ impl Link {
     /// The device's counters now; `None` if the host is gone.
     pub fn sample(&self) -> Option<DeviceCount> {
         let sampled = self.sampled.lock().unwrap_or_else(PoisonError::into_inner);
-        self.tell(&Report::Sample { segments: super::segments() });
+        self.tell(&Report::Sample { segments: segments() });
         sampled.recv().ok()
     }
 }
@@ -121,7 +124,7 @@ fn listen(
                 std::thread::sleep(Duration::from_millis(20));
                 true
             }
-            Ok(None) | Err(_) => return super::power_off(),
+            Ok(None) | Err(_) => return power_off(),
         };
         if !passed {
             return;
@@ -144,5 +147,37 @@ fn find() -> Result<PathBuf, LabError> {
             return Err(LabError::NoPort);
         }
         std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// The segments of the first F2FS as the kernel prints them: lines of ten, each `type|valid`.
+fn segments() -> Option<String> {
+    let mut folders = std::fs::read_dir("/proc/fs/f2fs").ok()?.flatten().collect::<Vec<_>>();
+    folders.order_by_key(std::fs::DirEntry::file_name);
+    let text = std::fs::read_to_string(folders.first()?.path().join("segment_info")).ok()?;
+    Some(types_in(&text))
+}
+
+fn types_in(text: &str) -> String {
+    let words = text.lines().flat_map(str::split_whitespace);
+    let pairs = words.filter_map(|word| word.split_once('|'));
+    let types = pairs.filter(|(_, valid)| valid.parse::<u32>().is_ok()).map(|(kind, _)| kind);
+    types.filter(|kind| kind.len() == 1 && *kind <= "9").collect()
+}
+
+/// Powers the machine off. Returns only if the kernel refuses.
+pub fn power_off() {
+    let _ = reboot(RebootCommand::PowerOff);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_types_of_segments_are_what_stands_before_the_bar() {
+        let text = "format: segment_type|valid_blocks\nsegment_type(0:HD, 1:WD)\n\
+                    0         3|0   4|512  0|7\n10        5|1\n";
+        assert_eq!(types_in(text), "3405");
     }
 }

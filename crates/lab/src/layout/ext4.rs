@@ -3,7 +3,9 @@
 use std::ops::Range;
 use std::path::Path;
 
-use super::{Form, blocks, output_of};
+use flashlag_units::InOrder;
+
+use super::model::{Form, blocks, output_of};
 use crate::error::LabError;
 
 /// Inode of the journal.
@@ -51,7 +53,7 @@ fn tables(text: &str) -> Vec<Range<u64>> {
 }
 
 fn sorted(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
-    ranges.sort_by_key(|range| range.start);
+    ranges.order_by_key(|range| range.start);
     ranges
 }
 

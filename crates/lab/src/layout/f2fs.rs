@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{BLOCK, BlockKind, Form, bytes_at};
+use super::model::{BLOCK, BlockKind, Form, bytes_at};
 use crate::error::LabError;
 
 const SEGMENT: u64 = 2 << 20;

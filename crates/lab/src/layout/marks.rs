@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{BLOCK, BlockKind, Form, bytes_at};
+use super::model::{BLOCK, BlockKind, Form, bytes_at};
 use crate::error::LabError;
 
 /// Marks of ext4: a directory's block ends with an entry of 12 bytes for its checksum, of a type that

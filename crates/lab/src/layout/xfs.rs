@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Form, bytes_at};
+use super::model::{Form, bytes_at};
 use crate::error::LabError;
 
 /// Offset of the log's first block: 64 bits, big-endian as the whole superblock.

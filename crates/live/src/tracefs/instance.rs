@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 use flashlag_inspect::{Root, mounts};
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 
-use super::unusable;
 use crate::error::LiveError;
 
 /// The usual mount point of tracefs.
@@ -206,6 +205,10 @@ fn remove_abandoned(all: &Path) {
             let _ = fs::remove_dir(entry.path());
         }
     }
+}
+
+pub(super) fn unusable(reason: impl std::fmt::Display) -> LiveError {
+    LiveError::Unusable { source_name: "tracefs", reason: reason.to_string() }
 }
 
 #[cfg(test)]

@@ -9,8 +9,8 @@ use flashlag_trace::{Builder, TracepointText, numbers_of_calls};
 use flashlag_units::{Nanos, count};
 use rustix::time::{ClockId, clock_gettime};
 
-use self::instance::Instance;
 pub(crate) use self::instance::sweep;
+use self::instance::{Instance, unusable};
 use self::look::Machine;
 use crate::error::LiveError;
 use crate::places::Places;
@@ -66,10 +66,6 @@ pub struct Tracefs {
     start: u64,
     layers: Vec<TraceLayer>,
     limits: Vec<String>,
-}
-
-fn unusable(reason: impl std::fmt::Display) -> LiveError {
-    LiveError::Unusable { source_name: "tracefs", reason: reason.to_string() }
 }
 
 impl Tracefs {

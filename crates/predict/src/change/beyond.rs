@@ -3,7 +3,7 @@
 use flashlag_spec::profile::Profile;
 use flashlag_spec::published::Published;
 use flashlag_spec::target::TargetOption;
-use flashlag_units::{Bytes, Nanos};
+use flashlag_units::{Bytes, InOrder, Nanos};
 
 use super::parse::Change;
 use super::situation::Situation;
@@ -74,7 +74,7 @@ fn mounts(profile: &Profile) -> Vec<String> {
         all.push(own.clone());
         all.extend(check.against.iter().cloned());
     }
-    all.sort();
+    all.order();
     all.dedup();
     all
 }

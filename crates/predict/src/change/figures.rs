@@ -1,14 +1,37 @@
 use flashlag_schema::{Phase, Run};
 use flashlag_stats::{MEDIAN_LEAP, Percentile};
-use flashlag_units::Nanos;
+use flashlag_units::{Bytes, Nanos};
 
-use super::PredictOptions;
 use super::plan::{READ_FILE, READ_GROWN};
 use super::scenario::{LEAVE, SAVE, SAVE_ROLLBACK, SETTLE, scenario};
 use super::situation::Situation;
 use super::spread::{AROUND_P99, Range, SeedSpread, latency_range};
 use super::steady::{self, DaysOfUse, Settling, Unworn, Use};
 use crate::{PredictError, Simulation, SimulationError, Simulator, parallel};
+
+/// The options of a forecast.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PredictOptions {
+    /// Bytes written on a day of use (`age=`).
+    pub daily: Bytes,
+    /// The seeds that are averaged.
+    pub seeds: Vec<u64>,
+    /// Whether the effect of years is also simulated cause by cause.
+    pub causes: bool,
+    /// Whether saves with SQLite's default journal are simulated, too.
+    pub rollback: bool,
+}
+
+impl Default for PredictOptions {
+    fn default() -> Self {
+        PredictOptions {
+            daily: Bytes(5_000_000_000),
+            seeds: vec![1],
+            causes: true,
+            rollback: false,
+        }
+    }
+}
 
 /// The main test of a forecast: durable writes of 4 KiB.
 pub const DURABLE: &str = "rand_write_4k";

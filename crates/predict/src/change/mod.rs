@@ -17,13 +17,13 @@ mod sweep;
 mod years;
 
 use flashlag_schema::Run;
-use flashlag_spec::profile::{FittedFrom, Profile};
+use flashlag_spec::profile::Profile;
 use flashlag_spec::published::Published;
-use flashlag_units::{Bytes, Nanos};
+use flashlag_units::Nanos;
 
 use crate::{PredictError, RunInputError, Simulator, doubts};
 
-pub use figures::{DURABLE, Figures, TestFigures};
+pub use figures::{DURABLE, Figures, PredictOptions, TestFigures};
 pub use maintenance::{Maintenance, Moment};
 pub use parse::{Change, parse};
 pub use plan::{Cause, Plan};
@@ -34,30 +34,6 @@ pub use spread::{Range, SeedSpread};
 pub use steady::{DaysOfUse, STEADY, Settling, WINDOW};
 pub use sweep::{Level, Sweep, parse_levels, sweep};
 pub use years::{Absence, CauseFigures, Years};
-
-/// The options of a forecast.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PredictOptions {
-    /// Bytes written on a day of use (`age=`).
-    pub daily: Bytes,
-    /// The seeds that are averaged.
-    pub seeds: Vec<u64>,
-    /// Whether the effect of years is also simulated cause by cause.
-    pub causes: bool,
-    /// Whether saves with SQLite's default journal are simulated, too.
-    pub rollback: bool,
-}
-
-impl Default for PredictOptions {
-    fn default() -> Self {
-        PredictOptions {
-            daily: Bytes(5_000_000_000),
-            seeds: vec![1],
-            causes: true,
-            rollback: false,
-        }
-    }
-}
 
 /// The figures of a device before and after each change.
 #[derive(Clone, Debug, PartialEq)]
@@ -183,14 +159,9 @@ pub fn predict(
         filesystem: start.mount.to_string(),
         before,
         steps,
-        warnings: warnings(start),
+        warnings: start.warnings(),
         assumptions,
     })
-}
-
-/// The warnings of a fitted profile.
-fn warnings(start: &Situation) -> Vec<String> {
-    start.profile.fitted_from.as_ref().map(FittedFrom::warnings).unwrap_or_default()
 }
 
 /// A smaller total change counts as none.

@@ -1,4 +1,4 @@
-use flashlag_spec::profile::{Parameter, Profile};
+use flashlag_spec::profile::{FittedFrom, Parameter, Profile};
 use flashlag_spec::target::{Kind, MountSpec};
 use flashlag_units::Bytes;
 
@@ -23,6 +23,11 @@ impl Situation {
     pub fn new(profile: &Profile, filesystem: &str) -> Result<Situation, ModelError> {
         let mount = MountSpec::parse(Kind::Sim, filesystem)?;
         Ok(Situation { profile: profile.clone(), mount, plan: Plan::default() })
+    }
+
+    /// The warnings of a fitted profile.
+    pub(super) fn warnings(&self) -> Vec<String> {
+        self.profile.fitted_from.as_ref().map(FittedFrom::warnings).unwrap_or_default()
     }
 
     /// The capacity that its host sees.

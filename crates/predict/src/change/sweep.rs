@@ -1,7 +1,7 @@
-use super::figures::{Figures, measure};
+use super::figures::{Figures, PredictOptions, measure};
 use super::parse::{Change, level};
 use super::situation::Situation;
-use super::{PredictOptions, beyond, plan};
+use super::{beyond, plan};
 use crate::{ChangeError, PredictError, Simulator};
 use flashlag_spec::published::Published;
 
@@ -89,7 +89,7 @@ pub fn sweep(
         profile: start.profile.name.clone(),
         filesystem: start.mount.to_string(),
         levels: measured,
-        warnings: super::warnings(start),
+        warnings: start.warnings(),
         beyond: doubts,
         assumptions,
     })

@@ -2,9 +2,10 @@ use flashlag_schema::{Phase, Run, RunStatus};
 use flashlag_spec::State;
 use flashlag_spec::profile::{Parameter, Profile};
 use flashlag_spec::published::Published;
+use flashlag_units::InOrder;
 
 use super::bars::{Bar, Verdict, bar};
-use super::{Pair, Protocol};
+use super::protocol::{Pair, Protocol};
 use crate::FigureError;
 
 /// The simulated figure of a published row, over all seeds.
@@ -216,7 +217,7 @@ pub(crate) fn states_checked(profile: &Profile, published: &[Published]) -> Vec<
         let rows = published.iter().filter(|row| row.device == check.device);
         states.extend(rows.filter_map(|row| Some(check.place_of(&row.condition)?.0)));
     }
-    states.sort();
+    states.order();
     states.dedup();
     states
 }

@@ -6,16 +6,14 @@ mod judge;
 mod order;
 mod parameters;
 mod plan;
+mod protocol;
+mod report;
 mod sensitivity;
 
-use flashlag_schema::Run;
-use flashlag_spec::profile::{Profile, ProfileCheck};
+use flashlag_spec::profile::Profile;
 use flashlag_spec::published::Published;
-use flashlag_spec::scenario::Scenario;
-use flashlag_spec::target::{Kind, MountSpec};
-use flashlag_units::Bytes;
 
-use crate::{ModelError, PredictError, ProtocolError, Simulation, Simulator, parallel};
+use crate::{PredictError, Simulator, parallel};
 
 pub use bars::{Bar, Verdict};
 pub use cells::{Cell, SimulatedFigure};
@@ -24,74 +22,10 @@ pub use order::Inversion;
 pub(crate) use parameters::at_bound;
 pub use parameters::{FittedParameter, Overfitting};
 use plan::Plan;
+pub use protocol::CheckOptions;
+pub(crate) use protocol::{Protocol, protocols, run_pair};
+pub use report::CheckReport;
 pub use sensitivity::{Move, Sensitivity};
-
-/// The options of a check.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CheckOptions {
-    /// The seeds that are averaged.
-    pub seeds: Vec<u64>,
-    /// Whether to move each fitted parameter by a tenth, down and up: two runs of each protocol for each
-    /// parameter.
-    pub sensitivity: bool,
-}
-
-impl Default for CheckOptions {
-    fn default() -> Self {
-        CheckOptions { seeds: vec![1, 2, 3], sensitivity: false }
-    }
-}
-
-/// The result of a check.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CheckReport {
-    /// The profile's name.
-    pub profile: String,
-    /// The description of the device.
-    pub about: String,
-    /// The simulated seeds.
-    pub seeds: Vec<u64>,
-    /// One for each published row, in their order, also for rows without a simulated figure.
-    pub cells: Vec<Cell>,
-    /// Pairs of rows of one column in the reverse order.
-    pub inversions: Vec<Inversion>,
-    pub fitted: Vec<FittedParameter>,
-    /// The numbers of fitted parameters and rows.
-    pub overfitting: Overfitting,
-    /// The sensitivity of the rows to them; empty unless requested.
-    pub sensitivity: Vec<Sensitivity>,
-    /// The assumptions of profile and protocols.
-    pub assumptions: Vec<String>,
-}
-
-impl CheckReport {
-    /// Number of rows within 20 % of the published value; published changes within 5 points.
-    pub fn near(&self) -> usize {
-        self.cells.iter().filter(|cell| judge::is_near(cell)).count()
-    }
-
-    /// Whether every row is within its bound and no column's order is inverted.
-    pub fn passed(&self) -> bool {
-        let fine = |cell: &Cell| matches!(cell.verdict, Verdict::Pass | Verdict::Allowance);
-        self.cells.iter().all(fine) && self.inversions.is_empty()
-    }
-}
-
-/// A check with its parsed protocol.
-pub(crate) struct Protocol<'a> {
-    pub check: &'a ProfileCheck,
-    pub mount: MountSpec,
-    /// The mount of the run that it is compared with, for changes.
-    pub against: Option<MountSpec>,
-    pub scenario: Scenario,
-    pub leave: Option<Bytes>,
-}
-
-/// The runs of one check with one seed: the run, and the one it is compared with, for changes.
-pub(crate) struct Pair {
-    pub run: Run,
-    pub against: Option<Run>,
-}
 
 /// Simulates the protocols of a profile and compares the rows. `scenario_text` returns the text of a
 /// built-in scenario or protocol by its name.
@@ -157,64 +91,4 @@ pub fn runs(profile: &Profile, options: &CheckOptions) -> usize {
         profile.checks.iter().map(|check| 1 + usize::from(check.against.is_some())).sum();
     let moved = if options.sensitivity { 2 * parameters::fitted(profile).len() } else { 0 };
     each * (options.seeds.len() + moved)
-}
-
-pub(crate) fn protocols<'a>(
-    profile: &'a Profile,
-    scenario_text: &dyn Fn(&str) -> Option<String>,
-) -> Result<Vec<Protocol<'a>>, PredictError> {
-    if profile.checks.is_empty() {
-        return Err(PredictError::NoCheck { profile: profile.name.clone() });
-    }
-    profile
-        .checks
-        .iter()
-        .map(|check| {
-            let wrong = |reason| PredictError::Protocol {
-                profile: profile.name.clone(),
-                device: check.device.clone(),
-                reason,
-            };
-            let text = scenario_text(&check.scenario).ok_or_else(|| {
-                wrong(ProtocolError::UnknownScenario { name: check.scenario.clone() })
-            })?;
-            let scenario = check.scenario_of(&text).map_err(|reason| {
-                wrong(ProtocolError::Scenario {
-                    name: check.scenario.clone(),
-                    reason: Box::new(reason),
-                })
-            })?;
-            let leave = check.leave.as_ref().map(|text| text.parse()).transpose();
-            let leave = leave.map_err(|error| wrong(ProtocolError::Leave(error)))?;
-            let mount = |text| {
-                let mount = MountSpec::parse(Kind::Sim, text);
-                mount.map_err(|error| wrong(ProtocolError::Mount(Box::new(error))))
-            };
-            let against = check.against.as_deref().map(mount).transpose()?;
-            // By default the profile's filesystem is used.
-            let mount = mount(check.filesystem.as_deref().unwrap_or(&profile.filesystem))?;
-            Ok(Protocol { check, mount, against, scenario, leave })
-        })
-        .collect()
-}
-
-pub(crate) fn run_pair(
-    profile: &Profile,
-    protocol: &Protocol<'_>,
-    seed: u64,
-    simulator: &dyn Simulator,
-) -> Result<Pair, PredictError> {
-    let scenario = &protocol.scenario;
-    let changed = profile.overridden(&protocol.check.model).map_err(ModelError::from)?;
-    let one = |mount: &MountSpec| {
-        let simulation =
-            Simulation { profile: &changed, mount, scenario, seed, leave: protocol.leave };
-        simulator.simulate(&simulation).map_err(|reason| PredictError::Simulation {
-            what: format!("{} on sim:{}+{mount}, seed {seed}", scenario.name, profile.name),
-            reason,
-        })
-    };
-    let run = one(&protocol.mount)?;
-    let against = protocol.against.as_ref().map(one).transpose()?;
-    Ok(Pair { run, against })
 }

@@ -4,10 +4,10 @@
 use flashlag_spec::profile::Profile;
 use flashlag_spec::published::Published;
 
+use super::protocol::{CheckOptions, Pair, Protocol, protocols, run_pair};
+use super::report::CheckReport;
 use super::sensitivity::{Moved, moved, moves};
-use super::{
-    CheckOptions, CheckReport, Pair, Protocol, cells, judge, order, parameters, protocols, run_pair,
-};
+use super::{cells, judge, order, parameters};
 use crate::{PredictError, Simulator};
 
 /// A check of one profile.

@@ -4,7 +4,7 @@ use flashlag_spec::profile::Profile;
 use flashlag_spec::published::Published;
 
 use super::cells::{rows, value};
-use super::{Pair, Protocol};
+use super::protocol::{Pair, Protocol};
 use crate::{PredictError, knob};
 
 /// The effect of a tenth less and a tenth more of a parameter.

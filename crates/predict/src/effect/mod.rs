@@ -18,7 +18,7 @@ use crate::change::{Change, Figures, PredictOptions, Situation, predict};
 use crate::{PredictError, SimulationError, Simulator};
 
 pub use device::{Device, NoDevice, device_of};
-use plan::{affected, plan_of};
+use plan::{Forecasting, affected, plan_of};
 
 /// Another filesystem is a finding if its forecast wait is shorter by this share.
 const SHORTER: f64 = 0.1;
@@ -108,15 +108,6 @@ fn command(device: &Device, plan: &Forecasting) -> String {
     let changes = plan.before.iter().chain(std::iter::once(&plan.change));
     let changes: Vec<String> = changes.map(Change::to_string).collect();
     format!("flashlag predict {subject} --fs {mount} --change {}", changes.join(","))
-}
-
-/// The changes to simulate before and after, and the figure to compare.
-struct Forecasting {
-    before: Vec<Change>,
-    change: Change,
-    per: Counted,
-    /// Whether the device was used before: at its full size the simulation would take a minute.
-    used: bool,
 }
 
 /// A used device is simulated as one of this part of its capacity, equally full, which behaves alike.

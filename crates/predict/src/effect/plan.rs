@@ -10,8 +10,16 @@ use flashlag_spec::replay::TraceTransactions;
 use flashlag_spec::scenario::JournalMode;
 use flashlag_units::{Bytes, ratio};
 
-use super::Forecasting;
 use crate::change::Change;
+
+/// The changes to simulate before and after, and the figure to compare.
+pub(super) struct Forecasting {
+    pub(super) before: Vec<Change>,
+    pub(super) change: Change,
+    pub(super) per: Counted,
+    /// Whether the device was used before: at its full size the simulation would take a minute.
+    pub(super) used: bool,
+}
 
 /// Share in use that a filled device is compared with.
 const HALF_FULL: f64 = 0.5;

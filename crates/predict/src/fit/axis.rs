@@ -3,7 +3,7 @@
 
 use flashlag_spec::profile::{Parameter, Profile};
 
-use super::FitOptions;
+use super::request::FitOptions;
 use crate::knob::{self, Grain};
 use crate::{ChangeError, PredictError};
 

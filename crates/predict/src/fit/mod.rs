@@ -17,6 +17,7 @@ mod nearest;
 mod outcome;
 mod pace;
 mod policies;
+mod request;
 mod rerun;
 mod rows;
 mod schedule;
@@ -28,62 +29,18 @@ mod start;
 mod structure;
 
 use flashlag_schema::Run;
-use flashlag_spec::profile::Profile;
-use flashlag_spec::target::MountSpec;
 
-use crate::{PredictError, SimulationError, Simulator, doubts};
+use crate::{PredictError, Simulator, doubts};
 
 pub use figures::{Figure, Residual};
 pub use identifiability::{ConfoundedGroup, Identifiability};
 pub use nearest::{Nearest, nearest};
 pub use outcome::{Fit, FitParameter};
+use request::stopped;
+pub use request::{FitOptions, FitRequest};
 pub(crate) use rerun::mount_of;
 pub use rows::{Tuning, tune};
 pub use stage::FitStage;
-
-/// The options of a fit.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FitOptions {
-    /// Seed of the simulations and of the starts; `None`: the run's seed.
-    pub seed: Option<u64>,
-    /// Number of starting points: the unchanged profile, and random ones.
-    pub starts: usize,
-    /// Maximum number of simulations.
-    pub simulations: usize,
-    /// The parameters that may move; empty: all with a range.
-    pub only: Vec<String>,
-    /// The stages that are left out, to measure what each is worth.
-    pub without: Vec<FitStage>,
-}
-
-impl Default for FitOptions {
-    fn default() -> Self {
-        FitOptions {
-            seed: None,
-            starts: 3,
-            simulations: 3000,
-            only: Vec::new(),
-            without: Vec::new(),
-        }
-    }
-}
-
-/// The inputs of a fit.
-#[derive(Clone, Copy, Debug)]
-pub struct FitRequest<'a> {
-    /// The measured run.
-    pub run: &'a Run,
-    /// The run's name, for the sources in the new profile.
-    pub run_name: &'a str,
-    /// The starting profile. Its ranges bound the search; a parameter without a range stays.
-    pub start: &'a Profile,
-    /// The new profile's name.
-    pub name: &'a str,
-    /// Filesystem and options of the run; `None`: those in the run file.
-    pub mount: Option<&'a MountSpec>,
-    /// Whether to fit although there are [`crate::doubts`]; the profile then lists them.
-    pub force: bool,
-}
 
 /// The doubts about a run that is used nevertheless: [`crate::doubts`], and that its device or its
 /// fills were faster than real ones. Fails if there are doubts and `force` is not set.
@@ -114,9 +71,4 @@ pub fn fit(
     }
     let simulations = search.runs();
     Ok(outcome::outcome(request, &inputs, doubts, simulations, &before, found))
-}
-
-fn stopped(start: &Profile) -> PredictError {
-    let what = format!("profiles made from {}", start.name);
-    PredictError::Simulation { what, reason: SimulationError::Stopped }
 }

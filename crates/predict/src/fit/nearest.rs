@@ -1,6 +1,7 @@
 use flashlag_schema::Run;
 use flashlag_spec::State;
 use flashlag_spec::profile::Profile;
+use flashlag_units::InOrder;
 
 use super::figures::{figures, misfit, residuals};
 use super::rerun::{mount_of, only_new, scenario_of};
@@ -61,6 +62,6 @@ pub fn nearest(
             Err(_) => {}
         }
     }
-    ranked.sort_by(|one, other| one.misfit.total_cmp(&other.misfit));
+    ranked.order_by(|one, other| one.misfit.total_cmp(&other.misfit));
     Ok(ranked)
 }

@@ -1,8 +1,9 @@
 use flashlag_spec::profile::{FittedFrom, Parameter, Profile};
+use flashlag_units::InOrder;
 
-use super::FitRequest;
 use super::figures::{Residual, misfit};
 use super::identifiability::{Identifiability, identifiability, uncertainties};
+use super::request::FitRequest;
 use super::search::{DETERMINED, SearchResult};
 use super::start::Inputs;
 use crate::check::at_bound;
@@ -150,7 +151,7 @@ pub(super) fn parameters(
             all.push(FitParameter { held: Some(why.clone()), ..one(key) });
         }
     }
-    all.sort_by(|one, other| one.key.cmp(&other.key));
+    all.order_by(|one, other| one.key.cmp(&other.key));
     all
 }
 
@@ -164,7 +165,7 @@ fn rows(found: &SearchResult, axis: usize) -> Vec<String> {
         return rows;
     }
     let mut order: Vec<usize> = (0..column.len()).collect();
-    order.sort_by(|one, other| column[*other].abs().total_cmp(&column[*one].abs()));
+    order.order_by(|one, other| column[*other].abs().total_cmp(&column[*one].abs()));
     for index in order.into_iter().filter(|index| column[*index].abs() >= most / 2.0) {
         let row = &found.labels[index];
         if !rows.contains(row) && rows.len() < 3 {

@@ -7,6 +7,7 @@
 //! steps, and each round halves the number of variants.
 
 use flashlag_spec::profile::Profile;
+use flashlag_units::InOrder;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -156,7 +157,7 @@ fn variants(built: &DeviceFit, switches: &[&str], sizes: &[&Axis]) -> Vec<Varian
 
 /// Sorts candidates, best first.
 fn rank(all: &mut [Candidate], axes: &[Axis]) {
-    all.sort_by(|one, other| cost(axes, &one.point).total_cmp(&cost(axes, &other.point)));
+    all.order_by(|one, other| cost(axes, &one.point).total_cmp(&cost(axes, &other.point)));
 }
 
 /// Puts a candidate where [`rank`] would: among sorted ones, behind those that are as good.

@@ -4,11 +4,11 @@
 use flashlag_spec::profile::Profile;
 use flashlag_spec::published::Published;
 
-use super::FitOptions;
 use super::axis::hold_others;
 use super::figures::{FAR, misfit};
 use super::identifiability::{Identifiability, identifiability};
 use super::outcome::{FitParameter, parameters};
+use super::request::FitOptions;
 use super::search::{Found, Objective, Search};
 use crate::check::{Protocol, Row, protocols, rows_of, run_pair};
 use crate::{PredictError, SimulationError, Simulator, parallel};
@@ -124,7 +124,7 @@ pub fn tune(
     let before = search.plain(profile);
     let found = search.run(profile, &held, options);
     if search.is_stopped() {
-        return Err(super::stopped(profile));
+        return Err(super::request::stopped(profile));
     }
     let simulations = search.runs();
     Ok(Tuning {

@@ -6,10 +6,11 @@ use nalgebra::DMatrix;
 use super::axis::{Axis, axes};
 use super::figures::misfit;
 use super::policies::{self, Candidate};
+use super::request::FitOptions;
 use super::search::{Point, Search, SearchResult, cost, determined, is_new, profile_at};
+use super::solve;
 use super::stage::FitStage;
 use super::structure::{self, DeviceFit, Free};
-use super::{FitOptions, solve};
 use crate::knob::Grain;
 
 /// Maximum relative increase of the sum of squares by resetting a parameter to its starting value.

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use flashlag_spec::profile::Profile;
 use nalgebra::DMatrix;
 
-use super::FitOptions;
 use super::axis::Axis;
 use super::figures::FAR;
+use super::request::FitOptions;
 use super::stage::FitStage;
 use crate::{ModelError, PredictError, SimulationError, knob, parallel};
 

@@ -8,13 +8,12 @@ use flashlag_spec::target::MountSpec;
 use flashlag_spec::{Operation, State};
 use flashlag_units::Bytes;
 
-use super::FitRequest;
 use super::figures::{Figure, counted, figures, residuals};
-use super::lacks;
-use super::pace;
+use super::request::FitRequest;
 use super::rerun::{mount_of, only_new, reads, scenario_of, with_fewer_reads};
 use super::search::{Found, Objective};
 use super::size::sized;
+use super::{lacks, pace};
 use crate::{PredictError, RunInputError, Simulation, Simulator};
 
 /// The inputs of a search besides its simulator.

@@ -3,6 +3,7 @@
 //! copies have blocks of their own).
 
 use flashlag_spec::profile::Profile;
+use flashlag_units::InOrder;
 use nalgebra::DMatrix;
 
 use super::axis::Axis;
@@ -55,7 +56,7 @@ pub(super) fn pairs(
 ) -> Vec<DeviceFit> {
     let off = |one: &DeviceFit| cost(free.fine, &one.1);
     let rank = |all: &mut Vec<DeviceFit>| {
-        all.sort_by(|one, other| off(one).total_cmp(&off(other)));
+        all.order_by(|one, other| off(one).total_cmp(&off(other)));
         let least = all.first().map_or(0.0, off);
         all.retain(|one| off(one) <= HOPELESS * least);
     };

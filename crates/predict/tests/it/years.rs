@@ -69,7 +69,7 @@ fn days_and_rounds(scenario: &Scenario) -> (usize, usize) {
 fn io<'a>(scenario: &'a Scenario, name: &str) -> Option<&'a Io> {
     match scenario.tests.get(name)? {
         Test::Io(io) => Some(io),
-        Test::Save(_) | Test::FileSave(_) | Test::Replay(_) => None,
+        Test::Save(_) | Test::FileSave(_) | Test::Replay(_) | Test::Card(_) => None,
     }
 }
 

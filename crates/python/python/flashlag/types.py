@@ -32,6 +32,85 @@ class Calls(TypedDict):
     """
 
 
+CardHolds: TypeAlias = Literal[
+    'zeros', 'ones', 'other_address', 'old', 'flipped', 'foreign', 'unreadable'
+]
+"""
+What an address held instead of what was written.
+"""
+
+
+class CardLost(TypedDict):
+    """
+    Bytes that did not hold what was written, by what they held.
+    """
+
+    blank: Bytes
+    """
+    Zeros, or ones (0xff).
+    """
+    flipped: Bytes
+    """
+    What was written, with flipped bits.
+    """
+    foreign: Bytes
+    """
+    Something else.
+    """
+    old: Bytes
+    """
+    The data of an earlier run or an earlier write.
+    """
+    other_address: Bytes
+    """
+    The data of another address.
+    """
+    unreadable: Bytes
+    """
+    Nothing: the read failed.
+    """
+
+
+CardReach = TypedDict(
+    'CardReach',
+    {
+        'from': Bytes,
+        'to': Bytes,
+    },
+)
+
+
+class CardRewritten(TypedDict):
+    """
+    Places that had held what was written, and were then written once more.
+    """
+
+    lost: int
+    """
+    Places that held neither, or could not be read.
+    """
+    old: int
+    """
+    Places that still held the first.
+    """
+    places: int
+    """
+    Places that took the second write.
+    """
+
+
+CardStretch = TypedDict(
+    'CardStretch',
+    {
+        'bits': NotRequired[int],
+        'from': NotRequired[Bytes],
+        'holds': CardHolds,
+        'length': Bytes,
+        'offset': Bytes,
+    },
+)
+
+
 CauseBasis: TypeAlias = Literal['measured', 'modelled', 'reported', 'inferred']
 """
 How the cause of a stall is known.
@@ -1197,6 +1276,74 @@ class Watched(TypedDict):
     """
 
 
+class CardVerdictUnfinished(TypedDict):
+    """
+    It was not read back yet.
+    """
+
+    kind: Literal['unfinished']
+
+
+class CardVerdictGenuine(TypedDict):
+    """
+    Everything that was written was read back from the device.
+    """
+
+    kind: Literal['genuine']
+
+
+class CardVerdictNothingFound(TypedDict):
+    """
+    Every place was read back as written; what is between them is not known.
+    """
+
+    kind: Literal['nothing_found']
+
+
+class CardVerdictFake(TypedDict):
+    """
+    It holds less than it claims.
+    """
+
+    holds_bytes: Bytes
+    """
+    About what it holds.
+    """
+    kind: Literal['fake']
+
+
+class CardVerdictKeepsOld(TypedDict):
+    """
+    It accepts writes, and still has what was there before.
+    """
+
+    kind: Literal['keeps_old']
+
+
+class CardVerdictReadOnly(TypedDict):
+    """
+    It took no more writes after some.
+    """
+
+    kind: Literal['read_only']
+
+
+class CardVerdictDamaged(TypedDict):
+    """
+    Parts of it do not hold what was written.
+    """
+
+    kind: Literal['damaged']
+
+
+class CardVerdictUnproven(TypedDict):
+    """
+    What was read did not come from the device.
+    """
+
+    kind: Literal['unproven']
+
+
 class EffectBasisCompared(TypedDict):
     """
     Two phases of this run; the comparison is among its causes.
@@ -1423,6 +1570,21 @@ class BlockKinds(TypedDict):
     """
     All other writes of the filesystem: inodes, maps, directories, checkpoints.
     """
+
+
+CardVerdict: TypeAlias = (
+    CardVerdictUnfinished
+    | CardVerdictGenuine
+    | CardVerdictNothingFound
+    | CardVerdictFake
+    | CardVerdictKeepsOld
+    | CardVerdictReadOnly
+    | CardVerdictDamaged
+    | CardVerdictUnproven
+)
+"""
+What a card is.
+"""
 
 
 class Change(TypedDict):
@@ -1934,6 +2096,13 @@ A value that was read, or the reason why it could not be. In JSON: the value its
 
 
 ReadingOfCalls: TypeAlias = Unavailable | Calls
+"""
+A value that was read, or the reason why it could not be. In JSON: the value itself, or
+`{"unavailable": "reason"}`.
+"""
+
+
+ReadingOfCardReach: TypeAlias = Unavailable | CardReach
 """
 A value that was read, or the reason why it could not be. In JSON: the value itself, or
 `{"unavailable": "reason"}`.
@@ -2485,6 +2654,127 @@ class FilesystemInternalsF2fs(TypedDict):
     spare_segments: ReadingOfuint64
     """
     Segments that are kept for cleaning.
+    """
+
+
+class CardCheck(TypedDict):
+    """
+    What came of asking whether storage is what it says it is. Addresses are those of the test's data: bytes
+    from its start, in the order in which it was written to the free space.
+    """
+
+    cached_bytes: ReadingOfBytes
+    """
+    Bytes that reads got from the page cache instead of the device, where that is known.
+    """
+    checked_bytes: Bytes
+    """
+    Bytes that were read back, or could not be.
+    """
+    claimed_bytes: Bytes
+    """
+    What the device claims to hold; of the filesystem, where the device does not say.
+    """
+    direct: bool
+    """
+    Whether reads went past the page cache (`O_DIRECT`).
+    """
+    each_bytes: Bytes
+    """
+    Of each file, this much is written from its start.
+    """
+    failed_writes: int
+    """
+    Writes that failed, while later ones did not.
+    """
+    file_bytes: Bytes
+    """
+    The size of a file; its number and the offset in it give an address.
+    """
+    files: int
+    """
+    Number of files that were written, and synced.
+    """
+    files_read: int
+    """
+    Number of files that were read back.
+    """
+    first_lost: NotRequired[Bytes]
+    """
+    The address of the first byte that held something else.
+    """
+    generation: int
+    """
+    What the sectors say of themselves beside their address: it differs from run to run, so that data
+    of an earlier run is known by it.
+    """
+    is_written: bool
+    """
+    Whether everything was written that was to be.
+    """
+    lost: CardLost
+    """
+    What the others held.
+    """
+    proven_before_bytes: Bytes
+    """
+    Bytes checked before the first that held something else.
+    """
+    proven_bytes: Bytes
+    """
+    Bytes of them that were as written.
+    """
+    quick: bool
+    """
+    Whether only places spread over the free space were written.
+    """
+    reached: ReadingOfCardReach
+    """
+    The physical addresses that the files lie at, from the start of the filesystem.
+    """
+    refused: NotRequired[str]
+    """
+    The error after which nothing could be written any more.
+    """
+    repeats_after: NotRequired[Bytes]
+    """
+    The distance after which addresses repeat, if data of later addresses was found at earlier ones.
+    """
+    resumed: bool
+    """
+    Whether it was taken out, or another process read it, between writing and reading.
+    """
+    rewritten: CardRewritten
+    """
+    Places that were written once more, and read.
+    """
+    span_bytes: Bytes
+    """
+    The free space that is covered.
+    """
+    stretches: NotRequired[List[CardStretch]]
+    """
+    The first stretches that held something else; adjacent sectors of one kind are one stretch.
+    """
+    stretches_seen: int
+    """
+    Number of all such stretches.
+    """
+    test: str
+    """
+    The test's name in the scenario.
+    """
+    used_bytes: Bytes
+    """
+    What was in use before.
+    """
+    verdict: CardVerdict
+    """
+    What it is.
+    """
+    written_bytes: Bytes
+    """
+    Bytes that were written, in files that were synced.
     """
 
 
@@ -3475,6 +3765,10 @@ class Run(TypedDict):
     Everything measured in one run of one scenario on one target.
     """
 
+    cards: NotRequired[List[CardCheck]]
+    """
+    Whether the storage is what it says it is, by the tests that ask.
+    """
     command: List[str]
     """
     The command line, as typed.

@@ -1,8 +1,10 @@
+use flashlag_units::InOrder;
+
 /// Moves heights in pixels apart until neighbours are at least `gap` apart, within `0..=height`,
 /// in the order given; each stays as near to where it was as the others allow.
 pub(super) fn spread(wanted: &[f64], gap: f64, height: f64) -> Vec<f64> {
     let mut order: Vec<usize> = (0..wanted.len()).collect();
-    order.sort_by(|a, b| wanted[*a].total_cmp(&wanted[*b]));
+    order.order_by(|a, b| wanted[*a].total_cmp(&wanted[*b]));
     let mut placed = vec![0.0; wanted.len()];
     let mut least = f64::NEG_INFINITY;
     for &index in &order {

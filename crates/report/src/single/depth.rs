@@ -1,6 +1,7 @@
 //! Phases that differ in their queue depth alone.
 
 use flashlag_schema::{Phase, Run};
+use flashlag_units::InOrder;
 use flashlag_views::{Figures, format, phase_title};
 
 use crate::chart::{DepthPlot, DepthPoint, Svg};
@@ -30,7 +31,7 @@ pub(super) fn sweeps(run: &Run) -> Vec<Sweep> {
 
 /// `None` if the depths are not all different, or there is only one.
 fn sweep(run: &Run, mut phases: Vec<&Phase>) -> Option<Sweep> {
-    phases.sort_by_key(|phase| phase.queue_depth);
+    phases.order_by_key(|phase| phase.queue_depth);
     let alike = phases.windows(2).any(|pair| pair[0].queue_depth == pair[1].queue_depth);
     if phases.len() < 2 || alike {
         return None;

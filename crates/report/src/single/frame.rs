@@ -6,10 +6,19 @@ use askama::Template;
 use flashlag_schema::Run;
 use flashlag_views::page::meta;
 
-use super::Theme;
 use crate::chart::{Anchor, Svg};
 use crate::markup::{escape, visible};
 use crate::page;
+
+/// Light or dark.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Theme {
+    /// Dark on white.
+    #[default]
+    Light,
+    /// Light on black.
+    Dark,
+}
 
 /// How wide every chart is, in pixels: two of them fit a sheet of paper.
 pub(super) const WIDTH: f64 = 900.0;

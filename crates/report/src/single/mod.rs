@@ -15,16 +15,7 @@ use flashlag_views::{fill_curves, phase_title};
 use crate::chart::Svg;
 use crate::draw::{distribution_plot, fill_plot, rate_plot, series_plot};
 use frame::Frame;
-
-/// Light or dark.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Theme {
-    /// Dark on white.
-    #[default]
-    Light,
-    /// Light on black.
-    Dark,
-}
+pub use frame::Theme;
 
 /// A chart that a run has.
 #[derive(Clone, Debug, PartialEq, Eq)]

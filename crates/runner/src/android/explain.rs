@@ -5,8 +5,7 @@ use flashlag_schema::finding::Explained;
 use flashlag_spec::target::PhoneSpec;
 
 use super::order::this_program;
-use super::phone::about;
-use super::phones;
+use super::phone::{about, phones};
 use crate::error::RunError;
 
 /// Puts flashlag on a phone, has it examine the storage of a directory, and removes what was put

@@ -10,19 +10,13 @@ mod phone;
 
 pub use explain::explain_phone;
 pub use on_phone::be_on_the_phone;
+pub use phone::phones;
 pub(crate) use phone::{PhoneRun, prepare, run};
 
-use flashlag_android::{Adb, Connected, PhoneError, RunOnPhone, chosen};
+use flashlag_android::{Adb, PhoneError, RunOnPhone};
 use flashlag_spec::target::{PHONE_DIRECTORY, PhoneSpec};
 
 use crate::error::RunError;
-
-/// The phones that a target means.
-pub fn phones(spec: &PhoneSpec) -> Result<Vec<Connected>, RunError> {
-    let refuse = |source: PhoneError| RunError::Phone { target: spec.to_string(), source };
-    let connected = Adb::find().and_then(|adb| adb.connected()).map_err(refuse)?;
-    chosen(&connected, &spec.choice).map_err(refuse)
-}
 
 /// Ends the run on each phone of a target and removes everything that was put there. Returns a
 /// sentence for each phone.

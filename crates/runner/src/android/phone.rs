@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use flashlag_android::protocol::{PhoneOrder, Prepared, RunState};
-use flashlag_android::{Adb, Connected, Identity, PhoneError, RunOnPhone, program_for};
+use flashlag_android::{Adb, Connected, Identity, PhoneError, RunOnPhone, chosen, program_for};
 use flashlag_engine::fill::FreeSpace;
 use flashlag_schema::{Run, RunStatus, Target, TargetKind};
 use flashlag_spec::target::{PhoneChoice, PhoneSpec};
@@ -11,7 +11,6 @@ use flashlag_spec::target::{PhoneChoice, PhoneSpec};
 use super::connection::patiently;
 use super::follow::follow;
 use super::order::{Next, next, order};
-use super::phones;
 use crate::error::RunError;
 use crate::estimate::Estimate;
 use crate::events::{Event, Observer};
@@ -246,4 +245,11 @@ fn complete(run: &mut Run, order: &PhoneOrder) {
         profile: None,
     };
     run.label.clone_from(&order.label);
+}
+
+/// The phones that a target means.
+pub fn phones(spec: &PhoneSpec) -> Result<Vec<Connected>, RunError> {
+    let refuse = |source: PhoneError| RunError::Phone { target: spec.to_string(), source };
+    let connected = Adb::find().and_then(|adb| adb.connected()).map_err(refuse)?;
+    chosen(&connected, &spec.choice).map_err(refuse)
 }

@@ -52,6 +52,13 @@ pub enum ResumeFault {
     Fio,
     #[error("that run is complete")]
     Complete,
+    /// Nothing is left of what was written to a card.
+    #[error(
+        "nothing of what that run wrote is in {}: is it another card, were the files removed, or did the card lose \
+         them? Begin anew with --force",
+        path.display()
+    )]
+    NoFiles { path: PathBuf },
 }
 
 /// The kind of an output.

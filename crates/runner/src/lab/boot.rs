@@ -13,7 +13,15 @@ use flashlag_serve::{OwnDirectory, Running, Settings};
 use flashlag_units::Bytes;
 
 use super::watch::{DeviceWatch, load, socket, start};
+use crate::request::Request;
 use crate::target::LabTarget;
+
+/// A run on a lab's target.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LabRun<'a> {
+    pub(super) request: &'a Request,
+    pub(super) target: &'a LabTarget,
+}
 
 /// Serial number and mount point of the device under test.
 pub(super) const FLASH: (&str, &str) = ("flash", "/mnt/flash");

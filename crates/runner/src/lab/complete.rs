@@ -3,7 +3,7 @@
 use flashlag_schema::{CheckId, Run, Target, TargetKind, Trust};
 use flashlag_spec::Reading;
 
-use super::LabRun;
+use super::boot::LabRun;
 use crate::record::{profile_record, reviewers_leave};
 use crate::sim;
 

@@ -18,7 +18,7 @@ pub(super) fn lessen(scenario: &mut Scenario) {
         names
             .extend(tests.iter().filter(|name| !names.contains(name)).cloned().collect::<Vec<_>>());
     }
-    names.retain(|name| !matches!(scenario.tests.get(name), Some(Test::Replay(_))));
+    names.retain(|name| scenario.tests.get(name).is_some_and(takes_less));
     for test in scenario.tests.values_mut() {
         match test {
             Test::Io(io) => {
@@ -36,19 +36,24 @@ pub(super) fn lessen(scenario: &mut Scenario) {
                 save.saves = Some(save.saves.map_or(SAVES, |saves| saves.min(SAVES)));
                 save.min_saves = None;
             }
-            Test::Replay(_) => {}
+            Test::Replay(_) | Test::Card(_) => {}
         }
     }
     scenario.steps = vec![Step::Measure { tests: names, state: State::New, repeat: 1 }];
 }
 
-/// Whether any test of the scenario can be done on a device that takes no time: a replay can't.
+/// Whether any test of the scenario can be done on a device that takes no time.
 pub(super) fn has_floor(scenario: &Scenario) -> bool {
     let mut tests = scenario.steps.iter().flat_map(|step| match step {
         Step::Measure { tests, .. } => tests.as_slice(),
         _ => &[],
     });
-    tests.any(|name| !matches!(scenario.tests.get(name), Some(Test::Replay(_))))
+    tests.any(|name| scenario.tests.get(name).is_some_and(takes_less))
+}
+
+/// Whether a test can be shortened: a replay and the proof of a card can't.
+fn takes_less(test: &Test) -> bool {
+    !matches!(test, Test::Replay(_) | Test::Card(_))
 }
 
 /// Adds to each phase the floor of the same test.
@@ -81,7 +86,7 @@ mod tests {
             Test::Io(io) => io.time,
             Test::Save(save) => save.time,
             Test::FileSave(save) => save.time,
-            Test::Replay(_) => None,
+            Test::Replay(_) | Test::Card(_) => None,
         });
         assert!(times.flatten().all(|time| time.0 <= TIME));
     }

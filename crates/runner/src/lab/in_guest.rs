@@ -11,8 +11,7 @@ use flashlag_schema::{Phase, Run};
 use flashlag_spec::Reading;
 use flashlag_stats::live::Live;
 
-use super::LabRun;
-use super::boot::{FLASH, FLOOR, Lab, Purpose, boot};
+use super::boot::{FLASH, FLOOR, Lab, LabRun, Purpose, boot};
 use super::floor::{has_floor, put_floor};
 use super::paces::{fills, note_paces};
 use crate::error::RunError;

@@ -23,13 +23,7 @@ use crate::error::RunError;
 use crate::events::Observer;
 use crate::request::Request;
 pub use crate::target::LabTarget;
-
-/// A run on a lab's target.
-#[derive(Clone, Copy, Debug)]
-struct LabRun<'a> {
-    request: &'a Request,
-    target: &'a LabTarget,
-}
+use boot::LabRun;
 
 /// Runs a scenario in a guest, or on the host's own kernel.
 ///

@@ -7,8 +7,7 @@ use flashlag_lab::{HostMount, LabError, Layout, LoopDevice, make_filesystem};
 use flashlag_schema::{DeviceCount, Phase, Run};
 use flashlag_serve::{OwnDirectory, Running, Settings, TimeScale};
 
-use super::LabRun;
-use super::boot::{NO_TIME, folder};
+use super::boot::{LabRun, NO_TIME, folder};
 use super::floor::{lessen, put_floor};
 use super::paces::{fills, pace_note};
 use super::watch::{DeviceWatch, start};

@@ -129,7 +129,8 @@ impl DeviceWatch {
     pub fn stop_recording(&mut self) -> Result<(), LabError> {
         match self.control.ask(&Command::RecordStop).map_err(refuse)? {
             Answer::Recorded { complete: true, .. } => Ok(()),
-            other => Err(LabError::Recording { answer: format!("{other:?}") }),
+            Answer::Recorded { complete: false, .. } => Err(LabError::Recording(ALL_AT_MOST)),
+            other => Err(refuse(other.unexpected())),
         }
     }
 

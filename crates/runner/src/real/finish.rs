@@ -1,7 +1,7 @@
 //! The end of a run on a directory: trust and wear from its phases, and the removal of its files.
 
 use flashlag_engine::fill::free_space;
-use flashlag_schema::{Run, RunStatus};
+use flashlag_schema::{CardVerdict, Run, RunStatus};
 use flashlag_spec::Reading;
 use flashlag_units::Bytes;
 use flashlag_workload::Payload;
@@ -135,23 +135,41 @@ fn stopped_by(error: &RunError, status: &RunStatus) -> RunStatus {
     RunStatus::Failed { next_step, error: error.to_string() }
 }
 
+/// Whether what a card was written is to be read back by another process.
+fn keeps_card(run: &Run) -> bool {
+    run.status != RunStatus::Complete
+        && run.cards.iter().any(|card| card.verdict == CardVerdict::Unfinished && card.files > 0)
+}
+
+fn store(work: &mut Work<Directory<'_>>) -> Result<(), RunError> {
+    match work.request.output.clone() {
+        Some(output) => output.store(&mut work.run),
+        None => {
+            work.run.seal();
+            Ok(())
+        }
+    }
+}
+
 /// Removes the files of the run and stores the run as it ended.
 fn conclude(
     mut work: Work<Directory<'_>>,
     observer: &mut dyn Observer,
 ) -> Result<Run, Box<Unstored>> {
     work.refresh();
+    if keeps_card(&work.run) {
+        let stored = store(&mut work);
+        work.world.files.keep();
+        return match stored {
+            Ok(()) => Ok(work.run),
+            Err(error) => Err(Box::new(Unstored { error, run: Some(Box::new(work.run)) })),
+        };
+    }
     observer.event(Event::Preparing("removing flashlag's files"));
     // The data first, since a full storage may hold the run file too; the manifest last, since it
     // names the run file's temporary name, which a killed run would leave.
     work.world.files.clear();
-    let stored = match work.request.output.clone() {
-        Some(output) => output.store(&mut work.run),
-        None => {
-            work.run.seal();
-            Ok(())
-        }
-    };
+    let stored = store(&mut work);
     for left in work.world.files.remove() {
         observer.event(Event::Note(&format!("could not be removed: {left}")));
     }

@@ -5,15 +5,15 @@ use std::path::{Path, PathBuf};
 
 use flashlag_device::{Clock, MonotonicClock};
 use flashlag_engine::calibrate::calibrate;
-use flashlag_engine::fill::{FreeSpace, free_space, leave_default};
+use flashlag_engine::fill::{FreeSpace, free_space, leave_default, leave_default_unfilled};
 use flashlag_engine::guard::{self, Cleanup};
 use flashlag_engine::heartbeat::Heartbeat;
 use flashlag_inspect::android::OtherApps;
 use flashlag_inspect::{Probe, Root};
 use flashlag_schema::counters::Counters;
-use flashlag_schema::{Environment, Run, RunStatus, Target, TargetKind};
+use flashlag_schema::{CardCheck, CardVerdict, Environment, Run, RunStatus, Target, TargetKind};
 use flashlag_spec::Reading;
-use flashlag_spec::scenario::EngineKind;
+use flashlag_spec::scenario::{EngineKind, Test};
 use flashlag_units::{Bytes, Nanos};
 
 use super::files::Files;
@@ -65,6 +65,9 @@ pub(crate) fn prepare<'a>(
     on: DirectoryRequest<'a>,
 ) -> Result<(Work<Directory<'a>>, usize, Cost), RunError> {
     check_directory(&on.path)?;
+    let temporary = request.output.as_ref().map(|output| output.temporary());
+    // Before the clean-up, which would remove what an earlier process wrote.
+    let earlier = earlier_files(&request, &on.path, temporary.as_deref())?;
     let mut cleaned = guard::clean(&on.path)?;
     let fill_directories = fill_directories(&request);
     for directory in &fill_directories {
@@ -82,13 +85,20 @@ pub(crate) fn prepare<'a>(
     let free = storage_of(&on.path)?;
     let leave = match request.leave {
         Some(leave) => (leave, GIVEN_LEAVE.to_owned()),
-        None => leave_default(free.total),
+        None if is_card(&request, &on.path) => leave_of_card(free.total),
+        None if request.scenario.fills() => leave_default(free.total),
+        None => leave_default_unfilled(free.total),
     };
     let estimate = cost(&request, &on.path, &fill_directories, leave.0, &free)?;
     let baseline = baseline(&probe);
     let (run, first_task) = frame(&request, &on, environment, leave.clone())?;
-    let temporary = request.output.as_ref().map(|output| output.temporary());
-    let files = Files::create(&on.path, temporary.as_deref())?;
+    let files = match earlier {
+        Some(files) => files,
+        None if has_card(&request) => {
+            Files::create_for(&on.path, &run_name(&run), temporary.as_deref())?
+        }
+        None => Files::create(&on.path, temporary.as_deref())?,
+    };
     let world = Directory {
         total: run.environment.filesystem.total_bytes.value().copied(),
         mount_point: run.environment.filesystem.mount_point.value().cloned(),
@@ -112,6 +122,56 @@ pub(crate) fn prepare<'a>(
     };
     let work = Work::new(request, run, world, estimate, leave.0);
     Ok((work, first_task, Cost { estimate, cleaned, free, leave }))
+}
+
+/// Whether a card is to be proven.
+pub(crate) fn has_card(request: &Request) -> bool {
+    request.scenario.tests.values().any(|test| matches!(test, Test::Card(_)))
+}
+
+/// Whether a card is to be proven on storage other than the system's own.
+fn is_card(request: &Request, path: &Path) -> bool {
+    has_card(request) && !is_of_system(path)
+}
+
+/// Whether a directory is on the filesystem that the system runs from.
+fn is_of_system(path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let device = |path: &Path| std::fs::metadata(path).ok().map(|found| found.dev());
+    device(path).is_some() && device(path) == device(Path::new("/"))
+}
+
+/// What is left of a card: a filesystem needs some room for its own, and whatever is not written is not
+/// proven.
+fn leave_of_card(total: Bytes) -> (Bytes, String) {
+    let (most, share) = (Bytes::from_mib(16), Bytes(total.0 / 50));
+    if share < most {
+        (share, format!("2% of {total}, so that nearly all of it is proven"))
+    } else {
+        (most, "so that nearly all of it is proven".to_owned())
+    }
+}
+
+/// The name by which the files of a run are found.
+fn run_name(run: &Run) -> String {
+    format!("{} {}", run.scenario.hash, run.started.as_deref().unwrap_or_default())
+}
+
+/// The files that an earlier process wrote, if the run goes on with what it wrote.
+fn earlier_files(
+    request: &Request,
+    path: &Path,
+    temporary: Option<&Path>,
+) -> Result<Option<Files>, RunError> {
+    let Some(earlier) = &request.resume else { return Ok(None) };
+    let unread = |card: &CardCheck| card.verdict == CardVerdict::Unfinished && card.files > 0;
+    if !earlier.cards.iter().any(unread) {
+        return Ok(None);
+    }
+    match Files::resume(path, &run_name(earlier), temporary)? {
+        Some(files) => Ok(Some(files)),
+        None => Err(ResumeFault::NoFiles { path: path.to_owned() }.into()),
+    }
 }
 
 fn heartbeat(probe: &Probe) -> Option<Heartbeat> {

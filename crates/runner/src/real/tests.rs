@@ -1,11 +1,16 @@
 //! A directory of this machine as a world, and a short run on one.
 
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use flashlag_device::Budget;
-use flashlag_engine::Job;
-use flashlag_schema::{Check, CheckId, CheckStatus, DeviceCount, HostRequests, RunStatus};
-use flashlag_spec::scenario::{Save, Scenario, Test};
+use flashlag_engine::fill::free_space;
+use flashlag_engine::{Job, ThreadWaitMeter};
+use flashlag_schema::{Check, CheckId, CheckStatus, DeviceCount, HostRequests, Run, RunStatus};
+use flashlag_spec::scenario::{Io, Save, Scenario, Test};
+use flashlag_sqlite::SaveJob;
 use flashlag_stats::live::Live;
 
 use super::prepare::{DirectoryRequest, prepare};
@@ -13,7 +18,10 @@ use super::*;
 use crate::events::{Event, Observer};
 use crate::request::Request;
 use crate::target::Target;
-use crate::work::Work;
+use crate::work::{
+    BackgroundOrder, Controls, Direction, Edge, FillOrder, INTERVAL, Role, STALL_OVER, TestJob,
+    Work, World,
+};
 
 /// Each kind of phase, as short as possible.
 const KINDS: &str = r#"

@@ -1,10 +1,11 @@
 //! Bytes and calls by layer; a simulation knows all of them.
 
+use flashlag_flash::FlashDevice;
+use flashlag_iostack::Stack;
 use flashlag_schema::{Ledger, Look, Looks, Surroundings};
 use flashlag_spec::Reading;
 use flashlag_units::{Bytes, Nanos};
 
-use super::SimStack;
 use crate::work::Direction;
 
 /// Counters of every layer.
@@ -96,6 +97,8 @@ pub(super) fn looks(samples: Vec<(Nanos, flashlag_iostack::Ledger)>) -> Option<L
     }
     Some(looks)
 }
+
+pub(super) type SimStack = Stack<FlashDevice>;
 
 #[cfg(test)]
 mod tests {

@@ -44,9 +44,7 @@ use crate::record::{new_run, profile_record, reviewers_leave};
 use crate::request::Request;
 use crate::task::tasks;
 use crate::work::{Evidence, Work};
-use ledger::LayerCounters;
-
-type SimStack = Stack<FlashDevice>;
+use ledger::{LayerCounters, SimStack};
 
 /// A simulated device with a filesystem on it.
 #[derive(Debug)]

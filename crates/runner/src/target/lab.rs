@@ -6,8 +6,7 @@ use flashlag_spec::profile::Profile;
 use flashlag_spec::target::{Age, DeviceSpec, Kind, TimeScale};
 use flashlag_units::Bytes;
 
-use super::simulated::of_size;
-use super::{profile_of, refused_as};
+use super::simulated::{of_size, profile_of, refused_as};
 use crate::error::{RunError, VirtualError};
 
 /// A device with a real filesystem on it, below a real kernel.

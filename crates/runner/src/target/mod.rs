@@ -9,8 +9,7 @@ mod simulated;
 
 use std::path::PathBuf;
 
-use flashlag_spec::profile::{Profile, ProfileError};
-use flashlag_spec::target::{DeviceSpec, Kind, PhoneSpec, TargetError, TargetSpec};
+use flashlag_spec::target::{Kind, PhoneSpec, TargetError, TargetSpec};
 
 #[cfg(not(target_family = "wasm"))]
 pub use lab::LabTarget;
@@ -19,6 +18,7 @@ pub(crate) use lab::Pace;
 pub use simulated::{SimTarget, of_size, profile};
 
 use crate::error::RunError;
+use simulated::refused_as;
 
 /// The storage that a run measures.
 #[derive(Clone, Debug, PartialEq)]
@@ -124,37 +124,6 @@ fn refused(text: &str, source: TargetError) -> RunError {
             RunError::Target { text: text.to_owned(), source }
         }
     }
-}
-
-/// A refused target of a kind, whose name may be left out.
-fn refused_as(kind: Kind, text: &str, source: TargetError) -> RunError {
-    let target = text.to_owned();
-    let source = Box::new(misspelt_as(kind, text).unwrap_or(source).into());
-    match kind {
-        Kind::Sim => RunError::Simulation { target, source },
-        #[cfg(target_family = "wasm")]
-        Kind::Lab => RunError::NotSimulated { text: text.to_owned() },
-        #[cfg(not(target_family = "wasm"))]
-        Kind::Lab => RunError::Lab { target, source },
-    }
-}
-
-fn misspelt_as(kind: Kind, text: &str) -> Option<TargetError> {
-    match Kind::named_by(text) {
-        Some(_) => misspelt::misspelt(text),
-        None => misspelt::misspelt(&format!("{kind}:{text}")),
-    }
-}
-
-/// The profile of a target; a name of no profile may be a misspelt target.
-fn profile_of(device: &DeviceSpec, text: &str) -> Result<Profile, RunError> {
-    profile(&device.profile).map_err(|error| {
-        let unknown = matches!(&error, RunError::Profile { source: ProfileError::NoSuch(_), .. });
-        match misspelt_as(device.kind, text).filter(|_| unknown) {
-            Some(source) => refused_as(device.kind, text, source),
-            None => error,
-        }
-    })
 }
 
 #[cfg(test)]

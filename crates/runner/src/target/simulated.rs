@@ -1,11 +1,11 @@
 //! `sim:PROFILE[+FS[,OPTION]...]`.
 
 use flashlag_flash::model_of_size;
-use flashlag_spec::profile::Profile;
-use flashlag_spec::target::{Age, DeviceSpec, Kind, MountSpec, TargetOption};
+use flashlag_spec::profile::{Profile, ProfileError};
+use flashlag_spec::target::{Age, DeviceSpec, Kind, MountSpec, TargetError, TargetOption};
 use flashlag_units::Bytes;
 
-use super::{profile_of, refused_as};
+use super::misspelt;
 use crate::error::{RunError, VirtualError};
 
 /// A simulated device with a filesystem on it.
@@ -136,6 +136,37 @@ pub fn of_size(profile: &Profile, size: Bytes) -> Result<Profile, VirtualError> 
 /// is no valid device; the message names the parameter.
 pub fn profile(name: &str) -> Result<Profile, RunError> {
     Profile::find(name).map_err(|source| RunError::Profile { name: name.to_owned(), source })
+}
+
+/// A refused target of a kind, whose name may be left out.
+pub(super) fn refused_as(kind: Kind, text: &str, source: TargetError) -> RunError {
+    let target = text.to_owned();
+    let source = Box::new(misspelt_as(kind, text).unwrap_or(source).into());
+    match kind {
+        Kind::Sim => RunError::Simulation { target, source },
+        #[cfg(target_family = "wasm")]
+        Kind::Lab => RunError::NotSimulated { text: text.to_owned() },
+        #[cfg(not(target_family = "wasm"))]
+        Kind::Lab => RunError::Lab { target, source },
+    }
+}
+
+pub(super) fn misspelt_as(kind: Kind, text: &str) -> Option<TargetError> {
+    match Kind::named_by(text) {
+        Some(_) => misspelt::misspelt(text),
+        None => misspelt::misspelt(&format!("{kind}:{text}")),
+    }
+}
+
+/// The profile of a target; a name of no profile may be a misspelt target.
+pub(super) fn profile_of(device: &DeviceSpec, text: &str) -> Result<Profile, RunError> {
+    profile(&device.profile).map_err(|error| {
+        let unknown = matches!(&error, RunError::Profile { source: ProfileError::NoSuch(_), .. });
+        match misspelt_as(device.kind, text).filter(|_| unknown) {
+            Some(source) => refused_as(device.kind, text, source),
+            None => error,
+        }
+    })
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Stalls that a device below the kernel explains: its slow requests, matched by time.
 
 use flashlag_schema::{CauseBasis, StallCause, StallRecord, WaitPart};
-use flashlag_units::Nanos;
+use flashlag_units::{InOrder, Nanos};
 
 /// A slow request at the device, on the machine's clock.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub(crate) fn report(
     let mut until = from;
     let mut sorted: Vec<&DeviceWait> =
         waits.iter().filter(|wait| wait.to > from && wait.from < to && is_near(wait)).collect();
-    sorted.sort_by_key(|wait| (wait.from, wait.to));
+    sorted.order_by_key(|wait| (wait.from, wait.to));
     for wait in sorted {
         // Among overlapping requests, each counts for the time that those before it did not cover.
         let begins = wait.from.max(until);

@@ -39,9 +39,13 @@ impl<W: World> Work<W> {
             #[cfg(not(target_family = "wasm"))]
             Test::FileSave(save) => self.measure_file_save(save, state, run, observer),
             Test::Replay(replay) => self.measure_replay(replay, state, run, observer),
+            #[cfg(not(target_family = "wasm"))]
+            Test::Card(card) => self.measure_card(card, state, run, observer),
             // SQLite is a C program, and a page in a browser has none.
             #[cfg(target_family = "wasm")]
-            Test::Save(_) | Test::FileSave(_) => Ok(Outcome::Skipped(NO_SAVES.to_owned())),
+            Test::Save(_) | Test::FileSave(_) | Test::Card(_) => {
+                Ok(Outcome::Skipped(NO_SAVES.to_owned()))
+            }
         };
         Ok(outcome?.unless_gone(self.world.check_present()))
     }

@@ -2,6 +2,8 @@
 //! and how the tasks of a scenario follow each other. What differs between targets is a [`World`].
 
 mod background;
+#[cfg(not(target_family = "wasm"))]
+mod card;
 mod changes;
 mod conditions;
 mod device_wait;
@@ -197,7 +199,7 @@ impl<W: World> Work<W> {
 
     /// Stores the run, brought up to date; nothing where only the whole run is wanted, as by
     /// forecasts and fits.
-    fn save(&mut self) -> Result<(), RunError> {
+    pub(super) fn save(&mut self) -> Result<(), RunError> {
         #[cfg(not(target_family = "wasm"))]
         if let Some(output) = self.request.output.clone() {
             self.refresh();

@@ -11,6 +11,8 @@ pub(crate) enum Outcome {
     /// A test of several phases was measured, such as the reads and writes of a mixed one; with the
     /// error that ended it, if one did.
     Several(Vec<Phase>, Option<String>),
+    /// The user is to do something before the task goes on.
+    Paused,
     /// The task was done; there is nothing to store.
     Done,
     /// The task could not be done here, and why; the run goes on.
@@ -45,7 +47,7 @@ impl Outcome {
                     .into_iter()
                     .for_each(|phase| phase.notes.extend(notes.by_ref()));
             }
-            Outcome::Done | Outcome::Skipped(_) | Outcome::Failed(None, _) => {}
+            Outcome::Paused | Outcome::Done | Outcome::Skipped(_) | Outcome::Failed(None, _) => {}
         }
         self
     }
@@ -73,7 +75,9 @@ impl Outcome {
             Outcome::Failed(phase, error) => {
                 Outcome::Failed(phase, format!("{gone}; then {error}"))
             }
-            Outcome::Done | Outcome::Skipped(_) => Outcome::Failed(None, gone.to_string()),
+            Outcome::Paused | Outcome::Done | Outcome::Skipped(_) => {
+                Outcome::Failed(None, gone.to_string())
+            }
         }
     }
 }

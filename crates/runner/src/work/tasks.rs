@@ -34,8 +34,12 @@ impl<W: World> Work<W> {
                 Err(reason) => Outcome::Skipped(reason.to_owned()),
             };
             observer.event(Event::Wrote(self.run.wear.written_bytes));
+            let paused = matches!(outcome, Outcome::Paused);
             if let Some(error) = keep(&mut self.run, task, outcome, observer) {
                 return Ok(RunStatus::Failed { next_step, error });
+            }
+            if paused {
+                return Ok(RunStatus::Interrupted { next_step });
             }
             let cut_short = self.run.phases.last().is_some_and(|phase| phase.cut_short);
             if self.stopped() && cut_short {
@@ -93,6 +97,10 @@ impl<W: World> Work<W> {
     }
 }
 
+/// What the user is to do before a card is read back.
+const TAKE_OUT: &str = "everything is written: unmount the card, take it out and put it in again, then go on with \
+     --resume, which reads it back";
+
 /// Stores the outcome of a task; an error ends the run.
 fn keep(
     run: &mut Run,
@@ -112,6 +120,7 @@ fn keep(
             }
             return error;
         }
+        Outcome::Paused => observer.event(Event::Note(TAKE_OUT)),
         Outcome::Done => {}
         Outcome::Skipped(reason) => {
             let state = match task {

@@ -7,8 +7,14 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use flashlag_device::{Budget, Device, DeviceError, WaitMeter};
+#[cfg(not(target_family = "wasm"))]
+use flashlag_engine::FreeSpace;
+#[cfg(not(target_family = "wasm"))]
+use flashlag_engine::card::CardMedium;
 use flashlag_engine::replay::{ReplayJob, ReplayOutcome};
 use flashlag_engine::{Job, JobOutcome};
+#[cfg(not(target_family = "wasm"))]
+use flashlag_schema::CardReach;
 use flashlag_schema::{Conditions, Ledger, Looks, OtherIo, Run};
 use flashlag_spec::replay::ReplayFile;
 use flashlag_spec::scenario::{Durability, EngineKind, Io};
@@ -197,6 +203,10 @@ pub struct Trimmed {
     /// Whether the filesystem discards space as soon as it is free.
     pub discards_at_once: bool,
 }
+
+/// Why a model is no card.
+const NO_CARD: &str = "a model keeps no data that could be lost: give a directory on the card, a phone \
+                       (adb::/storage/XXXX-XXXX), or lab:PROFILE+FILESYSTEM";
 
 /// Storage, time and counters below a run. The recipes ([`super::Work`]) know nothing else of the
 /// target, so that another kind of target is another implementation of this trait.
@@ -387,6 +397,27 @@ pub trait World {
         live: Arc<Live>,
         controls: &Controls,
     ) -> Result<ReplayOutcome, Hindrance>;
+
+    /// Where the files of a card's proof lie.
+    ///
+    /// # Errors
+    /// The target has no storage of its own to be proven.
+    #[cfg(not(target_family = "wasm"))]
+    fn card(&mut self) -> Result<Box<dyn CardMedium>, Hindrance> {
+        Err(Hindrance::Failure(NO_CARD.to_owned()))
+    }
+
+    /// The room of the storage that a card's proof is about.
+    #[cfg(not(target_family = "wasm"))]
+    fn card_room(&self) -> FreeSpace {
+        FreeSpace::default()
+    }
+
+    /// Where the files of a card's proof lie on the storage, by their number.
+    #[cfg(not(target_family = "wasm"))]
+    fn card_reach(&self, _files: u32) -> Reading<CardReach> {
+        Reading::default()
+    }
 
     /// Removes the files of a replay.
     fn remove_replay(&mut self, files: Self::ReplayFiles) -> Result<(), Hindrance>;

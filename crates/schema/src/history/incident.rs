@@ -3,7 +3,7 @@
 use flashlag_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
-use super::ProgramBytes;
+use super::program::ProgramBytes;
 use crate::stall::{CauseBasis, StallCause};
 
 /// What waited.

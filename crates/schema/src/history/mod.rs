@@ -4,6 +4,7 @@
 //! where it is absent.
 
 mod incident;
+mod program;
 mod trend;
 
 use flashlag_spec::PackedText;
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::histogram::StoredHistogram;
 
 pub use incident::{Before, Incident, Second, WaitKind};
+pub use program::ProgramBytes;
 pub use trend::{Beside, Shift, Trend, Trends};
 
 /// The version of a history; raise it with every change of these types.
@@ -127,17 +129,6 @@ pub struct MachineState {
     pub kernel: Option<String>,
     /// The disk's firmware.
     pub firmware: Option<String>,
-}
-
-/// Bytes that the processes of one name read from and wrote to storage.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct ProgramBytes {
-    /// Their name. Chosen by the program's user: data, never markup.
-    pub name: String,
-    /// The bytes.
-    pub bytes: Bytes,
 }
 
 /// The JSON Schema of a history in its JSON form, as indented JSON.

@@ -1,11 +1,26 @@
 //! Collects discrepancies, with the path to each.
 
-use std::fmt::Debug;
+use std::fmt::{self, Debug};
 
 use flashlag_units::Nanos;
 
-use super::Discrepancy;
 use crate::histogram::LatencySummary;
+
+/// A figure that does not follow from the rest of the run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Discrepancy {
+    /// Where: `phases[3].latency_ns.p99`.
+    pub path: String,
+    pub stored: String,
+    /// The recomputed value, or the condition that must hold.
+    pub recomputed: String,
+}
+
+impl fmt::Display for Discrepancy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: stored {}, recomputed {}", self.path, self.stored, self.recomputed)
+    }
+}
 
 #[derive(Debug, Default)]
 pub(super) struct Figures {

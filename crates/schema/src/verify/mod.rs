@@ -7,33 +7,15 @@ mod mixed;
 mod phase;
 mod text;
 
-use std::fmt;
-
 use flashlag_spec::scenario::{Scenario, Test};
-use flashlag_stats::Histogram;
 
-use crate::histogram::{LatencySummary, StoredHistogram};
 use crate::lag::Lag;
 use crate::run::{Run, SCHEMA, TargetKind};
 use crate::seal::RunFileError;
 use crate::trust::Trust;
+
+pub use figures::Discrepancy;
 use figures::Figures;
-
-/// A figure that does not follow from the rest of the run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Discrepancy {
-    /// Where: `phases[3].latency_ns.p99`.
-    pub path: String,
-    pub stored: String,
-    /// The recomputed value, or the condition that must hold.
-    pub recomputed: String,
-}
-
-impl fmt::Display for Discrepancy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: stored {}, recomputed {}", self.path, self.stored, self.recomputed)
-    }
-}
 
 /// Reads a run file and recomputes its figures; also finds a number that is spelled differently
 /// from how this program writes its value.
@@ -117,34 +99,4 @@ fn take_traces(scenario: &mut Scenario, run: &Run) -> bool {
         replay.sha256 = hashes.next().cloned();
         replay.sha256.is_some()
     })
-}
-
-/// Verifies a stored histogram and its summary; returns the histogram if it is valid.
-fn verify_histogram(
-    figures: &mut Figures,
-    (histogram_at, summary_at): (&str, &str),
-    stored: &StoredHistogram,
-    summary: &LatencySummary,
-) -> Option<Histogram> {
-    let histogram = restored(figures, histogram_at, stored)?;
-    figures.summary(summary_at, summary, &LatencySummary::from(&histogram));
-    Some(histogram)
-}
-
-/// The histogram, if it is stored in exactly the canonical form.
-fn restored(figures: &mut Figures, at: &str, stored: &StoredHistogram) -> Option<Histogram> {
-    match stored.restore() {
-        Ok(histogram) => {
-            let again = StoredHistogram::from(&histogram);
-            if &again != stored {
-                let text = "empty buckets or figures that no histogram has".to_owned();
-                figures.differs(at, text, "buckets that hold values, grouping power 6".to_owned());
-            }
-            Some(histogram)
-        }
-        Err(error) => {
-            figures.differs(at, "buckets", format!("no histogram: {error}"));
-            None
-        }
-    }
 }

@@ -8,7 +8,6 @@ use flashlag_stats::{Histogram, Percentile};
 use flashlag_units::{Nanos, per_second};
 
 use super::figures::Figures;
-use super::{restored, verify_histogram};
 use crate::histogram::{LatencySummary, StoredHistogram};
 use crate::lag::Lag;
 use crate::phase::Phase;
@@ -313,4 +312,38 @@ fn verify_waits(phase: &Phase, figures: &mut Figures) {
         });
     }
     figures.at_most("waits", sampled, phase.ops);
+}
+
+/// Verifies a stored histogram and its summary; returns the histogram if it is valid.
+pub(super) fn verify_histogram(
+    figures: &mut Figures,
+    (histogram_at, summary_at): (&str, &str),
+    stored: &StoredHistogram,
+    summary: &LatencySummary,
+) -> Option<Histogram> {
+    let histogram = restored(figures, histogram_at, stored)?;
+    figures.summary(summary_at, summary, &LatencySummary::from(&histogram));
+    Some(histogram)
+}
+
+/// The histogram, if it is stored in exactly the canonical form.
+pub(super) fn restored(
+    figures: &mut Figures,
+    at: &str,
+    stored: &StoredHistogram,
+) -> Option<Histogram> {
+    match stored.restore() {
+        Ok(histogram) => {
+            let again = StoredHistogram::from(&histogram);
+            if &again != stored {
+                let text = "empty buckets or figures that no histogram has".to_owned();
+                figures.differs(at, text, "buckets that hold values, grouping power 6".to_owned());
+            }
+            Some(histogram)
+        }
+        Err(error) => {
+            figures.differs(at, "buckets", format!("no histogram: {error}"));
+            None
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! Compares numbers as text: a changed digit may leave the value unchanged (the seventeenth of a
 //! float, `1e3` for `1000.0`), but is still a change of the file.
 
-use super::Discrepancy;
+use super::figures::Discrepancy;
 
 /// The first number of `stored` whose text differs from the same number in `written`, the same run
 /// as this program writes it. Spaces and the order of lines do not matter.

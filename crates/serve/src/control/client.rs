@@ -60,7 +60,7 @@ impl Control {
     pub fn stat(&mut self) -> Result<DeviceStats, ServeError> {
         match self.ask(&Command::Stat)? {
             Answer::Stats(stats) => Ok(*stats),
-            other => Err(unexpected(&other)),
+            other => Err(other.unexpected()),
         }
     }
 
@@ -97,6 +97,9 @@ fn make_printable(value: &mut serde_json::Value) {
     }
 }
 
-fn unexpected(answer: &Answer) -> ServeError {
-    ServeError::Refused(format!("an answer to another command: {answer:?}"))
+impl Answer {
+    /// The error for an answer that belongs to another command than the one asked.
+    pub fn unexpected(&self) -> ServeError {
+        ServeError::Refused(format!("an answer to another command: `{}`", self.name()))
+    }
 }

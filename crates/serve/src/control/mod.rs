@@ -145,6 +145,27 @@ pub enum FaultKind {
     StallNs(Nanos),
     /// The device is read-only.
     ReadOnly,
+    /// The device is read-only once as much more was written.
+    ReadOnlyAfter(Bytes),
+    /// The device holds as much as its offset says: a higher address is taken modulo that.
+    Wrap,
+    /// Writes within are accepted and lost.
+    Lose(Loses),
+    /// A bit of each sector within is flipped when it is read.
+    Flip,
+}
+
+/// What reads give of addresses whose writes are lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Loses {
+    /// What was there before.
+    Old,
+    Zeros,
+    /// 0xff, as erased flash.
+    Ones,
+    /// Something else.
+    Noise,
 }
 
 /// The requests that a fault strikes.
@@ -181,6 +202,19 @@ pub enum Answer {
         /// Whether everything fitted into the file.
         complete: bool,
     },
+}
+
+impl Answer {
+    /// The word that the answer is sent under: `stats`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Answer::Stats(_) => "stats",
+            Answer::Cut(_) => "cut",
+            Answer::Done => "done",
+            Answer::Slow(_) => "slow",
+            Answer::Recorded { .. } => "recorded",
+        }
+    }
 }
 
 pub use flashlag_schema::CutReport;

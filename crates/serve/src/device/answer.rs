@@ -10,6 +10,7 @@ use flashlag_spec::FlashState;
 use flashlag_units::Bytes;
 
 use super::core::Core;
+use super::made_up::MadeUp;
 use super::power::Plan;
 use super::slow::SlowRequests;
 use super::{ModelledFlash, ServedDevice};
@@ -155,6 +156,18 @@ fn set_fault(core: &mut Core, fault: &Fault) -> Result<(), CommandError> {
         FaultKind::StallNs(time) => {
             let until = core.now().plus(time);
             core.faults.stall_until(until);
+            Ok(())
+        }
+        FaultKind::ReadOnlyAfter(bytes) => {
+            core.faults.limit_writes(bytes.0);
+            Ok(())
+        }
+        FaultKind::Wrap if fault.offset == Bytes::ZERO => Err(CommandError::NothingLeft),
+        FaultKind::Wrap | FaultKind::Lose(_) | FaultKind::Flip => {
+            let to = fault.length.map_or(u64::MAX, |length| fault.offset.plus(length).0);
+            if let Some(made_up) = MadeUp::of(fault.kind, fault.offset.0, to) {
+                core.faults.lose(made_up);
+            }
             Ok(())
         }
         FaultKind::ReadOnly => {

@@ -144,6 +144,10 @@ impl Core {
             return Err(Refusal::new(Errno::IO, "the device has no power"));
         }
         let changes = matches!(work, Work::Write(_) | Work::Zeros(_) | Work::Discard(_));
+        let writes = matches!(work, Work::Write(_) | Work::Zeros(_));
+        if writes && self.read_only.is_none() && !self.faults.take_write(work.length()) {
+            self.read_only = Some("the device was set to read only after some writes".to_owned());
+        }
         if changes && let Some(reason) = &self.read_only {
             return Err(Refusal::new(Errno::ROFS, reason.clone()));
         }

@@ -4,6 +4,7 @@ use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::SeedableRng;
 use rustix::io::Errno;
 
+use super::made_up::MadeUp;
 use super::request::{Refusal, Work};
 use crate::control::{Fault, FaultOp};
 use crate::error::CommandError;
@@ -12,6 +13,10 @@ use crate::error::CommandError;
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
     set: Vec<Set>,
+    /// The way in which data is lost, if any is.
+    made_up: Option<MadeUp>,
+    /// Bytes that may still be written, where that is limited.
+    writes_left: Option<u64>,
     stalled_until: Nanos,
 }
 
@@ -42,6 +47,28 @@ impl Faults {
         Ok(())
     }
 
+    /// Loses data in a way; the latest one counts.
+    pub(super) fn lose(&mut self, made_up: MadeUp) {
+        self.made_up = Some(made_up);
+    }
+
+    /// The way in which data is lost.
+    pub(super) fn made_up(&self) -> Option<MadeUp> {
+        self.made_up
+    }
+
+    /// Lets only so much more be written.
+    pub(super) fn limit_writes(&mut self, bytes: u64) {
+        self.writes_left = Some(bytes);
+    }
+
+    /// Whether the device takes a write of this length, by the limit that is set.
+    pub(super) fn take_write(&mut self, length: u64) -> bool {
+        let Some(left) = &mut self.writes_left else { return true };
+        *left = left.saturating_sub(length);
+        *left > 0
+    }
+
     /// Takes no request before a time.
     pub(super) fn stall_until(&mut self, until: Nanos) {
         self.stalled_until = self.stalled_until.max(until);
@@ -56,11 +83,12 @@ impl Faults {
     }
 
     pub(super) fn len(&self) -> usize {
-        self.set.len()
+        let ways = usize::from(self.made_up.is_some()) + usize::from(self.writes_left.is_some());
+        self.set.len() + ways
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.set.is_empty() && self.stalled_until == Nanos::ZERO
+        self.len() == 0 && self.stalled_until == Nanos::ZERO
     }
 
     /// Fails a request that a fault strikes.

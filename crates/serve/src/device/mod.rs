@@ -6,6 +6,7 @@ mod core;
 mod counts;
 mod cut;
 mod faults;
+mod made_up;
 mod modelled;
 mod open;
 mod power;
@@ -146,8 +147,15 @@ impl ServedDevice {
         if self.plain.load(Ordering::Acquire) {
             return Ok(work.apply(&self.data, offset)?);
         }
-        let due = self.unstalled()?.take(&self.data, offset, work, fua)?;
-        self.deliver(&due)
+        let made_up = self.core().faults.made_up();
+        let mut honestly = |offset: u64, work: &mut Work<'_>| {
+            let due = self.unstalled()?.take(&self.data, offset, work, fua)?;
+            self.deliver(&due)
+        };
+        match made_up {
+            None => honestly(offset, work),
+            Some(made_up) => made_up.perform(offset, work, &mut honestly),
+        }
     }
 
     /// Waits until a stall ends or is cleared.

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use flashlag_units::Bytes;
 
-use super::header::ExpectedDevice;
-use super::{beside, snapshot};
+use super::header::{ExpectedDevice, beside};
+use super::snapshot;
 use crate::error::ServeError;
 use crate::settings::Settings;
 

@@ -20,7 +20,7 @@ pub(super) struct NewFile {
 impl NewFile {
     /// An empty file, which only its owner may read.
     pub(super) fn create(place: &Path) -> io::Result<NewFile> {
-        let made = super::beside(place, ".new");
+        let made = super::header::beside(place, ".new");
         // Left by a killed server.
         let _ = std::fs::remove_file(&made);
         let mut options = File::options();

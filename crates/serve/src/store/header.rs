@@ -1,4 +1,5 @@
-use std::path::Path;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 use flashlag_flash::Flash;
 use flashlag_spec::profile::Model;
@@ -142,4 +143,11 @@ pub(super) struct ExpectedDevice<'a> {
 /// A name from a file, for a message.
 fn shown(name: &str) -> String {
     plain(&name.chars().take(SHOWN).collect::<String>())
+}
+
+/// A path with another extension.
+pub(super) fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(ending);
+    PathBuf::from(name)
 }

@@ -11,7 +11,6 @@ mod header;
 mod log;
 mod snapshot;
 
-use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
@@ -26,7 +25,7 @@ use crate::error::ServeError;
 use crate::record::{LATEST, Record};
 pub(crate) use existing::check_store;
 pub(crate) use fresh::PRIVATE;
-use header::Header;
+use header::{Header, beside};
 use log::{Log, NewLog};
 
 /// When the log is larger than this, the flash is stored again.
@@ -61,13 +60,6 @@ pub(crate) struct StoredState {
     pub(crate) flash: Flash,
     /// The device's time when the server ended.
     pub(crate) now: Nanos,
-}
-
-/// A path with another extension.
-fn beside(path: &Path, ending: &str) -> PathBuf {
-    let mut name = OsString::from(path);
-    name.push(ending);
-    PathBuf::from(name)
 }
 
 /// A device's data file, locked against other servers.

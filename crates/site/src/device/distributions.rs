@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use flashlag_report::parts::{DistributionPlot, LatencyAxis, Markup, SeriesMark};
 use flashlag_stats::Histogram;
+use flashlag_units::InOrder;
 use flashlag_views::format;
 
 use crate::model::{Row, Site};
@@ -70,7 +71,7 @@ fn of_test(site: &Site<'_>, rows: &[&Row], test: &TestKey) -> Vec<Drawing> {
 fn drawing(test: &TestKey, by: Option<&str>, classes: BTreeMap<String, Histogram>) -> Drawing {
     let all = classes.len();
     let mut classes: Vec<(String, Histogram)> = classes.into_iter().collect();
-    classes.sort_by_key(|(_, histogram)| std::cmp::Reverse(histogram.count()));
+    classes.order_by_key(|(_, histogram)| std::cmp::Reverse(histogram.count()));
     classes.truncate(SeriesMark::COUNT);
     let most = classes.iter().map(|(_, histogram)| histogram.count()).max().unwrap_or(0);
     let ends = classes.iter().flat_map(|(_, it)| [it.min(), it.max()]).flatten();

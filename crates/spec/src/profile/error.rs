@@ -117,6 +117,10 @@ pub enum ParameterFault {
     PageTypes,
     #[error("0 commands")]
     NoCommands,
+    #[error("it is due after writes or after bytes: give one of them, above 0")]
+    Interval,
+    #[error("full = true needs bytes and a write cache, [slc]")]
+    Full,
     #[error("not between {least} and {most}")]
     Range { least: &'static str, most: &'static str },
     /// A page of a small durable write that is a multiple neither of mapping units nor of planes.

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use super::Parameter;
+use super::document::Profile;
 use super::error::{CheckFault, ProfileError};
-use super::{Parameter, Profile};
 
 /// Source of a parameter that only a check has.
 const SOURCE: &str = "a check's `model`";

@@ -1,7 +1,7 @@
 //! The built-in protocols: the scenarios by which the profiles' devices were measured; the format
 //! is that of a user's own files.
 
-use super::ProfileCheck;
+use super::document::ProfileCheck;
 use crate::packed::{PackedText, packed};
 use crate::scenario::{Scenario, ScenarioError};
 use crate::words::State;

@@ -124,6 +124,32 @@ fn delays(model: &Model) -> Result<(), ProfileError> {
     if model.map.journal.is_some_and(|every| every == 0) {
         return wrong("map.journal", ParameterFault::NoCommands);
     }
+    housekeeping(model)
+}
+
+/// Work of the controller's own.
+fn housekeeping(model: &Model) -> Result<(), ProfileError> {
+    let key = "host.housekeeping";
+    let wrong = |fault| Err(ProfileError::Fault { key, fault });
+    let kinds = &model.host.housekeeping;
+    if kinds.len() > 8 {
+        return wrong(ParameterFault::Count { count: kinds.len() as u32, most: 8 });
+    }
+    for kind in kinds {
+        let bytes = kind.bytes.map(|bytes| bytes.0.0);
+        if kind.writes.is_some() == bytes.is_some() || kind.writes == Some(0) || bytes == Some(0) {
+            return wrong(ParameterFault::Interval);
+        }
+        if kind.full && (bytes.is_none() || model.slc.is_none()) {
+            return wrong(ParameterFault::Full);
+        }
+        if kind.mean.0 == Nanos::ZERO || kind.mean.0 > Nanos::from_secs(10) {
+            return wrong(ParameterFault::Time(kind.mean.0));
+        }
+        if !(0.0..=2.0).contains(&kind.spread) {
+            return Err(ProfileError::range("host.housekeeping.spread", "0", "2"));
+        }
+    }
     Ok(())
 }
 
@@ -227,6 +253,15 @@ fn shares(model: &Model) -> Result<(), ProfileError> {
         ("nand.program_spread", model.nand.program_spread),
         ("nand.erase_spread", model.nand.erase_spread),
     ];
+    let spreads = [
+        ("host.command_spread", model.host.command_spread),
+        ("host.flush_spread", model.host.flush_spread),
+    ];
+    for (key, spread) in spreads {
+        if !(0.0..=2.0).contains(&spread) {
+            return Err(ProfileError::range(key, "0", "2"));
+        }
+    }
     for (key, share) in shares {
         if !(0.0..=0.5).contains(&share) {
             let fault = ParameterFault::Share(share.to_string());

@@ -25,6 +25,27 @@ pub enum FileKind {
 }
 
 impl FileKind {
+    /// Every kind.
+    pub const ALL: [FileKind; 5] = [
+        FileKind::SharedPreferences,
+        FileKind::Datastore,
+        FileKind::AtomicFile,
+        FileKind::Rename,
+        FileKind::AppendLog,
+    ];
+
+    /// The names of its files in the directory of a test, that of the file itself first. All names begin
+    /// with `save-`, which identifies what a run left behind.
+    pub const fn names(self) -> &'static [&'static str] {
+        match self {
+            FileKind::SharedPreferences => &["save-0.xml", "save-0.xml.bak"],
+            FileKind::AtomicFile => &["save-0.xml", "save-0.xml.bak", "save-0.xml.new"],
+            FileKind::Datastore => &["save-0.preferences_pb", "save-0.preferences_pb.tmp"],
+            FileKind::Rename => &["save-0.json", "save-0.json.tmp"],
+            FileKind::AppendLog => &["save-0.log", "save-1.log"],
+        }
+    }
+
     /// The first Android that makes other calls than those before it, where there is one.
     pub fn changed_with(self) -> Option<u32> {
         match self {

@@ -1,9 +1,10 @@
 //! Scenarios: what is done to the storage, as a TOML file. The built-in ones have the same format.
 //!
 //! A file has `[settings]` (names that `--set` changes and that `"$name"` refers to), tests
-//! (`[[io]]`, `[[save]]` and `[[replay]]`) and steps (`[[step]]`) that run them, fill, delete, trim and wait. It may
+//! (`[[io]]`, `[[save]]`, `[[card]]` and `[[replay]]`) and steps (`[[step]]`) that run them, fill, delete, trim and wait. It may
 //! say what its figures must reach (`[[require]]`).
 
+mod card;
 mod error;
 mod fault;
 mod file_save;
@@ -22,6 +23,7 @@ mod validate;
 pub(crate) use parse::ScenarioFile;
 
 pub use crate::words::{Durability, EngineKind, Pattern};
+pub use card::Card;
 pub use error::ScenarioError;
 pub use fault::{Combination, ScenarioFault};
 pub use file_save::{FileKind, FileSave, PrefsCall};

@@ -4,6 +4,7 @@ use flashlag_units::{Nanos, Text, did_you_mean};
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::card::Card;
 use super::error::ScenarioError;
 use super::fault::{Combination, ScenarioFault};
 use super::pace::yes;
@@ -41,6 +42,10 @@ pub(crate) struct ScenarioFile {
     #[serde(default)]
     #[cfg_attr(feature = "json-schema", schemars(with = "Vec<SaveMatrix>"))]
     save: Vec<Spanned<SaveMatrix>>,
+    /// Tests that ask whether storage is what it says it is.
+    #[serde(default)]
+    #[cfg_attr(feature = "json-schema", schemars(with = "Vec<Card>"))]
+    card: Vec<Spanned<Card>>,
     /// Traces that are replayed.
     #[serde(default)]
     #[cfg_attr(feature = "json-schema", schemars(with = "Vec<Replay>"))]
@@ -111,6 +116,12 @@ struct StepText {
 }
 
 impl Scenario {
+    /// Whether a step fills the storage, or a test does that asks whether a card holds what it claims.
+    pub fn fills(&self) -> bool {
+        self.steps.iter().any(|step| matches!(step, Step::Fill { .. }))
+            || self.tests.values().any(|test| matches!(test, Test::Card(_)))
+    }
+
     /// Reads a scenario file and applies `--set` pairs.
     pub fn parse(text: &str, set: &[(String, String)]) -> Result<Scenario, ScenarioError> {
         let fault = match Scenario::parse_with(text, set) {
@@ -153,6 +164,9 @@ impl Scenario {
             let expanded = matrix.get_ref().expand();
             let expanded = expanded.map_err(|fault| ScenarioError::File { line, fault })?;
             tests.extend(expanded.into_iter().map(|test| (line, test)));
+        }
+        for card in file.card {
+            tests.push((line_of(card.span()), Test::Card(card.into_inner())));
         }
         for replay in file.replay {
             tests.push((line_of(replay.span()), Test::Replay(replay.into_inner())));

@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use flashlag_units::{Bytes, Nanos, Text};
 use serde::{Deserialize, Serialize};
 
+use super::card::Card;
 use super::file_save::FileSave;
 use super::pace::{Arrivals, SavePace, hundred_bytes, is_one, one, yes};
 use super::replay::Replay;
@@ -51,7 +52,7 @@ pub enum Limit {
     AtLeast(String),
 }
 
-/// A test: block I/O, saves or a trace.
+/// A test: block I/O, saves, a card or a trace.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Test {
@@ -63,6 +64,8 @@ pub enum Test {
     FileSave(FileSave),
     /// A trace.
     Replay(Replay),
+    /// A card that is asked whether it is what it says.
+    Card(Card),
 }
 
 /// Block I/O over a span of a file.
@@ -422,6 +425,7 @@ impl Test {
             Test::Save(save) => &save.name,
             Test::FileSave(save) => &save.name,
             Test::Replay(replay) => &replay.name,
+            Test::Card(card) => &card.name,
         }
     }
 
@@ -432,6 +436,7 @@ impl Test {
             Test::Save(save) => vec![save.name.clone()],
             Test::FileSave(save) => vec![save.name.clone()],
             Test::Replay(replay) => replay.phase_names(),
+            Test::Card(card) => vec![card.write_phase(), card.read_phase()],
         }
     }
 
@@ -441,7 +446,7 @@ impl Test {
             Test::Io(io) => io.background.as_deref(),
             Test::Save(save) => save.background.as_deref(),
             Test::FileSave(save) => save.background.as_deref(),
-            Test::Replay(_) => None,
+            Test::Replay(_) | Test::Card(_) => None,
         }
     }
 }

@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 
 use flashlag_units::{Bytes, Nanos};
 
+use super::card::check_card;
 use super::error::ScenarioError;
 use super::fault::{Combination, ScenarioFault};
 use super::file_save::{FileSave, check_file};
@@ -39,6 +40,7 @@ pub(super) fn validate(
             Test::Save(save) => check_save(save),
             Test::FileSave(save) => check_file_save(save),
             Test::Replay(replay) => check_replay(replay),
+            Test::Card(card) => check_card(card),
         }
         .map_err(of_test)?;
     }
@@ -285,7 +287,7 @@ fn check_step(step: &Step, tests: &BTreeMap<&str, &Test>) -> Result<(), Scenario
             }
             names.iter().try_for_each(|name| match tests.get(name.as_str()) {
                 Some(Test::Io(io)) => check_measured(io),
-                Some(Test::Save(_) | Test::FileSave(_) | Test::Replay(_)) => Ok(()),
+                Some(Test::Save(_) | Test::FileSave(_) | Test::Replay(_) | Test::Card(_)) => Ok(()),
                 None => Err(unknown_test(name, tests)),
             })
         }

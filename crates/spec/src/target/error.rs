@@ -1,8 +1,9 @@
 use flashlag_units::{did_you_mean, nearest};
 use thiserror::Error;
 
+use super::kind::Kind;
 use super::table::{OPTIONS, listed, name_of, named};
-use super::{FilesystemKind, Kind, PHONE_KIND, ValueError};
+use super::{FilesystemKind, PHONE_KIND, ValueError};
 
 /// Why a target is refused, and what is allowed instead.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

@@ -1,6 +1,6 @@
 use std::fmt;
 
-use super::{Kind, TargetError};
+use super::kind::Kind;
 
 /// A filesystem that a target can name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,14 +39,6 @@ impl FilesystemKind {
             Kind::Sim => &[Raw, Ext4, F2fs, Btrfs],
             Kind::Lab => &[Ext4, F2fs, Btrfs, Xfs, Nilfs2],
         }
-    }
-
-    /// The filesystem of that name, of a kind of target.
-    pub(super) fn parse(kind: Kind, name: &str) -> Result<FilesystemKind, TargetError> {
-        let found = FilesystemKind::ALL.into_iter().find(|filesystem| filesystem.name() == name);
-        found
-            .filter(|filesystem| FilesystemKind::of(kind).contains(filesystem))
-            .ok_or_else(|| TargetError::Filesystem { kind, name: name.to_owned() })
     }
 }
 

@@ -14,8 +14,10 @@
 
 mod error;
 mod filesystem;
+mod kind;
 mod mount;
 mod option;
+mod parse;
 mod phone;
 mod table;
 mod value;
@@ -25,53 +27,12 @@ use std::path::{Path, PathBuf};
 
 pub use error::TargetError;
 pub use filesystem::FilesystemKind;
+pub use kind::{Kind, PHONE_KIND};
 pub use mount::MountSpec;
 pub use option::{Cipher, FsyncMode, TargetOption};
-pub use phone::{PHONE_DIRECTORY, PHONE_KIND, PhoneChoice, PhoneSpec};
+pub use phone::{PHONE_DIRECTORY, PhoneChoice, PhoneSpec};
 pub use table::{OPTIONS, OptionRow, options_as_markdown};
 pub use value::{Age, Literal, TimeScale, ValueError};
-
-/// The kinds of virtual device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// `sim:`, a modelled filesystem on a modelled device, in virtual time.
-    Sim,
-    /// `lab:`, a real kernel on a virtual device.
-    Lab,
-}
-
-impl Kind {
-    /// Every kind.
-    pub const ALL: [Kind; 2] = [Kind::Sim, Kind::Lab];
-
-    /// The kind that the word before the colon of a target names.
-    pub fn named_by(text: &str) -> Option<Kind> {
-        let (word, _) = text.split_once(':')?;
-        Kind::ALL.into_iter().find(|kind| kind.name() == word)
-    }
-
-    /// The word before the colon.
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::Sim => "sim",
-            Kind::Lab => "lab",
-        }
-    }
-
-    /// The other kind.
-    fn other(self) -> Kind {
-        match self {
-            Kind::Sim => Kind::Lab,
-            Kind::Lab => Kind::Sim,
-        }
-    }
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
 
 /// A target as it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,8 @@
 use std::fmt;
 
+use super::kind::Kind;
 use super::option::TargetOption;
-use super::{FilesystemKind, Kind, TargetError, table};
+use super::{FilesystemKind, TargetError, parse, table};
 
 /// A filesystem and options: `ext4,nobarrier,fuse`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,15 +17,15 @@ impl MountSpec {
     /// option that does not apply, or an invalid value.
     pub fn parse(kind: Kind, text: &str) -> Result<MountSpec, TargetError> {
         let mut words = text.split(',').map(str::trim);
-        let filesystem = FilesystemKind::parse(kind, words.next().unwrap_or_default())?;
-        let options = words.map(|word| table::parse(kind, filesystem, word));
+        let filesystem = parse::filesystem(kind, words.next().unwrap_or_default())?;
+        let options = words.map(|word| parse::option(kind, filesystem, word));
         Ok(MountSpec { filesystem, options: options.collect::<Result<_, _>>()? })
     }
 
     /// Checks that the filesystem and every option apply to a kind of target.
     pub fn check(&self, kind: Kind) -> Result<(), TargetError> {
-        FilesystemKind::parse(kind, self.filesystem.name())?;
-        self.options.iter().try_for_each(|option| table::check(kind, self.filesystem, option))
+        parse::filesystem(kind, self.filesystem.name())?;
+        self.options.iter().try_for_each(|option| parse::check(kind, self.filesystem, option))
     }
 
     /// Checks that no option is repeated. Layers of the lab are stacked in their order.

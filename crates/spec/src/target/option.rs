@@ -3,7 +3,6 @@ use std::fmt;
 use flashlag_units::Bytes;
 use serde::{Deserialize, Serialize};
 
-use super::table;
 use super::value::{Age, Literal, TimeScale};
 
 /// The cipher of a device that is encrypted below the filesystem.
@@ -86,12 +85,6 @@ pub enum TargetOption {
 }
 
 impl TargetOption {
-    /// The option with this word, for any kind and filesystem; `None` if there is none, or its
-    /// value is invalid.
-    pub fn from_word(word: &str) -> Option<TargetOption> {
-        table::parse_anywhere(word)
-    }
-
     /// Whether the option concerns the device, or the kernel that mounts it, and not the filesystem
     /// or the layers above it.
     pub fn is_of_device(&self) -> bool {

@@ -1,12 +1,11 @@
 use std::fmt;
 
-use super::TargetError;
+use super::error::TargetError;
+use super::kind::PHONE_KIND;
 
 /// The default directory to measure on a phone: `adb shell` may write to it without root, and it is
 /// on the same filesystem as the data of apps.
 pub const PHONE_DIRECTORY: &str = "/data/local/tmp";
-/// The word before the colon of a phone.
-pub const PHONE_KIND: &str = "adb";
 /// The word that names every connected phone.
 const EVERY: &str = "all";
 

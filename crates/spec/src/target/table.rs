@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use super::filesystem::FilesystemKind::{self, Btrfs, Ext4, F2fs, Nilfs2};
+use super::kind::Kind;
 use super::option::{Cipher, FsyncMode, TargetOption};
 use super::value::ValueError;
-use super::{Kind, TargetError};
 
 /// An option: its word, its value, the filesystems that it applies to, and what it does.
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +21,7 @@ pub struct OptionRow {
     /// What the option does, in a line.
     pub help: &'static str,
     /// Parses the option with this value, which is empty if it has none.
-    read: fn(&str) -> Result<TargetOption, ValueError>,
+    pub(super) read: fn(&str) -> Result<TargetOption, ValueError>,
 }
 
 const SIM: &[FilesystemKind] = FilesystemKind::of(Kind::Sim);
@@ -307,70 +307,16 @@ impl OptionRow {
             None => (word == self.word).then_some(""),
         }
     }
-
-    /// Checks that the option applies there.
-    fn check(&self, kind: Kind, filesystem: FilesystemKind) -> Result<(), TargetError> {
-        let option = self.usage();
-        match self.filesystems(kind) {
-            [] => Err(TargetError::NotOfKind { option, kind, of: self.filesystems(kind.other()) }),
-            of if of.contains(&filesystem) => Ok(()),
-            of => Err(TargetError::NotOfFilesystem { option, kind, filesystem, of }),
-        }
-    }
 }
 
 /// The row of a word.
-fn row_of(word: &str) -> Option<(&'static OptionRow, &str)> {
+pub(super) fn row_of(word: &str) -> Option<(&'static OptionRow, &str)> {
     const { &OPTIONS }.iter().find_map(|row| Some((row, row.value_of(word)?)))
-}
-
-/// Parses one option.
-pub(super) fn parse(
-    kind: Kind,
-    filesystem: FilesystemKind,
-    word: &str,
-) -> Result<TargetOption, TargetError> {
-    let (row, value) = row_of(word).ok_or_else(|| unknown(kind, word))?;
-    row.check(kind, filesystem)?;
-    (row.read)(value).map_err(|source| TargetError::Value { word: word.to_owned(), source })
-}
-
-/// The error for a word that is no option: one without its value, or an unknown one.
-fn unknown(kind: Kind, word: &str) -> TargetError {
-    let rows = OPTIONS.iter().filter(|row| !row.filesystems(kind).is_empty());
-    let usages: Vec<String> = rows.map(OptionRow::usage).filter(|one| lacks(word, one)).collect();
-    let word = word.to_owned();
-    if usages.is_empty() {
-        TargetError::Option { kind, word }
-    } else {
-        TargetError::NoValue { word, usages: usages.join(" or ") }
-    }
-}
-
-/// Whether a word is an option without its value: `size` of `size=SIZE`.
-fn lacks(word: &str, usage: &str) -> bool {
-    usage.strip_prefix(word).is_some_and(|rest| rest.starts_with('='))
-}
-
-/// Parses one option of any kind and filesystem.
-pub(super) fn parse_anywhere(word: &str) -> Option<TargetOption> {
-    let (row, value) = row_of(word)?;
-    (row.read)(value).ok()
 }
 
 /// The name of an option, without its value.
 pub(super) fn name_of(word: &str) -> &str {
     word.split('=').next().unwrap_or_default()
-}
-
-/// Checks that an option applies there.
-pub(super) fn check(
-    kind: Kind,
-    filesystem: FilesystemKind,
-    option: &TargetOption,
-) -> Result<(), TargetError> {
-    let word = option.to_string();
-    row_of(&word).map_or(Ok(()), |(row, _)| row.check(kind, filesystem))
 }
 
 /// The options of a kind, for messages: those that only some filesystems have, with these.

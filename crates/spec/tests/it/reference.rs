@@ -128,14 +128,14 @@ fn offered(error: &str) -> Vec<String> {
 #[test]
 fn the_reference_has_exactly_the_keys_that_the_reader_takes() {
     let tables = scenario_keys();
-    for name in ["io", "replay", "require", "save", "step"] {
+    for name in ["card", "io", "replay", "require", "save", "step"] {
         let text = format!("name = \"x\"\n[[{name}]]\nno_such_key = 1\n");
         let error = Scenario::parse(&text, &[]).unwrap_err().to_string();
         assert_eq!(keys_of(&tables, &format!("[[{name}]]")), offered(&error), "{error}");
     }
     let error = Scenario::parse("name = \"x\"\nno_such_key = 1\n", &[]).unwrap_err().to_string();
     let mut head = keys_of(&tables, "");
-    head.extend(["io", "replay", "require", "save", "step"].map(str::to_owned));
+    head.extend(["card", "io", "replay", "require", "save", "step"].map(str::to_owned));
     head.sort();
     assert_eq!(head, offered(&error), "{error}");
 }

@@ -49,19 +49,13 @@ const XML_BUFFER: usize = 32 * 1024;
 const PROTO_BUFFER: usize = 4096;
 
 impl Named {
-    /// The name in the directory of a test. All names begin with `save-`, which identifies what a
-    /// run left behind.
+    /// The name in the directory of a test.
     pub(super) fn of(self, save: &FileSave) -> &'static str {
-        match (save.kind, self) {
-            (FileKind::SharedPreferences | FileKind::AtomicFile, Base) => "save-0.xml",
-            (FileKind::AtomicFile, Beside) if save.is_new() => "save-0.xml.new",
-            (FileKind::SharedPreferences | FileKind::AtomicFile, _) => "save-0.xml.bak",
-            (FileKind::Datastore, Base) => "save-0.preferences_pb",
-            (FileKind::Datastore, _) => "save-0.preferences_pb.tmp",
-            (FileKind::Rename, Base) => "save-0.json",
-            (FileKind::Rename, _) => "save-0.json.tmp",
-            (FileKind::AppendLog, Base) => "save-0.log",
-            (FileKind::AppendLog, _) => "save-1.log",
+        let names = save.kind.names();
+        match self {
+            Base => names[0],
+            Beside if save.kind == FileKind::AtomicFile && save.is_new() => names[2],
+            Beside | Former => names[1],
         }
     }
 }

@@ -119,13 +119,7 @@ fn the_calls_of_each_kind_are_those_of_the_source_in_its_order() {
 /// A run that was killed leaves them, and another removes them by their names.
 #[test]
 fn every_name_that_a_save_uses_is_known_as_one_of_flashlags() {
-    for kind in [
-        FileKind::SharedPreferences,
-        FileKind::Datastore,
-        FileKind::AtomicFile,
-        FileKind::Rename,
-        FileKind::AppendLog,
-    ] {
+    for kind in FileKind::ALL {
         for android in [None, kind.changed_with().map(|changed| changed - 1)] {
             let save = FileSave { android, ..save(kind, 500) };
             for named in [Named::Base, Named::Beside, Named::Former] {

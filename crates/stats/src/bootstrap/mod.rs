@@ -34,17 +34,16 @@
 //! can have, where a run has two levels.
 
 mod beta;
+mod model;
 mod resample;
 #[cfg(test)]
 mod tests;
 
-use flashlag_units::{Bytes, Nanos};
 use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
-use crate::histogram::Histogram;
-use crate::interval::Interval;
-use crate::percentile::Percentile;
+pub use model::{Figure, Sample};
+use model::{NORMAL, student};
 use resample::Resampler;
 
 /// Resamples of each run.
@@ -52,28 +51,6 @@ const RESAMPLES: usize = 4_000;
 /// The middles of adjacent buckets may differ by this much for equal values: a smaller difference
 /// is never shown.
 const RESOLUTION: f64 = 1.0 / 64.0;
-
-/// One phase of one run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Sample {
-    /// Latencies of the phase.
-    pub histogram: Histogram,
-    /// Interval series; empty if unknown.
-    pub intervals: Vec<Interval>,
-    /// Bytes moved.
-    pub bytes: Bytes,
-    /// Length of the phase.
-    pub elapsed: Nanos,
-}
-
-/// The figure to compare.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Figure {
-    /// A percentile of latency.
-    Percentile(Percentile),
-    /// Bytes per second.
-    Throughput,
-}
 
 /// A ratio with its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -266,29 +243,4 @@ fn mixed(key: u64, value: u64) -> u64 {
     let once = (sum ^ (sum >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let twice = (once ^ (once >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     twice ^ (twice >> 31)
-}
-
-/// √(m/(m−1)): corrects the spread of m runs around their own mean; 1 for a single run.
-fn spread_of_few(count: usize) -> f64 {
-    if count < 2 { 1.0 } else { (count as f64 / (count as f64 - 1.0)).sqrt() }
-}
-
-/// Student's 97.5 % quantile over the normal one; 1 without degrees of freedom.
-fn student_over_normal(freedom: usize) -> f64 {
-    if freedom == 0 { 1.0 } else { student(freedom as f64) / NORMAL }
-}
-
-/// The normal 97.5 % quantile.
-const NORMAL: f64 = 1.960;
-
-/// Student's 97.5 % quantile, interpolated between whole degrees of freedom.
-fn student(freedom: f64) -> f64 {
-    const FEW: [f64; 10] = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228];
-    let freedom = freedom.max(1.0);
-    let below = freedom.floor();
-    match FEW.get(below as usize - 1..below as usize + 1) {
-        Some([low, high]) => low + (high - low) * (freedom - below),
-        // The Cornish-Fisher expansion is within 0.003 from 10 on.
-        _ => NORMAL + 2.372 / freedom + 2.823 / (freedom * freedom),
-    }
 }

@@ -4,7 +4,7 @@ use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 
 use super::beta::beta;
-use super::{Figure, Sample, spread_of_few, student_over_normal};
+use super::model::{Figure, Sample, spread_of_few, student_over_normal};
 use crate::histogram::Histogram;
 use crate::interval::Interval;
 use crate::percentile::Percentile;

@@ -2,7 +2,8 @@
 mod parts;
 
 use super::beta::{beta, normal};
-use super::{Figure, RatioInterval, Sample, compare};
+use super::model::{Figure, Sample};
+use super::{RatioInterval, compare};
 use crate::{Histogram, Interval, Percentile};
 use flashlag_units::{Bytes, Nanos};
 use rand::SeedableRng;

@@ -6,67 +6,20 @@
 //! medians of two levels must differ by a fifth. A cause needs evidence: a drop is called
 //! throttling only if temperatures support that.
 
+mod model;
 mod name;
 mod period;
 mod segment;
 
-use flashlag_units::{Bytes, Nanos};
+use flashlag_units::{InOrder, Nanos};
 
 use crate::interval::Interval;
 use crate::percentile::Percentile;
 use crate::stall::Stall;
 
+use model::level_of;
+pub use model::{ChangePoint, ChangePointKind, Workload};
 pub use period::{Period, period_of};
-
-/// What a phase did, which decides the names of its changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Workload {
-    /// Reads: a drop can't be an exhausted write cache.
-    Reads,
-    /// Block writes.
-    Writes,
-    /// Saves or anything else.
-    Other,
-}
-
-/// Kind of a change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ChangePointKind {
-    /// Write throughput fell by at least 30 % from a stable first level, for good: the write cache
-    /// is used up.
-    CacheExhausted,
-    /// Throughput fell while the storage was hot, or recovered when it cooled.
-    Throttled,
-    /// Stalls at a regular distance.
-    PeriodicStalls,
-    /// Throughput fell, or latency rose, for another reason.
-    Slower,
-    /// Throughput rose, or latency fell.
-    Faster,
-}
-
-/// A change point.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ChangePoint {
-    pub kind: ChangePointKind,
-    /// Time since the start of the phase: the end of the last interval of the old level, or the
-    /// first of the periodic stalls.
-    pub at: Nanos,
-    /// Bytes moved before it.
-    pub written: Bytes,
-    /// Median bytes per second before and after; `None` unless throughput changed.
-    pub throughput: Option<(f64, f64)>,
-    /// Median latency before and after; `None` unless latency changed.
-    pub latency: Option<(Nanos, Nanos)>,
-    /// Period of periodic stalls.
-    pub period: Option<Nanos>,
-    /// Number of periodic stalls.
-    pub stalls: u64,
-    /// Storage temperature before and at the change, in millidegrees Celsius; `None` if unknown.
-    pub temperature_millicelsius: Option<(i64, i64)>,
-    /// When throughput returned to 85 % of its old level, if it ever did.
-    pub recovered_at: Option<Nanos>,
-}
 
 /// Smallest ratio between the medians of two levels of throughput.
 const THROUGHPUT_RATIO: f64 = 1.25;
@@ -82,7 +35,7 @@ pub fn changes(series: &[Interval], stalls: &[Stall], workload: Workload) -> Vec
     let mut found = name::throughput_changes(series, &rates, &levels, workload);
     found.extend(latency_changes(series, &levels));
     found.extend(periodic_stalls(series, stalls));
-    found.sort_by_key(|change| change.at);
+    found.order_by_key(|change| change.at);
     found
 }
 
@@ -136,33 +89,11 @@ fn periodic_stalls(series: &[Interval], stalls: &[Stall]) -> Option<ChangePoint>
     })
 }
 
-/// The typical value of a level.
-fn level_of(values: &[f64], level: &std::ops::Range<usize>) -> f64 {
-    segment::median(&values[level.clone()])
-}
-
-impl ChangePoint {
-    /// A change just before the interval at `index`, still without details.
-    fn before(series: &[Interval], index: usize) -> ChangePoint {
-        let earlier = &series[..index.min(series.len())];
-        ChangePoint {
-            kind: ChangePointKind::Slower,
-            at: earlier.last().map_or(Nanos::ZERO, |interval| interval.ends),
-            written: earlier.iter().fold(Bytes::ZERO, |sum, interval| sum.plus(interval.bytes)),
-            throughput: None,
-            latency: None,
-            period: None,
-            stalls: 0,
-            temperature_millicelsius: None,
-            recovered_at: None,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::histogram::Histogram;
+    use flashlag_units::Bytes;
 
     const SECOND: Nanos = Nanos::from_secs(1);
 

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::{ChangePoint, ChangePointKind, Workload, level_of, segment};
+use super::model::{ChangePoint, ChangePointKind, Workload, level_of};
+use super::segment;
 use crate::interval::Interval;
 use flashlag_units::Nanos;
 

@@ -1,10 +1,19 @@
 //! A list of points: all combinations of the values of each key.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::axes::SeedRange;
-use crate::point::FILLED;
-use crate::point::Point;
+use crate::point::{FILLED, Point};
+
+/// The texts of scenarios and profiles, by their names in the grid: a worker on another machine
+/// does not have the user's files.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Texts {
+    pub scenarios: BTreeMap<String, String>,
+    pub profiles: BTreeMap<String, String>,
+}
 
 /// Checked values of each key; none is empty.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

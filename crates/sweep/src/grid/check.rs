@@ -9,9 +9,8 @@ use flashlag_spec::scenario::{Scenario, Step};
 use flashlag_spec::target::{Age, FilesystemKind, Kind, MountSpec, TargetError};
 use flashlag_units::{Bytes, did_you_mean};
 
-use super::Texts;
 use super::axes::{Axes, Seeds, Values};
-use super::boxes::{Box, SeedList};
+use super::boxes::{Box, SeedList, Texts};
 use super::same::{shown, twice};
 use crate::error::GridError;
 use crate::point::FILLED;

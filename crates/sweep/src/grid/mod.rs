@@ -9,13 +9,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use flashlag_units::did_you_mean;
-use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::error::{GridError, SweepError};
 use crate::point::{Point, hex};
 use axes::{Axes, KEYS};
 use boxes::Box;
+pub(crate) use boxes::Texts;
 use same::Same;
 
 /// The most points of a grid.
@@ -29,14 +29,6 @@ pub struct Grid {
     boxes: Vec<Box>,
     texts: Texts,
     points: u64,
-}
-
-/// The texts of scenarios and profiles, by their names in the grid: a worker on another machine
-/// does not have the user's files.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Texts {
-    pub scenarios: BTreeMap<String, String>,
-    pub profiles: BTreeMap<String, String>,
 }
 
 impl Grid {

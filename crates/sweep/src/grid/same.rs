@@ -7,8 +7,7 @@ use flashlag_spec::profile::Profile;
 use flashlag_spec::target::{Kind, MountSpec};
 use flashlag_units::{Bytes, Nanos};
 
-use super::Texts;
-use super::boxes::Box;
+use super::boxes::{Box, Texts};
 use crate::error::GridError;
 
 /// Compares values by their meaning; the meaning of a missing key depends on the profile.

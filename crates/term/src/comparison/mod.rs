@@ -10,6 +10,7 @@ use crate::line::{Line, Page};
 use crate::picture::{Bar, Picture, key};
 use crate::style::{Role, Style};
 use names::fitted;
+use rates::{name, short, titled};
 
 /// A comparison of runs, at most `style.width` columns wide: which side is faster, the verdict of each,
 /// the picture by test with the interval of each difference, the rates, and one line each for what
@@ -63,10 +64,6 @@ fn figures(page: &mut Page, comparison: &Comparison, names: &[String]) {
     picture(page, comparison, names);
     page.gap();
     rates::rates(page, comparison, names);
-}
-
-fn name(names: &[String], subject: usize) -> &str {
-    names.get(subject).map_or("", String::as_str)
 }
 
 fn subjects(page: &mut Page, comparison: &Comparison, names: &[String]) {
@@ -145,17 +142,6 @@ fn bar<'a>(label: &'a str, side: &'a CompareSide) -> Bar<'a> {
     Bar { label, figures: &side.figures, judgement: &side.judgement, rate: None }
 }
 
-/// The row's title, and the sides that did not measure it.
-fn titled(names: &[String], row: &CompareRow) -> String {
-    let missing = row.sides.iter().enumerate().filter(|(_, side)| side.is_none());
-    let missing: Vec<String> =
-        missing.map(|(subject, _)| name(names, subject).to_owned()).collect();
-    match missing.as_slice() {
-        [] => row.title.clone(),
-        missing => format!("{} (not measured on {})", row.title, format::list(missing)),
-    }
-}
-
 /// The ratios of median and p99 with their intervals: in words for a pair, otherwise all against
 /// the first side.
 fn ratios(page: &mut Page, comparison: &Comparison, names: &[String], row: &CompareRow) {
@@ -175,11 +161,6 @@ fn ratios(page: &mut Page, comparison: &Comparison, names: &[String], row: &Comp
         let role = if of_kind.iter().any(|r| r.differs) { Role::Ink } else { Role::Muted };
         page.hanging(&head, 10, role, &words);
     }
-}
-
-/// `Moto Z 0.15× (0.14 to 0.15)`.
-fn short(names: &[String], ratio: &Ratio) -> String {
-    format!("{} {}{}", name(names, ratio.of), ratio.brief, ratio.doubt())
 }
 
 fn differences_in_short(page: &mut Page, comparison: &Comparison) {

@@ -2,10 +2,29 @@
 
 use flashlag_views::{CompareRow, CompareSide, Comparison, Ratio, RatioKind, format};
 
-use super::{name, short, titled};
 use crate::line::Page;
 use crate::style::Role;
 use crate::table::Table;
+
+pub(super) fn name(names: &[String], subject: usize) -> &str {
+    names.get(subject).map_or("", String::as_str)
+}
+
+/// The row's title, and the sides that did not measure it.
+pub(super) fn titled(names: &[String], row: &CompareRow) -> String {
+    let missing = row.sides.iter().enumerate().filter(|(_, side)| side.is_none());
+    let missing: Vec<String> =
+        missing.map(|(subject, _)| name(names, subject).to_owned()).collect();
+    match missing.as_slice() {
+        [] => row.title.clone(),
+        missing => format!("{} (not measured on {})", row.title, format::list(missing)),
+    }
+}
+
+/// `Moto Z 0.15× (0.14 to 0.15)`.
+pub(super) fn short(names: &[String], ratio: &Ratio) -> String {
+    format!("{} {}{}", name(names, ratio.of), ratio.brief, ratio.doubt())
+}
 
 /// One row for each test and one column for each subject, if that fits; otherwise a block for each
 /// test.

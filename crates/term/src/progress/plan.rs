@@ -74,7 +74,7 @@ impl Plan {
             Test::Io(_) => Kind::Write,
             Test::Save(_) | Test::FileSave(_) => Kind::Save,
             // Reads, writes, syncs and names together.
-            Test::Replay(_) => Kind::Unknown,
+            Test::Replay(_) | Test::Card(_) => Kind::Unknown,
         };
         let kinds = scenario.tests.iter().map(|(name, test)| (name.clone(), kind(test)));
         let titles = scenario.tests.iter().map(|(name, test)| (name.clone(), title_of(test)));
@@ -151,6 +151,7 @@ fn title_of(test: &Test) -> String {
             let how = how(save.background.is_some(), scheduled, save.think.is_some());
             format!("{}{how}", file_save_label(save))
         }
+        Test::Card(_) => "Card".to_owned(),
         Test::Replay(replay) => format!("Replay of a trace ({})", replay.name),
     }
 }

@@ -3,7 +3,7 @@
 use flashlag_schema::{BlockKinds, Phase, Run, TargetKind};
 use flashlag_views::{GroupKind, brief_label, format, strip};
 
-use super::Depth;
+use super::figures::Depth;
 use crate::line::Page;
 use crate::style::Role;
 use crate::table::Table;

@@ -3,7 +3,7 @@ use flashlag_units::Bytes;
 use flashlag_views::page::{done_otherwise, not_run};
 use flashlag_views::{lifecycle, phase_title};
 
-use super::Depth;
+use super::figures::Depth;
 use crate::line::{Line, Page};
 use crate::style::{Role, Style};
 

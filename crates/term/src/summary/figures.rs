@@ -1,14 +1,29 @@
 use flashlag_schema::Run;
+use flashlag_spec::Operation;
 use flashlag_views::{
     Column, LAG_IS_A_BUDGET, Lifecycle, LifecycleRow, TableRow, brief_label, durable_writes_table,
     for_people, format, late_saves_table, lifecycle, saves_heading, tests_table,
 };
 
-use super::Depth;
 use crate::line::{Line, Page};
 use crate::picture::Picture;
 use crate::style::Role;
 use crate::table::{Table, marked, spare, styled};
+
+/// The length of a summary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Depth {
+    Short,
+    Full,
+}
+
+/// From this many kinds of save on, the picture has their rates instead of a table.
+const MANY_SAVES: usize = 9;
+
+/// Whether the run has too many kinds of save for a table beside the picture.
+pub(super) fn has_many_saves(run: &Run) -> bool {
+    run.phases.iter().filter(|phase| phase.operation == Operation::Save).count() >= MANY_SAVES
+}
 
 /// The tests: by stage in a run of several stages, otherwise one row for each test. In the short
 /// summary, stages have throughput alone: the picture has the latency.
@@ -122,7 +137,7 @@ fn cells(row: &LifecycleRow, test: usize, figures: &[(String, Column)]) -> Vec<(
 
 fn one_stage(page: &mut Page, run: &Run, depth: Depth) {
     // In full, saves have a table of their own.
-    let model = tests_table(run, depth == Depth::Short && !super::has_many_saves(run));
+    let model = tests_table(run, depth == Depth::Short && !has_many_saves(run));
     let table = Table::of(&model, "ms", bare, spare, |row: &TableRow| row.label.clone());
     if !table.is_empty() {
         table.print(page);

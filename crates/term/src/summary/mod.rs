@@ -1,6 +1,7 @@
 //! The summary of a run on a terminal: first the verdict and what to do about it, then the picture,
 //! the figures, the failed checks, and the cost.
 
+mod card;
 mod commits;
 mod cost;
 mod figures;
@@ -12,7 +13,6 @@ mod trust;
 mod why;
 
 use flashlag_schema::Run;
-use flashlag_spec::Operation;
 use flashlag_units::sanitize;
 use flashlag_views::page::{named_rows, storage};
 use flashlag_views::{Headline, StripGroup, StripRow, device_name, headline, strip, two_times};
@@ -23,6 +23,7 @@ use crate::style::{Role, Style};
 use crate::text::sanitize_parts;
 
 pub use cost::files;
+use figures::{Depth, has_many_saves};
 pub(crate) use required::others as other_purposes;
 pub(crate) use trust::in_short;
 pub use trust::trust;
@@ -51,13 +52,6 @@ pub fn summary_in_full(run: &Run, style: Style) -> String {
     write(run, style, Depth::Full)
 }
 
-/// The length of a summary.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Depth {
-    Short,
-    Full,
-}
-
 fn write(run: &Run, style: Style, depth: Depth) -> String {
     let mut page = Page::new(style);
     let headline = headline(run);
@@ -75,6 +69,7 @@ fn write(run: &Run, style: Style, depth: Depth) -> String {
     }
     let sections: &[fn(&mut Page, &Run, Depth)] = match depth {
         Depth::Short => &[
+            card::proof,
             required::good_enough,
             rates::rates_of,
             why::findings,
@@ -88,6 +83,7 @@ fn write(run: &Run, style: Style, depth: Depth) -> String {
             required::purposes,
         ],
         Depth::Full => &[
+            card::proof,
             required::good_enough,
             rates::rates_of,
             why::findings,
@@ -150,14 +146,6 @@ fn answer(page: &mut Page, headline: &Headline) {
         page.paragraph(Role::Ink, &headline.more);
     }
     page.paragraph(Role::Ink, &headline.believe.statement);
-}
-
-/// From this many kinds of save on, the picture has their rates instead of a table.
-const MANY_SAVES: usize = 9;
-
-/// Whether the run has too many kinds of save for a table beside the picture.
-fn has_many_saves(run: &Run) -> bool {
-    run.phases.iter().filter(|phase| phase.operation == Operation::Save).count() >= MANY_SAVES
 }
 
 /// The picture, its key and its footnotes.

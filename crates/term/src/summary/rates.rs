@@ -1,7 +1,7 @@
 use flashlag_schema::Run;
 use flashlag_views::{failures_of, format, rates};
 
-use super::Depth;
+use super::figures::Depth;
 use crate::line::Page;
 use crate::style::Role;
 use crate::table::Table;

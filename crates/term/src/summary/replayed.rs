@@ -4,7 +4,7 @@ use flashlag_schema::Run;
 use flashlag_units::sanitize;
 use flashlag_views::replayed_traces;
 
-use super::Depth;
+use super::figures::Depth;
 use crate::line::Page;
 use crate::style::Role;
 

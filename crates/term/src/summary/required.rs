@@ -2,7 +2,7 @@ use flashlag_schema::Run;
 use flashlag_units::sanitize;
 use flashlag_views::{Required, Requires, format, good_enough as answer, other_purposes};
 
-use super::Depth;
+use super::figures::Depth;
 use crate::line::Page;
 use crate::style::Role;
 use crate::table::Table;

@@ -1,11 +1,11 @@
 use flashlag_schema::{ChangeKind, Run};
+use flashlag_units::InOrder;
 use flashlag_views::{
     Column, FillCurve, PhaseChange, PhaseStalls, Stalls, changes, changes_heading, fill_curves,
     fill_table, format, lifecycle, stalls, stalls_table,
 };
 
-use super::Depth;
-use super::figures::NOT_TO_QUOTE;
+use super::figures::{Depth, NOT_TO_QUOTE};
 use crate::line::{Line, Page};
 use crate::style::Role;
 use crate::table::{Table, spare};
@@ -87,7 +87,7 @@ pub(super) fn events(page: &mut Page, run: &Run, depth: Depth) {
 fn stall_table(page: &mut Page, phases: &[PhaseStalls]) {
     let mut phases: Vec<&PhaseStalls> = phases.iter().collect();
     // Costliest first; the sort is stable, so equals stay in the order of the run.
-    phases.sort_by_key(|phase| std::cmp::Reverse(phase.longest));
+    phases.order_by_key(|phase| std::cmp::Reverse(phase.longest));
     let model = stalls_table(phases).without(&[Column::Together, Column::Causes]);
     if model.is_empty() {
         return;

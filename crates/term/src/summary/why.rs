@@ -1,7 +1,7 @@
 use flashlag_schema::{CheckStatus, Run};
 use flashlag_views::{Finding, LagVerdict, WaitGroup, WaitSection, format, strip};
 
-use super::Depth;
+use super::figures::Depth;
 use crate::line::{Line, Page};
 use crate::style::Role;
 

@@ -1,7 +1,6 @@
 use flashlag_units::{Bytes, Nanos};
 
-use super::Outcome;
-use super::exchange::{block_of, content, expect, put, request, run, run_ok, write};
+use super::exchange::{Outcome, block_of, content, expect, put, request, run, run_ok, write};
 use flashlag_device::{Clock, Completion, Device, Durability, Op, Request};
 
 type Checked = Result<Outcome, String>;

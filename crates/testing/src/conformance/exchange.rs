@@ -2,6 +2,17 @@ use flashlag_units::Bytes;
 
 use flashlag_device::{Completion, Device, Durability, Op, Request};
 
+/// How a claim did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It is true.
+    Held,
+    /// The claim does not apply to this device; the reason.
+    NotApplicable(&'static str),
+    /// The claim is false; the evidence.
+    Broken(String),
+}
+
 /// The block that claims use: a multiple of the alignment, 4 KiB if that is one.
 pub(super) fn block_of<D: Device>(device: &D) -> Bytes {
     let geometry = device.geometry();

@@ -15,16 +15,7 @@ mod exchange;
 
 use flashlag_device::Device;
 
-/// How a claim did.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// It is true.
-    Held,
-    /// The claim does not apply to this device; the reason.
-    NotApplicable(&'static str),
-    /// The claim is false; the evidence.
-    Broken(String),
-}
+pub use exchange::Outcome;
 
 /// The result of each claim, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -382,6 +382,7 @@ pub(super) fn build(
         phases,
         skipped: idle_skipped.then(skipped_idle).into_iter().collect(),
         downgrades: Vec::new(),
+        cards: Vec::new(),
         simulated_ns: None,
         trust: Trust::of(checks, specs.len()),
         wear: Wear {

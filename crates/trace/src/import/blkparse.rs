@@ -7,8 +7,7 @@ use std::collections::HashMap;
 use flashlag_schema::trace::{BlockFlags, BlockOperation, TraceTask};
 use flashlag_units::Nanos;
 
-use super::LineImporter;
-use super::making::{Making, Verdict};
+use super::making::{LineImporter, Making, Verdict};
 use super::pair::{End, Requests};
 use super::rwbs::rwbs;
 use super::text::{SECTOR, seconds};

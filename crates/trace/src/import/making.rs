@@ -7,6 +7,15 @@ use flashlag_units::{Nanos, count};
 use crate::Builder;
 use crate::builder::{lasted, left_out};
 
+/// A format of text that is read line by line.
+pub(super) trait LineImporter {
+    /// Takes the next line.
+    fn line(&mut self, line: &str, making: &mut Making) -> Verdict;
+
+    /// Adds the events that still wait for their end.
+    fn finish(&mut self, making: &mut Making);
+}
+
 /// Most kinds of skipped lines that are counted separately.
 const MOST_SKIPPED: usize = 64;
 

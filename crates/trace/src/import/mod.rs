@@ -30,7 +30,7 @@ pub use error::ImportError;
 pub use ftrace::{TracepointText, numbers_of_calls};
 pub use kernel::{Descriptor, Look};
 use lines::{Lines, Piece, Returns, has_returns_only};
-use making::{Making, Verdict};
+use making::{LineImporter, Making, Verdict};
 pub use table::{Columns, ColumnsError, TableError};
 use text::HEAD;
 
@@ -44,15 +44,6 @@ pub struct Imported {
     /// empty lines and comments, they add up to the whole file. 0 for a stored trace, which is not
     /// counted.
     pub taken: u64,
-}
-
-/// A format of text that is read line by line.
-trait LineImporter {
-    /// Takes the next line.
-    fn line(&mut self, line: &str, making: &mut Making) -> Verdict;
-
-    /// Adds the events that still wait for their end.
-    fn finish(&mut self, making: &mut Making);
 }
 
 /// How to read a file.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use flashlag_schema::Lag;
 use flashlag_schema::trace::{Trace, TraceSaveKind, TraceSaveWaits, TraceSaves};
-use flashlag_units::{Bytes, Nanos};
+use flashlag_units::{Bytes, InOrder, Nanos};
 
 use super::what::file_name;
 use super::writers::summary;
@@ -32,7 +32,7 @@ pub(super) fn saves(trace: &Trace) -> Vec<TraceSaves> {
     }
     let rows = rows.iter().map(|(key, saves)| row(trace, *key, saves));
     let mut rows: Vec<TraceSaves> = rows.collect();
-    rows.sort_by_key(|row| (Reverse(row.saves), Reverse(row.unsynced)));
+    rows.order_by_key(|row| (Reverse(row.saves), Reverse(row.unsynced)));
     rows
 }
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use flashlag_schema::trace::{BlockOperation, Trace, TraceAction, TraceDeviceUse};
+use flashlag_units::InOrder;
 
 use super::writers::add;
 
@@ -107,7 +108,7 @@ impl Stack {
     /// The devices with requests, by name.
     pub(super) fn uses(self) -> Vec<TraceDeviceUse> {
         let mut uses: Vec<TraceDeviceUse> = self.uses.into_iter().flatten().collect();
-        uses.sort_by(|one, other| one.name.cmp(&other.name));
+        uses.order_by(|one, other| one.name.cmp(&other.name));
         uses
     }
 }

@@ -7,7 +7,7 @@ use flashlag_schema::trace::{
     TraceStalls,
 };
 use flashlag_stats::Stalls;
-use flashlag_units::Nanos;
+use flashlag_units::{InOrder, Nanos};
 
 use super::what::{file_name, task_name};
 use crate::stored::named_by;
@@ -36,9 +36,9 @@ pub(super) fn stalls(trace: &Trace) -> TraceStalls {
         listed.push(TraceStall { t_ns: event.t_ns, took_ns, event: number, what, task, file });
     }
     let count = listed.len() as u64;
-    listed.sort_by_key(|stall| std::cmp::Reverse(stall.took_ns));
+    listed.order_by_key(|stall| std::cmp::Reverse(stall.took_ns));
     listed.truncate(LISTED);
-    listed.sort_by_key(|stall| (stall.t_ns, stall.event));
+    listed.order_by_key(|stall| (stall.t_ns, stall.event));
     TraceStalls { count, listed }
 }
 

@@ -9,7 +9,7 @@ use flashlag_schema::trace::{
 };
 use flashlag_schema::{LatencySummary, StoredHistogram};
 use flashlag_stats::Histogram;
-use flashlag_units::{Bytes, Nanos};
+use flashlag_units::{Bytes, InOrder, Nanos};
 
 use super::what::{Seen, file_name, is_storage, kind_of_blocks, kind_of_file};
 
@@ -68,7 +68,7 @@ pub(super) fn writers(trace: &Trace, seen: Seen) -> Vec<TraceWriter> {
         }
     }
     let mut rows: Vec<(Key, Row)> = rows.into_iter().collect();
-    rows.sort_by_key(|(key, row)| {
+    rows.order_by_key(|(key, row)| {
         let counted = row.counted.unwrap_or_default().bytes;
         let bytes = row.block.bytes.max(row.calls.bytes).max(counted);
         (Reverse(bytes), Reverse(row.syncs), Reverse(row.changes), *key)

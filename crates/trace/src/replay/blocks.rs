@@ -8,7 +8,7 @@ use flashlag_spec::replay::{LARGEST_REQUEST, ReplayCall, ReplayOp, ReplayStream}
 use flashlag_spec::scenario::Replay;
 use flashlag_units::{Bytes, Nanos};
 
-use super::{Events, MOST_OPERATIONS, note};
+use super::model::{Events, MOST_OPERATIONS, note};
 
 /// Addresses are mapped in pieces of this size. Neighbours stay neighbours within a piece, and from
 /// one piece to the next if both are used.

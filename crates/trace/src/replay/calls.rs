@@ -8,7 +8,8 @@ use flashlag_spec::replay::{ReplayCall, ReplayFile, ReplayOp, ReplayStream};
 use flashlag_spec::scenario::Replay;
 use flashlag_units::{Bytes, Nanos};
 
-use super::{Events, MOST_OPERATIONS, MOST_THREADS, note, saves};
+use super::model::{Events, MOST_OPERATIONS, MOST_THREADS, note};
+use super::saves;
 
 /// The state of a file so far in the trace.
 #[derive(Clone, Copy, Debug, Default)]

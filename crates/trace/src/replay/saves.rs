@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use flashlag_spec::TraceFileKind;
 use flashlag_spec::replay::{ReplayCall, ReplayKind, ReplaySave, ReplayStream};
+use flashlag_units::InOrder;
 
 /// What a thread has done since its last transaction.
 #[derive(Clone, Copy, Debug, Default)]
@@ -76,6 +77,6 @@ pub(super) fn saves(stream: &ReplayStream) -> Vec<ReplaySave> {
         }
     }
     saves.extend(open.into_values().filter_map(|of| of.synced));
-    saves.sort_by_key(|save| save.first);
+    saves.order_by_key(|save| save.first);
     saves
 }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use flashlag_schema::trace::{Trace, TraceAction, TraceEvent, TraceSaveKind};
 use flashlag_spec::TraceFileKind;
+use flashlag_units::InOrder;
 
 use super::kinds::{kept, replaced, tell_logs};
 use super::save::{Pending, Save};
@@ -20,7 +21,7 @@ pub(crate) fn saves(trace: &Trace) -> Vec<Save> {
         pending.into_iter().map(|(file, pending)| pending.ends(file, TraceSaveKind::InPlace));
     let mut saves = following.over;
     saves.extend(last);
-    saves.sort_by_key(|save| (save.begun, save.file));
+    saves.order_by_key(|save| (save.begun, save.file));
     tell_logs(trace, &mut saves);
     saves
 }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use flashlag_schema::trace::{Trace, TraceAction, TraceEvent};
 use flashlag_spec::TraceFileKind;
 use flashlag_spec::scenario::JournalMode;
+use flashlag_units::InOrder;
 
 use super::commit::{Database, Happening};
 use super::names::database_of;
@@ -168,8 +169,8 @@ impl<'a> Following<'a> {
             state.finish(database);
         }
         let mut all: Vec<Database> = all.into_values().filter(Database::is_used).collect();
-        all.iter_mut().for_each(|database| database.commits.sort_by_key(|commit| commit.begun));
-        all.sort_by_key(|database| (std::cmp::Reverse(database.commits.len()), database.file));
+        all.iter_mut().for_each(|database| database.commits.order_by_key(|commit| commit.begun));
+        all.order_by_key(|database| (std::cmp::Reverse(database.commits.len()), database.file));
         all
     }
 }

@@ -1,8 +1,9 @@
 //! Whether a comparison can be believed.
 
 use flashlag_schema::{Run, TargetKind};
+use flashlag_units::InOrder;
 
-use super::{CompareRow, Difference, Subject};
+use super::model::{CompareRow, Difference, Subject};
 use crate::doubt::Failure;
 use crate::format::{self, decapitalized};
 
@@ -75,7 +76,7 @@ fn doubted(name: &str, index: usize, rows: &[CompareRow]) -> Option<String> {
         rows_named |= *count < all;
         format!("the check that {claim} fails{on}")
     };
-    checks.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    checks.order_by_key(|(_, count)| std::cmp::Reverse(*count));
     let mut clauses: Vec<String> = checks.iter().take(NAMED).map(clause).collect();
     if checks.len() > NAMED {
         clauses.push(format::plural(checks.len() - NAMED, "more check fails", "more checks fail"));

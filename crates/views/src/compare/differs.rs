@@ -2,9 +2,9 @@
 
 use flashlag_schema::{Check, CheckId, CheckStatus, Run};
 use flashlag_spec::Reading;
-use flashlag_units::Bytes;
+use flashlag_units::{Bytes, InOrder};
 
-use super::{CheckDifference, Difference, Subject};
+use super::model::{CheckDifference, Difference, Subject};
 
 /// Fields of the environment that are not the same for all, taken from each subject's first run.
 pub fn differences(runs: &[Run], subjects: &[Subject]) -> Vec<Difference> {
@@ -93,7 +93,7 @@ fn fields(run: &Run) -> Vec<(&'static str, String)> {
         ("I/O scheduler", text(&device.queue.scheduler)),
         ("Discard", discard),
         ("Encryption", encryption),
-        ("Left free by a fill", run.options.leave_bytes.to_string()),
+        ("Left free", run.options.leave_bytes.to_string()),
         ("I/O done by", run.options.engine.clone()),
         ("flashlag", run.flashlag.version.clone()),
     ]
@@ -129,7 +129,7 @@ pub fn checks(runs: &[Run], subjects: &[Subject]) -> Vec<CheckDifference> {
             });
         }
     }
-    found.sort_by_key(|check| check.outcomes.iter().flatten().map(|(status, _)| *status).min());
+    found.order_by_key(|check| check.outcomes.iter().flatten().map(|(status, _)| *status).min());
     found
 }
 

@@ -1,10 +1,11 @@
 //! The first line: which side is faster, and the ratio.
 
 use flashlag_spec::State;
+use flashlag_units::InOrder;
 
+use super::model::{CompareRow, Ratio, RatioKind, Subject};
 use super::ratios::is_usable;
 use super::words::main_row;
-use super::{CompareRow, Ratio, RatioKind, Subject};
 use crate::format::{self, decapitalized};
 use crate::worst::GroupKind;
 
@@ -14,7 +15,7 @@ pub fn line(subjects: &[Subject], rows: &[CompareRow]) -> Option<String> {
     let row = row(rows)?;
     let speed = |index: usize| row.sides[index].as_ref().map_or(0.0, |side| side.ops_per_sec);
     let mut order = usable(row);
-    order.sort_by(|a, b| speed(*b).total_cmp(&speed(*a)));
+    order.order_by(|a, b| speed(*b).total_cmp(&speed(*a)));
     let (&fastest, others) = order.split_first()?;
     let against = |other: &usize| {
         let name = subjects.get(*other)?.name.as_str();

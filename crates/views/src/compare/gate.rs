@@ -5,7 +5,7 @@ use std::fmt;
 
 use thiserror::Error;
 
-use super::{CompareRow, CompareSide, Comparison, Ratio, RatioKind};
+use super::model::{CompareRow, CompareSide, Comparison, Ratio, RatioKind};
 use crate::format;
 
 /// A judgement of every figure of the second side against the first.

@@ -4,7 +4,7 @@ use flashlag_explain::LagVerdict;
 use flashlag_schema::Run;
 use flashlag_spec::State;
 
-use super::{CompareRow, Subject};
+use super::model::{CompareRow, Subject};
 use crate::headline::{Deciding, DecidingVerdict, TestVerdict};
 use crate::worst::{circumstances, worst};
 

@@ -5,7 +5,7 @@ use flashlag_schema::{Phase, Run};
 use flashlag_stats::bootstrap::{self, Figure, RatioInterval, Sample};
 use flashlag_stats::{Interval, Percentile};
 
-use super::{CompareSide, Ratio, RatioKind, Subject};
+use super::model::{CompareSide, Ratio, RatioKind, Subject};
 use crate::format;
 
 const KINDS: [(RatioKind, Figure); 3] = [

@@ -4,8 +4,8 @@ use flashlag_explain::{Figures, Plan, merged, response_histogram};
 use flashlag_schema::{Phase, Run};
 use flashlag_stats::Histogram;
 
+use super::model::{CompareRow, CompareSide, Subject};
 use super::ratios::ratios;
-use super::{CompareRow, CompareSide, Subject};
 use crate::doubt::{Failure, failures_of};
 use crate::naming::{stage_of, test_name};
 use crate::overload::Overloads;

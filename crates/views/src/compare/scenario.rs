@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use flashlag_schema::{Run, TargetKind};
 
-use super::CompareError;
+use super::model::CompareError;
 use crate::format;
 
 /// The warnings about scenarios; an error if they differ and `force` is not set.

@@ -2,7 +2,7 @@
 
 use flashlag_spec::Operation;
 
-use super::{CompareRow, CompareSide};
+use super::model::{CompareRow, CompareSide};
 use crate::format;
 use crate::repeats::Spread;
 

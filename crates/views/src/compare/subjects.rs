@@ -3,7 +3,7 @@
 use flashlag_schema::{Environment, Run, RunStatus};
 use flashlag_spec::Reading;
 
-use super::{CompareError, CompareOptions, Group, Subject};
+use super::model::{CompareError, CompareOptions, Group, Subject};
 use crate::format;
 use crate::naming::{device_name, device_names, kind_name};
 

@@ -3,14 +3,13 @@
 use flashlag_explain::LagVerdict;
 use flashlag_schema::Run;
 use flashlag_spec::State;
-use flashlag_units::Nanos;
+use flashlag_units::{InOrder, Nanos};
 
+use super::model::{CompareRow, Ratio, Subject};
 use super::outcome::{Outcome, STAGES, deciding, rows_of, verdict};
-use super::{CompareRow, Ratio, Subject};
 use crate::format;
 use crate::headline::Deciding;
-use crate::worst::GroupKind;
-use crate::worst::{BESIDE, worst};
+use crate::worst::{BESIDE, GroupKind, worst};
 
 /// How each side fares in the test that decides its run's headline, and how long the slow
 /// operations of the row that decides took.
@@ -62,7 +61,7 @@ fn sentences(
             None => groups.push((outcome.clone(), vec![subject])),
         }
     }
-    groups.sort_by_key(|(outcome, _)| (outcome.alone, outcome.worse.clone()));
+    groups.order_by_key(|(outcome, _)| (outcome.alone, outcome.worse.clone()));
     let named = |of_group: &[usize]| {
         let names: Vec<String> = of_group.iter().map(|s| subjects[*s].name.clone()).collect();
         format::list(&names)

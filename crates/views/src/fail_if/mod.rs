@@ -15,7 +15,7 @@ use std::str::FromStr;
 use flashlag_schema::{Phase, Run};
 use flashlag_spec::State;
 use flashlag_spec::scenario::{Limit, Requirement};
-use flashlag_units::did_you_mean;
+use flashlag_units::{InOrder, did_you_mean};
 
 pub(crate) use metric::Metric;
 use metric::Value;
@@ -193,7 +193,7 @@ impl Threshold {
     /// There is no such phase, or one of the phases lacks the figure.
     pub fn evaluate(&self, run: &Run) -> Result<ThresholdOutcome, ThresholdError> {
         let mut figures = self.figures(run)?;
-        figures.sort_by_key(|figure| !figure.crossed);
+        figures.order_by_key(|figure| !figure.crossed);
         let named = |phase: &Phase| named(run.phases.iter().map(PhaseName::of), phase);
         let line = |figure: &PhaseFigure<'_>| self.line(&named(figure.phase), figure);
         let lines: Vec<String> = figures.iter().map(line).collect();

@@ -3,11 +3,12 @@
 mod words;
 
 use flashlag_explain::{Figures, SaveKind, findings_of, restored};
+use flashlag_schema::Run;
 use flashlag_schema::finding::{self, CauseId, SavePart};
-use flashlag_schema::{Phase, Run};
 
 use crate::format;
 use crate::naming::{file_save, file_save_label, save_label, stage_of, test_title};
+use words::phase_of;
 
 /// The section on causes, costliest first.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -137,11 +138,6 @@ fn heading(causes: &[Finding], nothing_ruled_out: bool) -> String {
         1 => format!("One cause: {first}"),
         more => format!("{} causes, costliest first: {first}", format::counted(more)),
     }
-}
-
-/// The phase that a side names.
-fn phase_of<'a>(run: &'a Run, side: &finding::FindingSide) -> Option<(usize, &'a Phase)> {
-    run.phases.iter().enumerate().find(|(_, phase)| phase.label() == side.phase)
 }
 
 /// The name of a side beside the other: `Rollback journal, filled, run 3`.

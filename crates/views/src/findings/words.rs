@@ -1,13 +1,12 @@
 //! The sentences of a finding, by its cause and its action.
 
 use flashlag_explain::{lowers_median, slowest_remain};
-use flashlag_schema::Run;
 use flashlag_schema::finding::{
     Cause, CauseId, Counted, FindingAction, FindingEffect, FindingEvidence, FindingSides, RuledOut,
 };
+use flashlag_schema::{Phase, Run, finding};
 use flashlag_units::Nanos;
 
-use super::phase_of;
 use crate::format;
 use crate::naming::stage_of;
 
@@ -252,4 +251,12 @@ fn signed(value: f64) -> String {
         v if v < 9.95 => format!("{sign}{v:.1}"),
         v => format!("{sign}{}", format::count(v.round() as u64)),
     }
+}
+
+/// The phase that a side names.
+pub(super) fn phase_of<'a>(
+    run: &'a Run,
+    side: &finding::FindingSide,
+) -> Option<(usize, &'a Phase)> {
+    run.phases.iter().enumerate().find(|(_, phase)| phase.label() == side.phase)
 }

@@ -11,6 +11,7 @@ use flashlag_explain::{Figures, LagVerdict, Subjects, cpu_cause, failed_for, ver
 use flashlag_schema::{Check, CheckCause, CheckId, CheckStatus, LayerKind, Phase, Run, RunStatus};
 use flashlag_spec::replay::ReplayLevel;
 
+use crate::card::cards;
 use crate::doubt::failures_of;
 use crate::format::{self, capitalized, decapitalized, sentence_of};
 use crate::naming::{subject_name, test_name};
@@ -19,6 +20,7 @@ use crate::standing::simulated_device;
 pub(crate) use deciding::{Deciding, DecidingVerdict, TestVerdict};
 
 pub use believe::Believe;
+use flashlag_units::InOrder;
 use worse::Worse;
 
 /// The headline of a run.
@@ -70,6 +72,14 @@ impl NoVerdict {
 /// The headline of a run.
 pub fn headline(run: &Run) -> Headline {
     let subjects = Subjects::of(run);
+    if subjects.main.is_none()
+        && let Some(card) = cards(run).into_iter().next()
+    {
+        // How long it took has no part in what a card is.
+        let more = joined([Some(card.more).filter(|more| !more.is_empty()), ending(run)]);
+        let believe = Believe::of(run, false);
+        return Headline { sentence: card.sentence, more, believe, no_verdict: None };
+    }
     let subject = subjects.main.or_else(|| change::subject(run));
     let no_verdict = subject.and_then(|phase| no_verdict(run, phase));
     let believe = Believe::of(run, no_verdict.is_some());
@@ -128,7 +138,7 @@ fn no_verdict(run: &Run, phase: &Phase) -> Option<NoVerdict> {
 /// The failed checks that cover a phase, except that one, each once.
 fn others(run: &Run, phase: &Phase, but: CheckId) -> Vec<CheckId> {
     let mut all: Vec<CheckId> = failures_of(run, phase).into_iter().map(|one| one.id).collect();
-    all.sort();
+    all.order();
     all.dedup();
     all.retain(|id| *id != but);
     all

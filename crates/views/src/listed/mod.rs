@@ -66,11 +66,6 @@ pub fn listed(run: &Run) -> FindingList {
     list
 }
 
-/// The findings of a set-up, where nothing was measured.
-pub fn listed_of(environment: &Environment) -> FindingList {
-    in_words(None, Some(environment), &flashlag_explain::set_up(environment))
-}
-
 /// Findings in words, in their order; `run` is the one that holds their evidence, and `environment` has the names
 /// for what to do.
 pub fn in_words(

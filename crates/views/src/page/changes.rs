@@ -2,7 +2,7 @@
 //! tests. Only phases that changed have a chart.
 
 use flashlag_schema::{ChangeKind, Phase, Run};
-use flashlag_units::{Nanos, per_second};
+use flashlag_units::{InOrder, Nanos, per_second};
 
 use super::model::{Block, ChangeLine, RateSeries, Section};
 use crate::amount::{RateUnit, done, from_to};
@@ -148,13 +148,13 @@ fn charts(run: &Run, events: &[PhaseChange<'_>]) -> Vec<RateSeries> {
             None => changed.push((event.phase, by)),
         }
     }
-    changed.sort_by(|a, b| b.1.total_cmp(&a.1));
+    changed.order_by(|a, b| b.1.total_cmp(&a.1));
     changed.truncate(CHARTS);
     // A run that was made to watch one test over time shows it, changed or not.
     if changed.is_empty() && strip(run).groups.is_empty() {
         changed.push((0, 0.0));
     }
-    changed.sort_by_key(|(phase, _)| *phase);
+    changed.order_by_key(|(phase, _)| *phase);
     changed.iter().filter_map(|(index, _)| rate_series(run, *index)).collect()
 }
 

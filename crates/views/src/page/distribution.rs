@@ -5,6 +5,7 @@ use flashlag_schema::{Phase, Run};
 use flashlag_spec::scenario::{JournalMode, Synchronous};
 use flashlag_spec::{Operation, State};
 use flashlag_stats::Histogram;
+use flashlag_units::InOrder;
 
 use super::figures::every_test;
 use super::model::{Block, CURVES, Curve, Distributions, Panel, Section};
@@ -100,7 +101,7 @@ fn panels<'a>(run: &Run, phases: &[&'a Phase]) -> Vec<Lines<'a>> {
             left_out.push(name);
         }
     }
-    panels.sort_by_key(|panel| panel.lines.iter().map(|line| weight(line.phase)).min());
+    panels.order_by_key(|panel| panel.lines.iter().map(|line| weight(line.phase)).min());
     panels
 }
 

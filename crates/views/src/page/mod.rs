@@ -1,5 +1,6 @@
 //! A page as data: which blocks, in which order. The HTML report and the Markdown page are drawings of it.
 
+mod card;
 mod changes;
 mod comparison;
 mod distribution;

@@ -94,7 +94,7 @@ fn facts_of(run: &Run, run_files: &[String]) -> Vec<(&'static str, String)> {
     let leave = format::size(run.options.leave_bytes);
     let reason = &run.options.leave_reason;
     let reason = if reason.is_empty() { String::new() } else { format!(" ({reason})") };
-    facts.push(("A fill leaves", leave + &reason));
+    facts.push(("Left free", leave + &reason));
     if let Some(budget) = run.options.budget_bytes {
         facts.push(("Budget", format::size(budget)));
     }

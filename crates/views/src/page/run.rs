@@ -7,7 +7,7 @@ use super::model::{Block, Lede, Link, Page, Section, Term};
 use super::picture::picture;
 use super::reproduce::duration;
 use super::{
-    changes, distribution, environment, figures, findings, reproduce, required, stalls, trust,
+    card, changes, distribution, environment, figures, findings, reproduce, required, stalls, trust,
 };
 use crate::format;
 use crate::headline::{Believe, NoVerdict, headline};
@@ -137,6 +137,7 @@ fn sections(run: &Run, run_files: &[String]) -> Vec<Section> {
     };
     // The advice and the findings come before their details.
     let sections = [
+        card::section(run),
         required::section(run),
         layers(run),
         findings::section(run),

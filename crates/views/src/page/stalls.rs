@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use flashlag_explain::{merged, restored};
 use flashlag_schema::{IntervalRecord, Phase, Run, StallCause, StallRecord};
 use flashlag_stats::{Histogram, Percentile};
-use flashlag_units::Nanos;
+use flashlag_units::{InOrder, Nanos};
 
 use super::changes::numbered;
 use super::model::{
@@ -81,10 +81,10 @@ fn table_of(phases: Vec<&PhaseStalls>, explained: bool) -> Option<FiguresTable> 
 /// The phases that stalled longest, in the order of the run, and the number of other stalled phases.
 fn longest_rows(phases: &[PhaseStalls]) -> (Vec<&PhaseStalls>, usize) {
     let mut rows: Vec<&PhaseStalls> = phases.iter().filter(|phase| phase.seen > 0).collect();
-    rows.sort_by_key(|phase| Reverse(phase.total));
+    rows.order_by_key(|phase| Reverse(phase.total));
     let more = rows.len().saturating_sub(ROWS);
     rows.truncate(ROWS);
-    rows.sort_by_key(|phase| phase.phase);
+    rows.order_by_key(|phase| phase.phase);
     (rows, more)
 }
 
@@ -134,11 +134,11 @@ fn charted<'a>(phases: &'a [PhaseStalls], run: &Run) -> Vec<&'a PhaseStalls> {
         };
         order.extend(phases.iter().max_by_key(longest));
     }
-    order.sort_by_key(|phase| Reverse((phase.total, changed(phase))));
+    order.order_by_key(|phase| Reverse((phase.total, changed(phase))));
     // A run without any trusted phase gets fewer charts.
     let judged = run.phases.iter().any(|phase| failures_of(run, phase).is_empty());
     order.truncate(if judged { CHARTS } else { CHARTS / 2 });
-    order.sort_by_key(|phase| phase.phase);
+    order.order_by_key(|phase| phase.phase);
     order
 }
 
@@ -237,7 +237,7 @@ pub fn series_rule<'a>(charts: impl IntoIterator<Item = &'a PhaseSeries>) -> Str
 
 fn longest_in_words(phase: &Phase) -> Vec<String> {
     let mut order: Vec<&StallRecord> = phase.stalls.iter().collect();
-    order.sort_by_key(|stall| Reverse(stall.ns));
+    order.order_by_key(|stall| Reverse(stall.ns));
     let words = |stall: &&StallRecord| {
         let length = format::time(stall.ns);
         let at = match stall.t_ns {

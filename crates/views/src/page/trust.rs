@@ -1,6 +1,7 @@
 //! Trust checks, failures first.
 
 use flashlag_schema::{Check, CheckStatus, Run};
+use flashlag_units::InOrder;
 
 use super::model::{Block, CheckLine, Section};
 use crate::doubt::{CheckCounts, inapplicable_checks};
@@ -29,7 +30,7 @@ pub(super) fn section(run: &Run) -> Section {
 /// Every check of a run in words, failed ones first.
 pub fn check_lines(run: &Run) -> Vec<CheckLine> {
     let mut checks: Vec<&Check> = run.trust.checks.iter().collect();
-    checks.sort_by_key(|check| check.status);
+    checks.order_by_key(|check| check.status);
     checks.into_iter().map(|check| line(run, check)).collect()
 }
 

@@ -4,7 +4,8 @@ use flashlag_explain::Figures;
 use flashlag_schema::{Lag, Phase, Run};
 use flashlag_spec::Operation;
 
-use super::{Cell, Column, LagLimit, Missing, Table, TableGroup, TableRow};
+use super::model::{Table, TableGroup, TableRow};
+use super::{Cell, Column, LagLimit, Missing};
 use crate::doubt::failures_of;
 use crate::fill::{FillCurve, FillLevel};
 use crate::format;

@@ -1,7 +1,8 @@
 //! Every figure of a comparison, test by test.
 
 use super::build::RowFigures;
-use super::{Cell, Column, Missing, Table, TableGroup, TableRow};
+use super::model::{Table, TableGroup, TableRow};
+use super::{Cell, Column, Missing};
 use crate::compare::{CompareRow, CompareSide, Comparison, RatioKind};
 use crate::repeats::Spread;
 

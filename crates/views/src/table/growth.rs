@@ -3,9 +3,11 @@
 use flashlag_explain::Figures;
 use flashlag_schema::{GrowthPart, Phase, Run};
 use flashlag_spec::Operation;
+use flashlag_units::InOrder;
 
 use super::build::{figure_cell, one_group};
-use super::{Cell, Column, GrowthFigure, Table, TableRow};
+use super::model::{Table, TableRow};
+use super::{Cell, Column, GrowthFigure};
 use crate::format;
 use crate::outline::phase_title;
 
@@ -18,7 +20,7 @@ pub fn growth_table(run: &Run, most: usize) -> (Table, usize) {
     };
     let all: Vec<&Phase> = run.phases.iter().filter(both).collect();
     let mut costly: Vec<(usize, u128)> = all.iter().map(|phase| cost(phase)).enumerate().collect();
-    costly.sort_by_key(|(_, cost)| std::cmp::Reverse(*cost));
+    costly.order_by_key(|(_, cost)| std::cmp::Reverse(*cost));
     let rest = costly.len().saturating_sub(most);
     costly.truncate(most);
     costly.sort_unstable();

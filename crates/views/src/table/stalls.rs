@@ -1,6 +1,7 @@
 //! Stalls by phase.
 
-use super::{Cell, Column, Table, TableRow};
+use super::model::{Table, TableRow};
+use super::{Cell, Column};
 use crate::format;
 use crate::outline::{PhaseStalls, causes_known};
 

@@ -6,8 +6,9 @@ mod tables;
 mod words;
 
 use flashlag_schema::trace::{TraceLedger, TraceStall};
-use flashlag_units::{Nanos, count};
+use flashlag_units::{InOrder, Nanos, count};
 
+pub use saves::{TraceColumn, TraceTable};
 pub use words::source_name;
 
 /// A trace as every view says it.
@@ -29,30 +30,6 @@ pub struct TraceSummary {
     pub notes: Vec<String>,
 }
 
-/// A table of words and figures.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct TraceTable {
-    /// The title of the labels.
-    pub title: &'static str,
-    /// The columns.
-    pub columns: Vec<TraceColumn>,
-    /// The rows: a label, then a text for each column.
-    pub rows: Vec<(String, Vec<String>)>,
-    /// Number of rows that are left out.
-    pub more: usize,
-}
-
-/// A column of a trace's table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TraceColumn {
-    /// The head.
-    pub title: &'static str,
-    /// Priority of leaving the column out for lack of room, highest first; 0: never.
-    pub spare: u8,
-    /// Whether the cells are words.
-    pub words: bool,
-}
-
 /// Stalls that are listed; all of them in full.
 const STALLS: usize = 5;
 
@@ -71,7 +48,7 @@ pub fn trace_summary(ledger: &TraceLedger, full: bool) -> TraceSummary {
 
 fn stalls(ledger: &TraceLedger, full: bool) -> Vec<String> {
     let mut longest: Vec<&TraceStall> = ledger.stalls.listed.iter().collect();
-    longest.sort_by_key(|stall| (std::cmp::Reverse(stall.took_ns), stall.event));
+    longest.order_by_key(|stall| (std::cmp::Reverse(stall.took_ns), stall.event));
     if !full {
         longest.truncate(STALLS);
     }

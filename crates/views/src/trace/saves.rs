@@ -4,11 +4,34 @@ use std::collections::BTreeMap;
 
 use flashlag_schema::finding::FindingAction;
 use flashlag_schema::trace::{TraceLedger, TraceSaveKind, TraceSaves};
-use flashlag_units::{Bytes, Nanos, count, ratio};
+use flashlag_units::{Bytes, InOrder, Nanos, count, ratio};
 
 use super::words::Who;
-use super::{TraceColumn, TraceTable};
 use crate::format::{NONE, ms, share_of};
+
+/// A table of words and figures.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TraceTable {
+    /// The title of the labels.
+    pub title: &'static str,
+    /// The columns.
+    pub columns: Vec<TraceColumn>,
+    /// The rows: a label, then a text for each column.
+    pub rows: Vec<(String, Vec<String>)>,
+    /// Number of rows that are left out.
+    pub more: usize,
+}
+
+/// A column of a trace's table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TraceColumn {
+    /// The head.
+    pub title: &'static str,
+    /// Priority of leaving the column out for lack of room, highest first; 0: never.
+    pub spare: u8,
+    /// Whether the cells are words.
+    pub words: bool,
+}
 
 /// Saves added up by file, thread and kind, or as a finding needs them.
 #[derive(Clone, Debug, Default)]
@@ -78,7 +101,7 @@ pub(super) fn table(ledger: &TraceLedger, most: usize) -> TraceTable {
         |row: &TraceSaves| (row.file.clone(), kind_name(row.kind), Who::saves(row).thread());
     let mut sums: Vec<_> = sums(ledger.saves.iter(), named).into_iter().collect();
     sums.retain(|(_, sum)| sum.saves > 0);
-    sums.sort_by_key(|(_, sum)| std::cmp::Reverse(sum.saves));
+    sums.order_by_key(|(_, sum)| std::cmp::Reverse(sum.saves));
     let more = sums.len().saturating_sub(most);
     sums.truncate(most);
     let timed = sums.iter().any(|(_, sum)| sum.timed > 0);
@@ -122,7 +145,7 @@ const LISTED: usize = 3;
 pub(super) fn findings(ledger: &TraceLedger, full: bool) -> Vec<String> {
     let most = if full { usize::MAX } else { LISTED };
     let listed = |mut found: Vec<(u64, String)>| {
-        found.sort_by_key(|(effect, _)| std::cmp::Reverse(*effect));
+        found.order_by_key(|(effect, _)| std::cmp::Reverse(*effect));
         found.into_iter().take(most).map(|(_, sentence)| sentence)
     };
     let saves = &ledger.saves;

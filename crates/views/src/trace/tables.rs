@@ -7,10 +7,10 @@ use flashlag_schema::trace::{
 };
 use flashlag_schema::{LatencySummary, StoredHistogram};
 use flashlag_stats::Histogram;
-use flashlag_units::{Bytes, count, ratio};
+use flashlag_units::{Bytes, InOrder, count, ratio};
 
+use super::saves::{self, TraceColumn, TraceTable};
 use super::words::{Who, kind_name, mode_name};
-use super::{TraceColumn, TraceTable, saves};
 use crate::format::{NONE, ms, ms_of, times};
 
 /// Rows of a table that is not in full.
@@ -104,7 +104,7 @@ fn writers<'a>(
         let order = order.max(sum.counted.bytes.0);
         shown.push((order, sum.syncs.max(sum.changes), label.clone(), cells(kind, &sum)));
     }
-    shown.sort_by(|one, other| (other.0, other.1, &one.2).cmp(&(one.0, one.1, &other.2)));
+    shown.order_by(|one, other| (other.0, other.1, &one.2).cmp(&(one.0, one.1, &other.2)));
     let more = shown.len().saturating_sub(most);
     shown.truncate(most);
     let has =

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use flashlag_export::{device_metrics, device_prometheus};
-use flashlag_serve::{Answer, Command, Control, CutMoment, Fault, FaultKind, FaultOp};
+use flashlag_serve::{Answer, Command, Control, CutMoment, Fault, FaultKind, FaultOp, Loses};
 use flashlag_term::{Style, device_stats, power_cut};
 use flashlag_views::format;
 
@@ -77,7 +77,15 @@ pub fn fault(args: &FaultArgs) -> Result<Exit> {
         FaultWhat::Discard => (FaultKind::Error, FaultOp::Discard),
         FaultWhat::Any => (FaultKind::Error, FaultOp::Any),
         FaultWhat::Stall => (FaultKind::StallNs(args.time), FaultOp::Any),
-        FaultWhat::ReadOnly => (FaultKind::ReadOnly, FaultOp::Any),
+        FaultWhat::ReadOnly => {
+            (args.after.map_or(FaultKind::ReadOnly, FaultKind::ReadOnlyAfter), FaultOp::Any)
+        }
+        FaultWhat::Wrap => (FaultKind::Wrap, FaultOp::Any),
+        FaultWhat::LoseOld => (FaultKind::Lose(Loses::Old), FaultOp::Any),
+        FaultWhat::LoseZeros => (FaultKind::Lose(Loses::Zeros), FaultOp::Any),
+        FaultWhat::LoseOnes => (FaultKind::Lose(Loses::Ones), FaultOp::Any),
+        FaultWhat::LoseNoise => (FaultKind::Lose(Loses::Noise), FaultOp::Any),
+        FaultWhat::Flip => (FaultKind::Flip, FaultOp::Any),
     };
     let fault = Fault {
         kind,

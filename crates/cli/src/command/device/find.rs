@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use flashlag_serve::Control;
+use flashlag_units::InOrder;
 
 const NAME: &str = "flashlag-device-";
 const CONTROL: &str = ".control";
@@ -67,7 +68,7 @@ fn running_in(folder: &Path) -> Vec<PathBuf> {
     });
     let mut paths: Vec<PathBuf> = sockets.map(|entry| entry.path()).collect();
     paths.retain(|path| UnixStream::connect(path).is_ok());
-    paths.sort();
+    paths.order();
     paths
 }
 

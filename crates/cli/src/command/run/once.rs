@@ -5,9 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
-use flashlag_commands::{ASK_ABOVE, CommandError, RunWords, earlier};
+use flashlag_commands::{ASK_ABOVE, CommandError, RunWords, earlier, proves_card};
 use flashlag_runner::{Cost, Prepared, Request, RunError, Target, prepare};
-use flashlag_schema::{Run, RunStatus, TargetKind};
+use flashlag_schema::{CardVerdict, Run, RunStatus, TargetKind};
 use flashlag_spec::scenario::Scenario;
 use flashlag_spec::{Reading, Verdict};
 use flashlag_term::Progress;
@@ -134,10 +134,15 @@ fn say_cleaned(cost: &Cost, terminal: &Terminal) {
     }
 }
 
+/// What a card that lies does to what is stored on it.
+const CARD: &str = "Only free space is written. But on a card that claims more than it has, any writing overwrites \
+                    what is stored on it: copy your files away first.";
+
 /// Prints what the run will write, and asks for consent if that is much.
 fn may_write(prepared: &Prepared, cost: &Cost, args: &RunArgs) -> Result<bool> {
     let written = Bytes(cost.estimate.written.0.saturating_mul(u64::from(args.runs)));
-    if args.yes || written <= ASK_ABOVE {
+    let card = proves_card(prepared);
+    if args.yes || written <= ASK_ABOVE && !card {
         return Ok(true);
     }
     let (leave, reason) = &cost.leave;
@@ -157,8 +162,12 @@ fn may_write(prepared: &Prepared, cost: &Cost, args: &RunArgs) -> Result<bool> {
             format!("Its share of the device's life is unknown: {unavailable}.")
         }
     });
+    if card {
+        say::note(CARD);
+    }
     if !std::io::stdin().is_terminal() {
-        return Err(CommandError::Consent.into());
+        let refused = if card { CommandError::CardConsent } else { CommandError::Consent };
+        return Err(refused.into());
     }
     say::ask("Go on? [y/N]");
     let mut answer = String::new();
@@ -194,6 +203,11 @@ fn conclude(
     decide(run, &output, thresholds)
 }
 
+/// Whether nothing was found against a card.
+fn is_good(verdict: CardVerdict) -> bool {
+    matches!(verdict, CardVerdict::Genuine | CardVerdict::NothingFound)
+}
+
 /// The exit status: an error outweighs a failed check, which outweighs a crossed threshold.
 fn decide(run: &Run, output: &Path, thresholds: &[Threshold]) -> Result<Exit> {
     match &run.status {
@@ -222,6 +236,7 @@ fn decide(run: &Run, output: &Path, thresholds: &[Threshold]) -> Result<Exit> {
         crossed |= outcome.crossed;
         say::note(&outcome.message);
     }
+    crossed |= run.cards.iter().any(|card| !is_good(card.verdict));
     // A requirement that was not shown to be met does not pass.
     crossed |= good_enough(run).is_some_and(|answer| answer.verdict != Requires::Met);
     Ok(match (run.trust.verdict, crossed) {

@@ -1,23 +1,14 @@
 //! Think times: slots that rest after an operation, and the thread that sleeps in the meantime.
 
-use flashlag_device::{Clock, Device, SchedulerTimes, WaitMeter, WaitReading};
+use flashlag_device::{Clock, Device, WaitMeter, WaitReading};
 use flashlag_stats::WaitSplit;
 use flashlag_units::Nanos;
 
 use super::Phase;
+use crate::drive::rests::Thinking;
 
 /// A sleeping thread checks the stop flag at this interval.
 const LOOK_UP: Nanos = Nanos::from_millis(100);
-
-/// The time that the app spends on something else, since counting began.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Thinking {
-    /// The sum of all rests that have ended, of all slots.
-    pub(super) thought: Nanos,
-    /// The time that this thread slept with nothing in flight, and the scheduler's times in that.
-    asleep: Nanos,
-    outside: SchedulerTimes,
-}
 
 impl<D: Device, M: WaitMeter> Phase<'_, D, M> {
     /// Frees the slots of a lane whose rest is over; returns when the next rest ends, if an operation

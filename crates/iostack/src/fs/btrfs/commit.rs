@@ -5,26 +5,13 @@ use flashlag_units::Nanos;
 
 use super::chunks::SUPERBLOCKS;
 use super::inode::{Activity, directory};
-use super::tree::{Key, Kind, Tree};
+use super::nodes::{Nodes, RESERVE};
+use super::tree::{Key, Kind, NODE_ITEM, Tree};
 use super::{Btrfs, Trees};
 use crate::fs::map::Block;
 use crate::fs::{BLOCK, FileId, NoSpace};
 use crate::plan::{BlockRequest, Plan, Run};
 
-/// Interval of commits (`BTRFS_DEFAULT_COMMIT_INTERVAL`).
-pub(super) const EVERY: Nanos = Nanos::from_secs(30);
-/// Nodes that are reserved for a commit.
-pub(super) const RESERVE: u64 = 64;
-/// Size of an extent item with one file reference, and of a node's item (`btrfs_extent_item` and a
-/// reference).
-pub(super) const EXTENT_ITEM: u32 = 53;
-const NODE_ITEM: u32 = 33;
-/// Blocks whose checksums one item covers, at four items per leaf; blocks that one free-space
-/// bitmap covers (`BTRFS_FREE_SPACE_BITMAP_SIZE`); and the sizes of these items.
-pub(super) const CHECKED_BY_ITEM: u64 = 1000;
-pub(super) const CHECKSUM_ITEM: u32 = 4000;
-pub(super) const MAPPED_BY_ITEM: u64 = 2048;
-pub(super) const BITMAP_ITEM: u32 = 256;
 /// Bytes of the items in the root tree, which fit into one leaf.
 const ROOTS_ITEM: u32 = 3500;
 
@@ -145,7 +132,7 @@ impl Btrfs {
             written.extend(tree.write_out(nodes, &mut left));
         }
         // The extent tree has an item for each node; items for its own nodes are not modelled.
-        let key = |nodes: &super::Nodes, node: Block| Key {
+        let key = |nodes: &Nodes, node: Block| Key {
             object: nodes.block(node, 0) * BLOCK,
             kind: Kind::MetadataExtent,
             offset: 0,

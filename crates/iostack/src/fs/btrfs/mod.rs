@@ -31,16 +31,18 @@ use self::data::Data;
 use self::extents::Piece;
 use self::inode::{Activity, Inode, file_extent, last_of};
 use self::log::Log;
-use self::nodes::Nodes;
-use self::tree::{Key, Tree};
+use self::nodes::{Nodes, RESERVE};
+use self::tree::{
+    BITMAP_ITEM, CHECKED_BY_ITEM, CHECKSUM_ITEM, EXTENT_ITEM, Key, MAPPED_BY_ITEM, Tree,
+};
 use super::error::LayoutError;
 use super::map::{Block, BlockRun};
-use super::{BLOCK, FileId, Filesystem, NoSpace, Reason, blocks, grown};
+use super::model::{BLOCK, FileId, Filesystem, NoSpace, Reason, blocks, grown};
 use crate::plan::{BlockRequest, Plan, Run, push_run};
 use crate::spec::StackSpec;
 
-/// Size of a node (`nodesize`).
-const NODE: u64 = 16 << 10;
+/// Interval of commits (`BTRFS_DEFAULT_COMMIT_INTERVAL`).
+const COMMIT_EVERY: Nanos = Nanos::from_secs(30);
 
 #[derive(Debug)]
 pub(crate) struct Btrfs {
@@ -149,8 +151,8 @@ impl Btrfs {
     /// Marks the checksum items and free-space bitmaps of these blocks changed.
     fn data_changed(&mut self, run: BlockRun) {
         let Trees { checksums, free_space, .. } = &mut self.trees;
-        let checksums = (checksums, commit::CHECKED_BY_ITEM, commit::CHECKSUM_ITEM);
-        let free_space = (free_space, commit::MAPPED_BY_ITEM, commit::BITMAP_ITEM);
+        let checksums = (checksums, CHECKED_BY_ITEM, CHECKSUM_ITEM);
+        let free_space = (free_space, MAPPED_BY_ITEM, BITMAP_ITEM);
         let changed = self.copies.then_some(checksums).into_iter().chain([free_space]);
         for (tree, each, size) in changed {
             let (first, last) = (run.first.number() / each, (run.end().number() - 1) / each);
@@ -176,7 +178,7 @@ impl Btrfs {
         while at < end {
             let run = self.data.allocate(&mut self.chunks, goal, end - at).ok_or(NoSpace)?;
             self.data_changed(run);
-            self.trees.extents.insert(extent_key(run), commit::EXTENT_ITEM);
+            self.trees.extents.insert(extent_key(run), EXTENT_ITEM);
             self.trees.files.insert(file_extent(file, at), inode::FILE_EXTENT);
             if let Some(inode) = self.files.get_mut(&file) {
                 inode.map.put(at, Piece { run, born: self.transaction });
@@ -239,7 +241,7 @@ impl Filesystem for Btrfs {
     }
 
     fn create(&mut self, now: Nanos, file: FileId) -> Result<(), NoSpace> {
-        if self.nodes.free_then() < commit::RESERVE && !self.nodes.grow(&mut self.chunks) {
+        if self.nodes.free_then() < RESERVE && !self.nodes.grow(&mut self.chunks) {
             return Err(NoSpace);
         }
         self.files.insert(file, Inode::default());
@@ -357,7 +359,7 @@ impl Filesystem for Btrfs {
     }
 
     fn next_tick(&self) -> Nanos {
-        self.began.map_or(Nanos::MAX, |began| began.plus(commit::EVERY))
+        self.began.map_or(Nanos::MAX, |began| began.plus(COMMIT_EVERY))
     }
 
     fn tick(&mut self, now: Nanos) -> Plan {

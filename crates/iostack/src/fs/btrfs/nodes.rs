@@ -1,11 +1,15 @@
 //! Room for nodes: 16 KiB each, in two copies (`DUP`).
 
-use super::NODE;
 use super::chunks::{Chunks, is_kept};
 use crate::fs::BLOCK;
 use crate::fs::map::{Block, BlockRun};
 use crate::fs::space::Space;
 use crate::plan::{Run, push_run};
+
+/// Size of a node (`nodesize`).
+pub(super) const NODE: u64 = 16 << 10;
+/// Nodes that are reserved for a commit.
+pub(super) const RESERVE: u64 = 64;
 
 /// Blocks of a node.
 const BLOCKS: u64 = NODE / BLOCK;

@@ -4,7 +4,7 @@
 //! `push_leaf_left` and `btrfs_del_items` of Linux 6.12), so that a commit writes as many nodes.
 //! Inner nodes are modelled as full.
 
-use super::nodes::Nodes;
+use super::nodes::{NODE, Nodes};
 use crate::fs::map::Block;
 
 /// Sizes of a node's header, of an item's header in a leaf, and of a child pointer in an inner node
@@ -12,8 +12,18 @@ use crate::fs::map::Block;
 const HEADER: u32 = 101;
 const HEAD: u32 = 25;
 const POINTER: u32 = 33;
+/// Size of an extent item with one file reference, and of a node's item (`btrfs_extent_item` and a
+/// reference).
+pub(super) const EXTENT_ITEM: u32 = 53;
+pub(super) const NODE_ITEM: u32 = 33;
+/// Blocks whose checksums one item covers, at four items per leaf; blocks that one free-space
+/// bitmap covers (`BTRFS_FREE_SPACE_BITMAP_SIZE`); and the sizes of these items.
+pub(super) const CHECKED_BY_ITEM: u64 = 1000;
+pub(super) const CHECKSUM_ITEM: u32 = 4000;
+pub(super) const MAPPED_BY_ITEM: u64 = 2048;
+pub(super) const BITMAP_ITEM: u32 = 256;
 /// Bytes of a leaf for items.
-pub(super) const ROOM: u32 = super::NODE as u32 - HEADER;
+pub(super) const ROOM: u32 = NODE as u32 - HEADER;
 /// Children of an inner node.
 pub(super) const FANOUT: usize = (ROOM / POINTER) as usize;
 

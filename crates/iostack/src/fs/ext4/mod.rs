@@ -20,8 +20,8 @@ use self::journal::Journal;
 use self::layout::Layout;
 use super::error::LayoutError;
 use super::map::{self, Block, BlockRun, HOLE, tick};
+use super::model::{BLOCK, FileId, Filesystem, NoSpace, Reason, blocks, grown};
 use super::space::{GROUP, Space, group_of};
-use super::{BLOCK, FileId, Filesystem, NoSpace, Reason, blocks, grown};
 use crate::plan::{BlockRequest, Plan, Run, push_run};
 use crate::spec::StackSpec;
 

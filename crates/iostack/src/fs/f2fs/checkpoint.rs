@@ -5,14 +5,11 @@ use std::collections::BTreeSet;
 use flashlag_stats::Wait;
 use flashlag_units::Nanos;
 
-use super::segments::SEGMENT;
-use super::segments::{Log, Owner, Segment};
+use super::segments::{Log, Owner, SEGMENT, Segment};
 use super::{Discarding, F2fs};
 use crate::fs::BLOCK;
 use crate::plan::{BlockRequest, Plan, Run, push_run};
 
-/// Interval of the kernel's checkpoint thread (`checkpoint_interval`).
-pub(super) const EVERY: Nanos = Nanos::from_secs(60);
 /// Entries of the node table, and of the segment table, that fit into a pack's summaries.
 const NODES_IN_SUMMARY: usize = 38;
 const SEGMENTS_IN_SUMMARY: usize = 6;

@@ -1,10 +1,15 @@
 //! Layout of F2FS outside its logs, and its spare segments (`mkfs.f2fs`).
 
-use flashlag_units::Bytes;
+use flashlag_units::{Bytes, Nanos};
 
 use super::segments::{SEGMENT, Segment};
 use crate::fs::BLOCK;
 use crate::fs::error::LayoutError;
+
+/// Shortest sleep of the cleaning thread (`DEF_GC_THREAD_MIN_SLEEP_TIME`).
+pub(super) const CLEAN_EVERY: Nanos = Nanos::from_secs(30);
+/// Interval of the kernel's checkpoint thread (`checkpoint_interval`).
+pub(super) const CHECKPOINT_EVERY: Nanos = Nanos::from_secs(60);
 
 /// Spare share of the main area in percent (`mkfs.f2fs -o`, long the default).
 const SPARE_PERCENT: u64 = 5;

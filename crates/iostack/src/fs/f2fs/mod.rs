@@ -30,12 +30,11 @@ use flashlag_spec::target::FsyncMode;
 use flashlag_units::{Bytes, Nanos};
 
 use self::inode::{INLINE, Inode, Temperature, is_nowhere, node_of};
-use self::layout::Layout;
-use self::segments::SEGMENT;
-use self::segments::{Log, Owner, Segment, Segments};
+use self::layout::{CHECKPOINT_EVERY, CLEAN_EVERY, Layout};
+use self::segments::{Log, Owner, SEGMENT, Segment, Segments};
 use super::error::LayoutError;
 use super::map::{self, Block, HOLE, tick};
-use super::{AtomicWrite, BLOCK, FileId, Filesystem, NoSpace, Quiet, Reason, blocks, grown};
+use super::model::{AtomicWrite, BLOCK, FileId, Filesystem, NoSpace, Quiet, Reason, blocks, grown};
 use crate::plan::{BlockRequest, Plan, Run, push_run};
 use crate::spec::StackSpec;
 
@@ -117,7 +116,7 @@ impl F2fs {
             },
             in_place: spec.ipu,
             untrimmed: BTreeSet::new(),
-            cleaning: spec.background_cleaning.then_some(rest::CLEAN_EVERY),
+            cleaning: spec.background_cleaning.then_some(CLEAN_EVERY),
         })
     }
 
@@ -135,7 +134,7 @@ impl F2fs {
 
     /// Records that the next checkpoint has something to write.
     fn changed(&mut self, now: Nanos) {
-        self.checkpoint_due.get_or_insert(now.plus(checkpoint::EVERY));
+        self.checkpoint_due.get_or_insert(now.plus(CHECKPOINT_EVERY));
     }
 
     /// Number of blocks that files can still use.

@@ -5,6 +5,7 @@
 
 use flashlag_units::Nanos;
 
+use super::layout::CLEAN_EVERY;
 use super::{Discarding, F2fs};
 use crate::fs::Quiet;
 use crate::plan::{BlockRequest, Plan, push_run};
@@ -15,9 +16,7 @@ const AT_REST: Nanos = Nanos::from_secs(5);
 /// (`DEF_MIN_DISCARD_ISSUE_TIME`).
 const ROUND: usize = 8;
 const BETWEEN_ROUNDS: Nanos = Nanos::from_millis(50);
-/// Shortest sleep of the cleaning thread (`DEF_GC_THREAD_MIN_SLEEP_TIME`), and its sleep after it
-/// found nothing to clean (`DEF_GC_THREAD_NOGC_SLEEP_TIME`).
-pub(super) const CLEAN_EVERY: Nanos = Nanos::from_secs(30);
+/// Its sleep after it found nothing to clean (`DEF_GC_THREAD_NOGC_SLEEP_TIME`).
 const NOTHING_TO_CLEAN: Nanos = Nanos::from_secs(300);
 
 impl F2fs {

@@ -55,6 +55,8 @@ pub struct ClosedForm {
     pub scatter: f64,
     /// How far each phase is off by chance, another one for each device: collection is chaotic.
     pub jitter: f64,
+    /// Number of operations of each test; 0: as few as a p99 needs.
+    pub ops: u64,
 }
 
 impl ClosedForm {
@@ -101,6 +103,7 @@ impl Simulator for ClosedForm {
         });
         let stored = spans.max().unwrap_or_default() as f64 / model.map.capacity.0.0 as f64;
         situation.level = stored;
+        situation.ops = if self.ops > 0 { self.ops } else { situation.ops };
         let mut phases = Vec::new();
         let mut now = Nanos::ZERO;
         let mut runs: BTreeMap<(State, String), u32> = BTreeMap::new();
@@ -182,8 +185,8 @@ fn phase(
     situation: &Situation,
 ) -> Phase {
     let (operation, block, ops) = match test {
-        Test::Io(io) => (operation(io), io.block.0, 1_200),
-        _ => (Operation::Save, Bytes(4096), 1_200),
+        Test::Io(io) => (operation(io), io.block.0, situation.ops),
+        _ => (Operation::Save, Bytes(4096), situation.ops),
     };
     let (histogram, elapsed) = waits(times, ops);
     let bytes = Bytes(block.0 * ops);
@@ -209,7 +212,7 @@ fn phase(
         closed_loop: match test {
             Test::Io(io) => io.arrivals.per_second.is_none(),
             Test::Save(save) => save.arrivals.per_second.is_none(),
-            Test::FileSave(_) | Test::Replay(_) => false,
+            Test::FileSave(_) | Test::Replay(_) | Test::Card(_) => false,
         },
         background: None,
         began_ns: began,
@@ -279,6 +282,7 @@ fn run(
             assumptions: scenario.assumptions.clone(),
         },
         conditions: Vec::new(),
+        cards: Vec::new(),
         target: Target {
             kind: TargetKind::Simulated,
             name: format!("sim:{}+{filesystem}", profile.name),

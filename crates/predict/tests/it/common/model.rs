@@ -28,6 +28,8 @@ pub struct Situation<'a> {
     pub level: f64,
     pub trimmed: bool,
     filled_runs: u32,
+    /// How many operations each test makes.
+    pub ops: u64,
 }
 
 impl<'a> Situation<'a> {
@@ -42,6 +44,7 @@ impl<'a> Situation<'a> {
             level: 0.0,
             trimmed: false,
             filled_runs: 0,
+            ops: 1_200,
         }
     }
 
@@ -74,7 +77,9 @@ impl<'a> Situation<'a> {
                 None,
             ),
             Test::Save(save) => (4096.0, true, false, Some(save.journal)),
-            Test::FileSave(_) | Test::Replay(_) => unreachable!("no forecast has these"),
+            Test::FileSave(_) | Test::Replay(_) | Test::Card(_) => {
+                unreachable!("no forecast has these")
+            }
         };
         let kib = block / 1024.0;
         let mut call = ns(stack.call.0) + kib * ns(stack.per_kib.0);
@@ -98,7 +103,7 @@ impl<'a> Situation<'a> {
         let one = ns(host.write_command.0) + link + bus + copied;
         let durable = match test {
             Test::Io(io) => io.durable != Durability::None,
-            Test::Save(_) | Test::FileSave(_) | Test::Replay(_) => true,
+            Test::Save(_) | Test::FileSave(_) | Test::Replay(_) | Test::Card(_) => true,
         };
         let requests = match (durable && !sequential, self.log_structured, saves) {
             (false, ..) => 1.0,

@@ -1,9 +1,8 @@
 //! Each formula by itself, against tables, limits that are known, or arithmetic by hand.
 
-use super::super::{
-    Side, content, middle, mixed, resampled, smoothed, spread_of_few, student, student_over_normal,
-    welch, within,
-};
+use super::super::model::student;
+use super::super::model::{spread_of_few, student_over_normal};
+use super::super::{Side, content, middle, mixed, resampled, smoothed, welch, within};
 use super::*;
 
 #[test]

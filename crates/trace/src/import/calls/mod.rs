@@ -7,8 +7,7 @@ mod line;
 use flashlag_schema::trace::{TraceAction, TraceLayer, TraceTask};
 use flashlag_units::Bytes;
 
-use super::LineImporter;
-use super::making::{Making, Verdict};
+use super::making::{LineImporter, Making, Verdict};
 use descriptors::Descriptors;
 use line::{Call, Line, parse};
 

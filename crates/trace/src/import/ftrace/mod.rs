@@ -12,13 +12,11 @@ mod running;
 
 use flashlag_schema::trace::TraceTask;
 
-use super::LineImporter;
 use super::kernel::{At, Kernel, Machine, Point, Step};
-use super::making::{Making, Verdict};
+use super::making::{LineImporter, Making, Verdict};
 use head::{Head, head};
-pub(super) use point::checkpoint;
-pub(super) use point::words_of;
 use point::{Parsed, parse};
+pub(super) use point::{checkpoint, words_of};
 pub use running::{TracepointText, numbers_of_calls};
 
 /// Imports text of ftrace and atrace.

@@ -3,9 +3,8 @@
 use flashlag_spec::TraceSourceKind;
 use flashlag_units::Nanos;
 
-use super::super::LineImporter;
 use super::super::kernel::{Kernel, Look, Machine};
-use super::super::making::{Making, Verdict};
+use super::super::making::{LineImporter, Making, Verdict};
 use super::Ftrace;
 use crate::Builder;
 

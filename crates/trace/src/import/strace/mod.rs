@@ -14,8 +14,7 @@ use std::collections::HashMap;
 use flashlag_schema::trace::{FailedCall, TraceAction, TraceLayer, TraceTask};
 use flashlag_units::{Bytes, Nanos, count};
 
-use super::LineImporter;
-use super::making::{Making, Verdict};
+use super::making::{LineImporter, Making, Verdict};
 use beyond::Beyond;
 use line::{Call, Line, What, call, descriptor, parse, path_in, string};
 use mapped::{Mapped, is_written};

@@ -12,8 +12,7 @@ mod separator;
 use flashlag_schema::trace::{TraceAction, TraceLayer};
 use flashlag_units::{Bytes, Nanos, count};
 
-use super::LineImporter;
-use super::making::{Making, Verdict};
+use super::making::{LineImporter, Making, Verdict};
 use super::pair::{End, Requests};
 use columns::Column;
 pub use columns::{Columns, ColumnsError};

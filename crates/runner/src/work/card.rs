@@ -1,0 +1,255 @@
+//! The recipe of the test that asks whether storage is what it says it is.
+
+use flashlag_device::WaitMeter;
+use flashlag_engine::card::{
+    CHUNK, CardJob, CardMedium, CardPhase, CardPlan, read_card, rewrite_card, write_card,
+};
+use flashlag_schema::{CardCheck, Phase};
+use flashlag_spec::scenario::{Card, Durability, EngineKind};
+use flashlag_spec::{Operation, Reading, State};
+use flashlag_stats::WaitSplit;
+use flashlag_units::Bytes;
+
+use super::changes::changes_of;
+use super::phase::{PhaseHead, PhaseTail, phase, without_stops};
+use super::world::Edge;
+use super::{Hindrance, INTERVAL, Outcome, STALL_OVER, Work, World};
+use crate::error::RunError;
+use crate::events::{Event, Observer};
+use crate::work::Direction;
+
+/// A phase of a card's test to be done.
+struct Part<'a> {
+    name: String,
+    state: State,
+    run: u32,
+    operation: Operation,
+    direction: Direction,
+    /// What it will move.
+    bytes: Bytes,
+    /// The index of the check in the run.
+    check: usize,
+    medium: &'a mut dyn CardMedium,
+}
+
+impl<W: World> Work<W> {
+    /// Writes the free space and reads it back, or goes on where an earlier process ended.
+    pub(super) fn measure_card(
+        &mut self,
+        card: &Card,
+        state: State,
+        run: u32,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, Hindrance> {
+        let mut medium = self.world.card()?;
+        let check = self.check_of(card)?;
+        let is_written = self.run.cards[check].is_written;
+        // A killed run is resumed by what its file says.
+        self.save().map_err(|error: RunError| Hindrance::Failure(error.to_string()))?;
+        let plan = CardPlan::of(&self.run.cards[check]);
+        if !is_written {
+            let left = plan.written().saturating_minus(self.run.cards[check].written_bytes);
+            let most = left.plus(plan.most().saturating_minus(plan.written()));
+            self.allow(most, "the card's data")?;
+            let (name, bytes) = (card.write_phase(), left);
+            let (operation, direction) = (Operation::SequentialWrite, Direction::Write);
+            let medium = &mut *medium;
+            let part = Part { name, state, run, operation, direction, bytes, check, medium };
+            let written = self.card_part(part, observer, |medium, job, check| {
+                write_card(medium, job, check).map(|phase| (phase, ()))
+            })?;
+            self.settle(most, written.0.bytes);
+            self.wrote(written.0.bytes);
+            if !self.run.cards[check].is_written {
+                return Ok(Outcome::of(vec![written.0], None));
+            }
+            // Kept now, as the end of a part of its own.
+            observer.event(Event::PhaseFinished(&written.0));
+            self.run.phases.push(written.0);
+            self.save().map_err(|error: RunError| Hindrance::Failure(error.to_string()))?;
+            if card.take_out {
+                return Ok(Outcome::Paused);
+            }
+        }
+        self.run.cards[check].resumed |= is_written;
+        let (name, bytes) = (card.read_phase(), self.run.cards[check].written_bytes);
+        let (operation, direction) = (Operation::SequentialRead, Direction::Read);
+        let part =
+            Part { name, state, run, operation, direction, bytes, check, medium: &mut *medium };
+        let (read, right) =
+            self.card_part(part, observer, |medium, job, check| Ok(read_card(medium, job, check)))?;
+        let cut_short = read.cut_short;
+        self.note_cached(check, &read);
+        if !cut_short {
+            self.judge_card(check, &right, &mut *medium, observer);
+        }
+        Ok(Outcome::Measured(Box::new(read)))
+    }
+
+    /// The check of a test, begun by an earlier process or now.
+    fn check_of(&mut self, card: &Card) -> Result<usize, Hindrance> {
+        if let Some(begun) = self.run.cards.iter().position(|check| check.test == card.name) {
+            return Ok(begun);
+        }
+        let space = self.world.card_room();
+        let free = space.available;
+        let room = free.saturating_minus(self.leave());
+        let plan =
+            if card.quick { CardPlan::places(room, card.places) } else { CardPlan::all(room) };
+        if plan.files() == 0 {
+            return Err(Hindrance::Failure(format!(
+                "{free} are free, and {} are left free: there is no room to prove (delete something, or leave \
+                 less with --leave)",
+                self.leave()
+            )));
+        }
+        self.run.cards.push(CardCheck {
+            test: card.name.clone(),
+            generation: generation(self.run.started.as_deref().unwrap_or_default()),
+            quick: card.quick,
+            claimed_bytes: space.total,
+            used_bytes: space.used(),
+            span_bytes: plan.span,
+            file_bytes: plan.file,
+            each_bytes: plan.each,
+            ..CardCheck::default()
+        });
+        Ok(self.run.cards.len() - 1)
+    }
+
+    /// Does one part, and makes a phase of it.
+    fn card_part<T>(
+        &mut self,
+        part: Part<'_>,
+        observer: &mut dyn Observer,
+        work: impl FnOnce(
+            &mut dyn CardMedium,
+            &CardJob<'_>,
+            &mut CardCheck,
+        ) -> Result<(CardPhase, T), flashlag_device::DeviceError>,
+    ) -> Result<(Phase, T), Hindrance> {
+        let head = card_head(&part, self.world.now());
+        let (label, direction, check) = (head.label(), part.direction, part.check);
+        let live = self.announce(None, observer);
+        self.world.phase_begins(&label);
+        observer.event(Event::PhaseStarted {
+            label: &label,
+            expected: None,
+            limit: Some(part.bytes),
+            live: &live,
+        });
+        let stop = std::sync::Arc::clone(&self.controls.stop);
+        let job = CardJob {
+            seed: self.controls.seed,
+            interval: INTERVAL,
+            stall_over: STALL_OVER,
+            live: Some(live),
+            stop: &stop,
+        };
+        let before = self.world.counters(Edge::Begin);
+        let meter = self.world.meter();
+        let from = meter.read();
+        let done = work(part.medium, &job, &mut self.run.cards[check]);
+        let to = meter.read();
+        let after = self.world.counters(Edge::End);
+        let (CardPhase { mut recorded, moved, stopped: cut_short }, more) = done?;
+        let stopped = self.world.stops().map(|stops| {
+            recorded.take_stops(&stops);
+            recorded.stopped(&stops)
+        });
+        let split = from.zip(to).map(|(from, to)| {
+            let on_cpu = to.on_cpu.saturating_since(from.on_cpu);
+            WaitSplit::of(recorded.elapsed, on_cpu, to.runnable.saturating_since(from.runnable))
+        });
+        let tail = PhaseTail {
+            time: without_stops(split, stopped),
+            in_real_time: self.world.in_real_time(),
+            thought: flashlag_units::Nanos::ZERO,
+            final_flush: None,
+            stopped,
+            ledger: self.world.ledger((&before, &after), direction, moved),
+            growth: None,
+            looks: self.world.looks(),
+            slow: self.world.slow(&before, &after),
+            cut_short,
+            notes: self.world.phase_note().into_iter().collect(),
+        };
+        let head = PhaseHead { direct: part.medium.is_direct(), ..head };
+        let changes = changes_of(&recorded, head.operation, false);
+        let whole = Phase { changes, ..phase(head, &recorded, tail) };
+        self.evidence.phases.push(Some((before, after)));
+        Ok((self.with_causes(whole), more))
+    }
+
+    /// What reads got from a page cache instead of the device, by the device's own count.
+    fn note_cached(&mut self, check: usize, read: &Phase) {
+        let check = &mut self.run.cards[check];
+        // A filesystem in a process of its own reads for this one; a loop device has counters of its own.
+        let seen = [&read.ledger.block_bytes, &read.ledger.storage_bytes];
+        let cached = match seen.iter().filter_map(|bytes| bytes.value()).max() {
+            Some(seen) => {
+                let earlier = check.cached_bytes.value().copied().unwrap_or_default();
+                Reading::Value(earlier.plus(read.bytes.saturating_minus(*seen)))
+            }
+            None => Reading::unavailable("no counter of reads can be read"),
+        };
+        check.cached_bytes = cached;
+    }
+
+    /// Writes some places once more, and says what the card is.
+    fn judge_card(
+        &mut self,
+        check: usize,
+        right: &[(u32, Bytes)],
+        medium: &mut dyn CardMedium,
+        observer: &mut dyn Observer,
+    ) {
+        let stop = std::sync::Arc::clone(&self.controls.stop);
+        let job = CardJob {
+            seed: self.controls.seed,
+            interval: INTERVAL,
+            stall_over: STALL_OVER,
+            live: None,
+            stop: &stop,
+        };
+        let most = Bytes((right.len() as u64).saturating_mul(CHUNK.0));
+        if self.run.cards[check].refused.is_none() && most > Bytes::ZERO {
+            observer.event(Event::Preparing("writing some places once more"));
+            let written = rewrite_card(medium, &job, &mut self.run.cards[check], right);
+            self.wrote(written);
+        }
+        let reached = self.world.card_reach(self.run.cards[check].files);
+        let check = &mut self.run.cards[check];
+        check.reached = reached;
+        check.verdict = flashlag_explain::card_verdict(check);
+    }
+}
+
+/// A number that differs from run to run, by the moment at which the run began.
+fn generation(started: &str) -> u32 {
+    // FNV-1a of 32 bits.
+    started
+        .bytes()
+        .fold(0x811c_9dc5, |hash: u32, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+}
+
+fn card_head(part: &Part<'_>, began: flashlag_units::Nanos) -> PhaseHead {
+    PhaseHead {
+        name: part.name.clone(),
+        state: part.state,
+        run: part.run,
+        operation: part.operation,
+        block: CHUNK,
+        span: part.bytes,
+        queue_depth: 1,
+        threads: 1,
+        mixed: None,
+        durable: Durability::None,
+        direct: true,
+        engine: EngineKind::Psync,
+        closed_loop: true,
+        think: None,
+        background: None,
+        began,
+    }
+}
