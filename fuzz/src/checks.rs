@@ -16,7 +16,7 @@ use flashlag_views::Threshold;
 pub type Check = fn(&str);
 
 /// All of them, by the name of their target and of the folder with their seeds.
-pub const CHECKS: [(&str, Check); 8] = [
+pub const CHECKS: [(&str, Check); 9] = [
     ("units", units),
     ("scenario", scenario),
     ("run_file", run_file),
@@ -25,6 +25,7 @@ pub const CHECKS: [(&str, Check); 8] = [
     ("device", device),
     ("target", target),
     ("trace", trace),
+    ("history", history),
 ];
 
 /// Sizes and durations: what was parsed is printed, and its exact number parses to itself.
@@ -180,4 +181,21 @@ fn runs() -> &'static [Run] {
         ];
         texts.iter().filter_map(|text| Run::from_json(text).ok()).collect()
     })
+}
+
+/// Histories, a byte for each character, as a file and as what its records hold: any bytes are read, and what was
+/// read can be shown.
+pub fn history(text: &str) {
+    let bytes: Vec<u8> = text.chars().map(|letter| letter as u8).collect();
+    for bytes in [flashlag_watch::book::holding(&bytes), bytes] {
+        let mut history = flashlag_watch::book::read_from(&bytes);
+        flashlag_watch::trend::analyse(&mut history);
+        assert!(serde_json::to_string(&history).is_ok());
+        for style in [Style::PLAIN, Style { color: true, unicode: true, ..Style::PLAIN }] {
+            let _ = flashlag_term::history(&history, style, true);
+        }
+        let _ = flashlag_report::history_html(&history);
+        let _ = flashlag_export::history_markdown(&history);
+        let _ = flashlag_export::history_csv(&history);
+    }
 }

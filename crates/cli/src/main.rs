@@ -60,6 +60,7 @@ fn all() -> std::process::ExitCode {
         Command::Store(args) => command::store::store(&args, &terminal),
         Command::Explain(args) => command::explain::explain(&args, &terminal),
         Command::Trace(args) => command::trace::trace(&args, &terminal),
+        Command::Watch(args) => command::watch::watch(&args, &terminal),
         Command::Predict(args) => command::predict::predict(&args, &terminal),
         Command::Fit(args) => command::fit::fit(&args, &terminal),
         #[cfg(feature = "sweep")]

@@ -141,8 +141,9 @@ fn beat(shared: &Shared, mut excuses: Excuses, mut temperature: ReadTemperature)
     }
 }
 
-/// Other explanations for a late beat.
-struct Excuses {
+/// Other explanations for a late beat of the thread that opens it.
+#[derive(Debug)]
+pub struct Excuses {
     meter: ThreadWaitMeter,
     times: Option<SchedulerTimes>,
     stat: File,
@@ -153,7 +154,8 @@ struct Excuses {
 }
 
 impl Excuses {
-    fn open() -> io::Result<Excuses> {
+    /// Opens the thread's files. Fails if the kernel keeps no scheduler statistics.
+    pub fn open() -> io::Result<Excuses> {
         let mut excuses = Excuses {
             meter: ThreadWaitMeter::open()?,
             times: None,
@@ -167,18 +169,19 @@ impl Excuses {
     }
 
     /// Reads the explanations that cost more than a few microseconds.
-    fn look(&mut self) {
+    pub fn look(&mut self) {
         self.faults = self.faults_now();
         self.stolen = self.stolen_now();
     }
 
-    fn begin(&mut self) {
+    /// Begins to sleep.
+    pub fn begin(&mut self) {
         self.times = self.meter.read();
     }
 
     /// The part of a beat's lateness (`due`, came at `now`) that nothing explains, if it is long
     /// enough for a stop.
-    fn unexplained(&mut self, due: Nanos, now: Nanos) -> Option<Stop> {
+    pub fn unexplained(&mut self, due: Nanos, now: Nanos) -> Option<Stop> {
         let late = now.saturating_since(due);
         if late < SHORTEST {
             return None;
@@ -196,6 +199,12 @@ impl Excuses {
         let is_stop = left >= SHORTEST && !fetched && stolen.0 < left.0 / 2;
         // After the stop the thread waited for a CPU, so the stop is the first part.
         is_stop.then(|| Stop { from: due, to: due.plus(left) })
+    }
+
+    /// Time that the hypervisor had taken from all processors when the costlier explanations were last read.
+    pub fn stolen(&self) -> Option<Nanos> {
+        // A tick is 10 ms in /proc (USER_HZ is 100 on every Linux).
+        self.stolen.map(|ticks| Nanos::from_millis(ticks.saturating_mul(10)))
     }
 
     /// Major page faults of this thread.

@@ -49,6 +49,7 @@ pub use files::FileSet;
 // What a page in a browser does without.
 #[cfg(not(target_family = "wasm"))]
 pub use {
+    aligned::AlignedBuffer,
     any::AnyDevice,
     background::Background,
     calibrate::calibrate,
@@ -57,7 +58,7 @@ pub use {
         leave_default_unfilled, trim,
     },
     guard::{GuardError, Workspace},
-    heartbeat::Heartbeat,
+    heartbeat::{Excuses, Heartbeat},
     meter::ThreadWaitMeter,
     open::{OpenDevice, OpenOptions, open},
     presence::Presence,

@@ -20,6 +20,21 @@ mod tsv;
 pub use format::{ExportError, Format};
 pub use junit::junit;
 
+/// The hours and days of a history as CSV.
+pub fn history_csv(history: &flashlag_schema::history::History) -> String {
+    csv::history(history)
+}
+
+/// A history's sums in Prometheus's text format.
+pub fn history_prometheus(history: &flashlag_schema::history::History) -> String {
+    openmetrics::history(history, openmetrics::Dialect::Prometheus)
+}
+
+/// A history as a Markdown page.
+pub fn history_markdown(history: &flashlag_schema::history::History) -> String {
+    markdown::history(history)
+}
+
 /// The statistics of a served device as OpenMetrics text.
 pub fn device_metrics(stats: &flashlag_schema::DeviceStats) -> String {
     openmetrics::device(stats, openmetrics::Dialect::OpenMetrics)

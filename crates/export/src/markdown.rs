@@ -18,6 +18,11 @@ pub(crate) fn run(run: &Run) -> String {
     page(&run_page(run, &[]))
 }
 
+/// A history as a Markdown page.
+pub(crate) fn history(history: &flashlag_schema::history::History) -> String {
+    page(&flashlag_views::history::history_page(history))
+}
+
 /// A comparison as a Markdown page, after a gate's judgement where there is a gate.
 pub(crate) fn comparison(comparison: &Comparison, gate: Option<&Gate>) -> String {
     gate.map(judgement).unwrap_or_default() + &page(&comparison_page(comparison, &[], &[]))

@@ -1,7 +1,7 @@
 use std::path::Path;
 
-use flashlag_schema::Environment;
 use flashlag_schema::counters::{Counters, DiskCounters};
+use flashlag_schema::{Device, Environment, Software};
 use flashlag_spec::Reading;
 use flashlag_units::Nanos;
 use rustix::time::{ClockId, clock_gettime};
@@ -113,6 +113,16 @@ impl Probe {
     /// The hottest storage sensor now, in thousandths of a degree Celsius.
     pub fn storage_temperature(&self) -> Reading<i64> {
         self.sensors.storage(&self.root).into()
+    }
+
+    /// The first disk's own description: its model, its firmware, its wear.
+    pub fn device(&self) -> Device {
+        device(&self.root, &self.stack)
+    }
+
+    /// The system's own description.
+    pub fn software(&self) -> Software {
+        software(&self.root)
     }
 
     /// The number of whole disks below the directory (more than one for RAID, or btrfs over

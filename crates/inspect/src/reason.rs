@@ -49,7 +49,8 @@ impl Reason {
         Reason::Call { call, path: None, error: number(error) }
     }
 
-    pub(crate) fn none(words: impl Into<Cow<'static, str>>) -> Reason {
+    /// A reason in words.
+    pub fn none(words: impl Into<Cow<'static, str>>) -> Reason {
         Reason::None(words.into())
     }
 }

@@ -16,6 +16,7 @@ pub mod parts;
 mod single;
 
 use flashlag_schema::Run;
+use flashlag_schema::history::History;
 use flashlag_views::Comparison;
 
 pub use page::Options;
@@ -36,4 +37,9 @@ pub fn first_screen(run: &Run) -> String {
 /// Two or more runs side by side: the runs that `comparison` was made of, in the same order.
 pub fn comparison_html(comparison: &Comparison, runs: &[Run], options: &Options) -> String {
     markup::finished(&page::comparison(comparison, runs, options))
+}
+
+/// A history of months.
+pub fn history_html(history: &History) -> String {
+    markup::finished(&page::history(history))
 }

@@ -1,6 +1,8 @@
 use askama::Template;
 use flashlag_schema::Run;
+use flashlag_schema::history::History;
 use flashlag_views::Comparison;
+use flashlag_views::history::history_page;
 use flashlag_views::page::{Lede, Page, comparison_page, run_page};
 
 use crate::chart::strip_style;
@@ -64,6 +66,11 @@ fn drawn(page: &Page, options: &Options) -> String {
 /// The page of one run.
 pub(crate) fn report(run: &Run, options: &Options) -> String {
     drawn(&run_page(run, &options.run_files), options)
+}
+
+/// The page of a history.
+pub(crate) fn history(history: &History) -> String {
+    drawn(&history_page(history), &Options::default())
 }
 
 /// The page of a comparison.

@@ -17,6 +17,7 @@ mod cuts;
 mod environment;
 pub mod finding;
 mod histogram;
+pub mod history;
 pub mod internals;
 mod lag;
 mod layer;

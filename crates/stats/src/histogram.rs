@@ -82,6 +82,20 @@ impl Histogram {
         self.max = self.max.max(value);
     }
 
+    /// Records a value `count` times.
+    pub fn record_many(&mut self, value: Nanos, count: u64) {
+        if count == 0 {
+            return;
+        }
+        if let Some(bucket) = self.buckets.as_mut_slice().get_mut(Histogram::index_of(value)) {
+            *bucket = bucket.saturating_add(count);
+        }
+        self.count = self.count.saturating_add(count);
+        self.sum = self.sum.saturating_add(u128::from(value.0) * u128::from(count));
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
+    }
+
     /// The bucket of a value: the value itself below 128, then 64 buckets for each power of two.
     #[inline]
     pub const fn index_of(value: Nanos) -> usize {

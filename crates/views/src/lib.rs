@@ -18,6 +18,7 @@ mod fill;
 mod findings;
 pub mod format;
 mod headline;
+pub mod history;
 mod layered;
 mod lifecycle;
 mod listed;

@@ -4,12 +4,15 @@ use clap::Command;
 
 /// The commands by their purpose. The short help lists the last group by name alone.
 const GROUPS: [(&str, &[&str]); 6] = [
-    ("Measure", &["run", "trace"]),
+    ("Measure", &["run", "trace", "watch"]),
     ("Compare and report", &["compare", "report", "verify", "share"]),
     ("Explain", &["explain"]),
-    ("Forecast", &["predict", "fit", "profiles"]),
+    ("Forecast", &["predict", "fit"]),
     ("Many runs", &["site", "store", "sweep"]),
-    ("More", &["cuts", "device", "scenarios", "schema", "clean", "completions", "help"]),
+    (
+        "More",
+        &["cuts", "device", "profiles", "scenarios", "schema", "clean", "completions", "help"],
+    ),
 ];
 
 /// clap's own description of the command `help`.

@@ -11,6 +11,7 @@ mod store;
 #[cfg(feature = "sweep")]
 mod sweep;
 mod trace;
+mod watch;
 
 use std::path::PathBuf;
 
@@ -36,6 +37,7 @@ pub use store::{PlaceArgs, SiteArgs, StoreAction, StoreArgs, TableArgs, TableFor
 #[cfg(feature = "sweep")]
 pub use sweep::SweepArgs;
 pub use trace::{TraceArgs, TraceFormat};
+pub use watch::{HistoryForm, WatchAction, WatchArgs, WatchLiveArgs};
 
 /// The command line.
 #[derive(Debug, Parser)]
@@ -67,6 +69,8 @@ pub enum Command {
     Explain(ExplainArgs),
     /// Show which programs write to storage and which wait for it
     Trace(TraceArgs),
+    /// Record for months when storage freezes, and why
+    Watch(WatchArgs),
     /// Recompute every figure of a run file
     Verify(VerifyArgs),
     /// Write a run without what is private, to give to others

@@ -26,3 +26,4 @@ pub mod store;
 pub mod sweep;
 pub mod trace;
 pub mod verify;
+pub mod watch;

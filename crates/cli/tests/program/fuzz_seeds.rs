@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::checks::{CHECKS, Check};
 
 /// Rounds for each parser. Views of a run in a build without optimization are slow.
-const ROUNDS: [(&str, u64); 8] = [
+const ROUNDS: [(&str, u64); 9] = [
     ("units", 20_000),
     ("scenario", 1_500),
     ("run_file", 800),
@@ -19,6 +19,7 @@ const ROUNDS: [(&str, u64); 8] = [
     ("device", 20_000),
     ("target", 20_000),
     ("trace", 1_500),
+    ("history", 150),
 ];
 /// No input grows beyond this.
 const LONGEST: usize = 64 << 10;
@@ -228,6 +229,11 @@ fn no_trace_of_another_tool_panics_in_any_view() {
 }
 
 #[test]
+fn no_history_panics_in_any_view() {
+    survives("history");
+}
+
+#[test]
 fn the_seeds_reach_behind_the_parsers() {
     for (_, text) in seeds_of("run_file") {
         flashlag_schema::Run::from_json(std::str::from_utf8(&text).unwrap()).unwrap();
@@ -247,6 +253,12 @@ fn the_seeds_reach_behind_the_parsers() {
         let trace = flashlag_trace::import(&text[..], None).unwrap().trace;
         assert!(trace.events.len() + trace.tasks.len() > 0, "{}", path.display());
         assert_eq!(trace.source.damaged, 0, "{}", path.display());
+    }
+    for (path, text) in seeds_of("history") {
+        let bytes: Vec<u8> =
+            String::from_utf8(text).unwrap().chars().map(|letter| letter as u8).collect();
+        let history = flashlag_watch::book::read_from(&bytes);
+        assert!(!history.spans.is_empty() && !history.incidents.is_empty(), "{}", path.display());
     }
     for (_, text) in seeds_of("fail_if") {
         std::str::from_utf8(&text).unwrap().parse::<flashlag_views::Threshold>().unwrap();

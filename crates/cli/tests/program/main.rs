@@ -58,3 +58,4 @@ mod trace_live;
 mod trace_phone;
 mod trace_sources;
 mod vanished;
+mod watch;

@@ -4,7 +4,7 @@ use crate::source::{Kind, Source, Token};
 use crate::{none, root};
 
 /// Files whose sleeps are a measurement's own or a person's wait.
-const SLEEPS: [(&str, &str); 23] = [
+const SLEEPS: [(&str, &str); 25] = [
     ("crates/store/src/folder.rs", "another adder gives up the lock after a while, or never"),
     ("crates/android/src/end/apart.rs", "a process that was started answers after a while"),
     ("crates/android/src/end/hub.rs", "those who follow have a moment to read the end"),
@@ -32,14 +32,17 @@ const SLEEPS: [(&str, &str); 23] = [
     ("crates/lab/src/machine.rs", "QEMU's sockets are there after a while, and its process ends"),
     ("crates/lab/src/mounting.rs", "a FUSE daemon lets go of what is below it after a while"),
     ("crates/nbd/src/life.rs", "clients have a moment to leave, which nobody says when they did"),
+    ("crates/watch/src/machine.rs", "a disk's counters are read some times a second"),
+    ("crates/watch/src/patience.rs", "a thread ends after a while, or its storage does not answer"),
     ("crates/runner/src/real/world.rs", "an idle wait that was asked for"),
     ("crates/runner/src/real/prepare.rs", "how busy the machine is shows over a stretch of time"),
 ];
 
 /// Files that ask what time of day it is. Nothing that is measured may.
-const TIMES_OF_DAY: [(&str, &str); 2] = [
+const TIMES_OF_DAY: [(&str, &str); 3] = [
     ("crates/engine/src/guard/manifest.rs", "the manifest says when its run began, for people"),
     ("crates/inspect/src/android/storaged.rs", "Android's storage daemon dates what it counts"),
+    ("crates/watch/src/watch.rs", "a history has hours and days; no wait is measured by it"),
 ];
 
 /// A sequence of tokens that may not be where `forbidden` says.

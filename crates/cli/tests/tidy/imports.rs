@@ -3,7 +3,7 @@
 use crate::{crate_names, none, root};
 
 /// The house: each crate's floor. A crate appears here when it appears at all.
-const FLOORS: [(&str, u32); 38] = [
+const FLOORS: [(&str, u32); 39] = [
     ("units", 0),
     ("stats", 0),
     ("spec", 1),
@@ -26,6 +26,7 @@ const FLOORS: [(&str, u32); 38] = [
     ("share", 3),
     ("runner", 4),
     ("predict", 4),
+    ("watch", 4),
     ("views", 5),
     ("sweep", 5),
     ("term", 6),

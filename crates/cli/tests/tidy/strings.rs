@@ -9,8 +9,9 @@ use crate::none;
 use crate::source::Source;
 
 /// Files with a `Result<_, String>`, how many each has, and why.
-const ALLOWED: [(&str, usize, &str); 15] = [
+const ALLOWED: [(&str, usize, &str); 16] = [
     ("crates/cli/src/args/mod.rs", 2, CLAP),
+    ("crates/cli/src/args/watch.rs", 6, CLAP),
     ("crates/commands/src/limits.rs", 2, CLAP),
     ("crates/commands/src/run.rs", 1, CLAP),
     ("crates/python/src/run.rs", 1, CLAP),

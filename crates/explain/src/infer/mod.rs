@@ -14,6 +14,7 @@ use flashlag_schema::verify::Discrepancy;
 use flashlag_schema::{CauseBasis, Phase, Run, StallCause};
 
 pub use layers::layers;
+pub use rules::{Scene, is_flash};
 
 /// Version of the rules; raise it with every change of what is inferred.
 pub const RULES: u32 = 2;

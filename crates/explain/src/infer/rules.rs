@@ -1,11 +1,13 @@
 //! The rules, in order. The first one with evidence names the cause.
 
-use flashlag_schema::{ChangeKind, Phase, Run, StallCause, StallRecord, Surroundings, Watched};
+use flashlag_schema::{
+    Change, ChangeKind, Device, Phase, Run, StallCause, StallRecord, Surroundings, Watched,
+};
 use flashlag_spec::Operation;
 use flashlag_spec::scenario::Durability;
 use flashlag_units::{Bytes, Nanos};
 
-use super::speed::{Speed, best, writes};
+use super::speed::{best, writes};
 
 /// If other processes move at least this share of the disk's bytes, they move almost all of them.
 const ALMOST_ALL: f64 = 0.8;
@@ -34,26 +36,46 @@ const OVERHEAD: u64 = 12 << 10;
 /// The inferred cause of each stall.
 pub(super) fn causes(phase: &Phase, watched: &Watched, run: &Run) -> Vec<Option<StallCause>> {
     let scene = Scene {
-        phase,
-        watched,
-        speed: best(phase, &run.phases),
-        flash: is_flash(run),
-        wakes: wakes(phase),
+        stalls: &phase.stalls,
+        changes: &phase.changes,
+        calm: &watched.calm,
+        block_bytes: phase.block_bytes,
+        bytes_per_ns: best(phase, &run.phases).map(|speed| speed.bytes_per_ns),
+        is_flash: is_flash(&run.environment.device),
+        writes: writes(phase),
+        // These cause commits themselves, which write others' bytes, too.
+        commits: phase.durable == Durability::Fsync || phase.operation == Operation::Save,
+        has_background: phase.background.is_some(),
     };
     phase.stalls.iter().map(|stall| scene.cause(stall)).collect()
 }
 
-/// Everything that is the same for all stalls.
-struct Scene<'a> {
-    phase: &'a Phase,
-    watched: &'a Watched,
-    speed: Option<Speed>,
-    flash: bool,
-    wakes: bool,
+/// What the rules know besides a stall itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Scene<'a> {
+    /// All stalls of the same operations.
+    pub stalls: &'a [StallRecord],
+    /// What changed over time.
+    pub changes: &'a [Change],
+    /// The counters outside of stalls.
+    pub calm: &'a Surroundings,
+    /// Bytes of each operation.
+    pub block_bytes: Bytes,
+    /// The best speed that the disk has shown.
+    pub bytes_per_ns: Option<f64>,
+    /// Whether the disk is known to be flash.
+    pub is_flash: bool,
+    /// Whether the operations write.
+    pub writes: bool,
+    /// Whether the operations cause commits of the filesystem themselves.
+    pub commits: bool,
+    /// Whether the scenario wrote beside them.
+    pub has_background: bool,
 }
 
 impl Scene<'_> {
-    fn cause(&self, stall: &StallRecord) -> Option<StallCause> {
+    /// The inferred cause of a stall; `None` if no rule names one.
+    pub fn cause(&self, stall: &StallRecord) -> Option<StallCause> {
         let time = stall.time?;
         if StallCause::of(&time) != StallCause::Storage {
             return None;
@@ -83,9 +105,9 @@ impl Scene<'_> {
     /// Throughput had fallen while the storage was hot, and the storage is still as hot.
     fn throttled(&self, stall: &StallRecord, around: &Surroundings) -> Option<StallCause> {
         let hot = around.hottest_millicelsius?;
-        let mut changes = self.phase.changes.iter().filter(|change| change.t_ns <= stall.t_ns);
+        let mut changes = self.changes.iter().filter(|change| change.t_ns <= stall.t_ns);
         let fell = changes.any(|change| change.kind == ChangeKind::Throttled);
-        let hottest = self.watched.calm.hottest_millicelsius.is_none_or(|calm| hot >= calm);
+        let hottest = self.calm.hottest_millicelsius.is_none_or(|calm| hot >= calm);
         (fell && hottest).then_some(StallCause::Throttling)
     }
 
@@ -109,10 +131,10 @@ impl Scene<'_> {
             return false;
         }
         let seen: Vec<&Surroundings> =
-            self.phase.stalls.iter().filter_map(|stall| stall.around.as_ref()).collect();
+            self.stalls.iter().filter_map(|stall| stall.around.as_ref()).collect();
         let hits = seen.iter().filter(|around| count(around) > Some(0)).count();
-        let Some(calm) = count(&self.watched.calm) else { return false };
-        let length = self.watched.calm.window_ns.0.max(1) as f64;
+        let Some(calm) = count(self.calm) else { return false };
+        let length = self.calm.window_ns.0.max(1) as f64;
         let by_chance = calm as f64 / length * around.window_ns.0 as f64;
         hits >= ALIKE && hits * 10 >= seen.len() * 9 && by_chance < 0.05
     }
@@ -124,20 +146,15 @@ impl Scene<'_> {
         let (others, all) = (around.others_bytes()?, around.disk_bytes?);
         let almost_all = others.0 as f64 >= ALMOST_ALL * all.0 as f64;
         let few_flushes = around.flush_ns.is_some_and(|flush| flush.0 <= blocked.0 / 2);
-        let unsynced = around.commits == Some(0) || (few_flushes && !self.commits());
+        let unsynced = around.commits == Some(0) || (few_flushes && !self.commits);
         let explained = self.time_of(others)? >= MOST * blocked.0 as f64;
         let cleans = around.cleanings > Some(0);
         (almost_all && unsynced && explained && !cleans).then_some(StallCause::OtherIo)
     }
 
-    /// Whether the measured operations cause commits themselves: these write others' bytes, too.
-    fn commits(&self) -> bool {
-        self.phase.durable == Durability::Fsync || self.phase.operation == Operation::Save
-    }
-
     /// Every stall of the phase follows a rest of the device, and all are about equally long.
     fn waking_up(&self) -> Option<StallCause> {
-        self.wakes.then_some(StallCause::WakeUp)
+        wakes(self.stalls).then_some(StallCause::WakeUp)
     }
 
     /// Flash that was being written to moved hardly any bytes during the wait, for any process:
@@ -150,17 +167,17 @@ impl Scene<'_> {
         blocked: Nanos,
     ) -> Option<StallCause> {
         let wrote = around.own_bytes.is_some_and(|own| own > Bytes::ZERO);
-        let quiet = self.is_quiet(around)? && self.is_quiet(&self.watched.calm)?;
-        let alone = quiet && self.phase.background.is_none();
+        let quiet = self.is_quiet(around)? && self.is_quiet(self.calm)?;
+        let alone = quiet && !self.has_background;
         let idle = around.quiet_before_ns.is_none_or(|quiet| quiet >= REST);
-        let exhausted =
-            self.phase.changes.iter().any(|change| {
-                change.kind == ChangeKind::CacheExhausted && change.t_ns <= stall.t_ns
-            });
+        let exhausted = self
+            .changes
+            .iter()
+            .any(|change| change.kind == ChangeKind::CacheExhausted && change.t_ns <= stall.t_ns);
         let unexplained = self.expected(around, blocked)? < UNEXPLAINED;
-        let writes = writes(self.phase) && wrote;
+        let writes = self.writes && wrote;
         let free = around.discards.is_none_or(|discards| discards == 0);
-        let here = self.flash && writes && free && !idle && !exhausted;
+        let here = self.is_flash && writes && free && !idle && !exhausted;
         (here && alone && unexplained).then_some(StallCause::GarbageCollection)
     }
 
@@ -171,13 +188,13 @@ impl Scene<'_> {
 
     /// How long bytes take at the disk's best speed, in nanoseconds.
     fn time_of(&self, bytes: Bytes) -> Option<f64> {
-        Some(bytes.0 as f64 / self.speed?.bytes_per_ns)
+        Some(bytes.0 as f64 / self.bytes_per_ns?)
     }
 
     /// Whether others move almost nothing beyond what the filesystem writes for these operations.
     fn is_quiet(&self, seen: &Surroundings) -> Option<bool> {
         let own = seen.own_bytes?.0;
-        let operations = own / self.phase.block_bytes.0.max(1) + 1;
+        let operations = own / self.block_bytes.0.max(1) + 1;
         let own = own.saturating_add(operations.saturating_mul(OVERHEAD));
         let beyond = seen.disk_bytes?.saturating_minus(Bytes(own));
         Some(self.time_of(beyond)? < QUIET * seen.window_ns.0.max(1) as f64)
@@ -185,19 +202,18 @@ impl Scene<'_> {
 }
 
 /// Whether every stall of the phase follows a rest, and all are about as long.
-fn wakes(phase: &Phase) -> bool {
+fn wakes(stalls: &[StallRecord]) -> bool {
     let rested = |stall: &StallRecord| {
         stall.around.as_ref().and_then(|around| around.quiet_before_ns) >= Some(REST)
     };
-    let longest = phase.stalls.iter().map(|stall| stall.ns).max().unwrap_or_default();
-    let shortest = phase.stalls.iter().map(|stall| stall.ns).min().unwrap_or_default();
+    let longest = stalls.iter().map(|stall| stall.ns).max().unwrap_or_default();
+    let shortest = stalls.iter().map(|stall| stall.ns).min().unwrap_or_default();
     let alike = longest.0 <= shortest.0.saturating_add(shortest.0 / 4);
-    phase.stalls.len() >= ALIKE && alike && phase.stalls.iter().all(rested)
+    stalls.len() >= ALIKE && alike && stalls.iter().all(rested)
 }
 
 /// Whether the device is known to be flash: by its kind, and not by what a virtual machine reports.
-fn is_flash(run: &Run) -> bool {
-    let device = &run.environment.device;
+pub fn is_flash(device: &Device) -> bool {
     let kind = device.kind.value().map(String::as_str);
     let turns = device.queue.rotational.value() == Some(&true);
     matches!(kind, Some("emmc" | "sd" | "ufs" | "nvme")) && !turns

@@ -1,11 +1,13 @@
 //! CSV as in RFC 4180, but lines end with a line feed.
 
 mod comparison;
+mod history;
 mod run;
 
 use flashlag_units::{Nanos, sanitize};
 
 pub(crate) use comparison::comparison;
+pub(crate) use history::history;
 pub(crate) use run::run;
 
 /// Milliseconds, exact: six decimals are nanoseconds.

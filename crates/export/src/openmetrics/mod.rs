@@ -2,11 +2,13 @@
 //! samples in Prometheus's own text format.
 
 mod device;
+mod history;
 mod run;
 mod wear;
 mod writer;
 
 pub(crate) use device::device;
+pub(crate) use history::history;
 pub(crate) use run::run;
 pub(crate) use wear::wear;
 pub(crate) use writer::Dialect;

@@ -215,7 +215,7 @@ fn histograms(out: &mut Exposition, run: &Run) {
     }
 }
 
-fn buckets(out: &mut Exposition, name: &str, labels: &Labels, histogram: &Histogram) {
+pub(super) fn buckets(out: &mut Exposition, name: &str, labels: &Labels, histogram: &Histogram) {
     let bucket = format!("{name}_bucket");
     for limit in BOUNDS {
         let within = histogram.count().saturating_sub(histogram.count_over(Nanos(limit)));

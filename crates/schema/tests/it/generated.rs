@@ -2,6 +2,7 @@
 //! anew: `FLASHLAG_UPDATE_DOCS=1 cargo test -p flashlag-schema --test it generated`.
 #![allow(clippy::unwrap_used)]
 
+use flashlag_schema::history::{HISTORY_JSON_SCHEMA, history_json_schema};
 use flashlag_schema::{RUN_JSON_SCHEMA, run_json_schema, written_json_schema};
 
 fn in_step(name: &str, carried: &str, generated: &str) {
@@ -17,6 +18,12 @@ fn in_step(name: &str, carried: &str, generated: &str) {
 fn the_json_schema_of_a_run_file_is_that_of_its_types() {
     let generated = serde_json::to_string_pretty(&run_json_schema()).unwrap();
     in_step("run.schema.json", &RUN_JSON_SCHEMA, &format!("{generated}\n"));
+}
+
+#[test]
+fn the_json_schema_of_a_history_is_that_of_its_types() {
+    let generated = serde_json::to_string_pretty(&history_json_schema()).unwrap();
+    in_step("history.schema.json", &HISTORY_JSON_SCHEMA, &format!("{generated}\n"));
 }
 
 /// The program does not carry it; the types of the Python package are made of it.

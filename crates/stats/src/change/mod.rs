@@ -39,6 +39,12 @@ pub fn changes(series: &[Interval], stalls: &[Stall], workload: Workload) -> Vec
     found
 }
 
+/// The levels of any series in order: medians of neighbours differ by at least `least_ratio`. One level
+/// if nothing changes, none without values.
+pub fn levels(values: &[f64], least_ratio: f64) -> Vec<std::ops::Range<usize>> {
+    segment::levels(values, least_ratio)
+}
+
 /// Bytes per second of each interval; operations per second if no bytes are counted.
 fn rates(series: &[Interval]) -> Vec<f64> {
     let counts_bytes = series.iter().any(|interval| interval.bytes.0 > 0);

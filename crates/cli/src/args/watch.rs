@@ -1,0 +1,129 @@
+//! `flashlag watch`
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use flashlag_units::{Bytes, Nanos};
+
+const HELP: &str = "\
+Examples:
+  flashlag watch /srv/data --probe 10s   until Ctrl-C, or by a systemd unit
+  flashlag watch report /srv/data        what was found so far, at any time
+
+It reads the disk's counters four times a second and keeps a history: waits by
+hour, later by day; free space, wear, temperature, kernel and firmware; and
+incidents: waits over --over and ten times the usual, with what happened in the
+half minute before. Root sees more programs.
+
+A suspended machine, a stopped process, a clock that is set and a CPU that is
+taken by a hypervisor are never incidents.";
+
+/// `flashlag watch`
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, after_long_help = HELP)]
+#[command(disable_help_subcommand = true)]
+pub struct WatchArgs {
+    /// What to do with a history.
+    #[command(subcommand)]
+    pub action: Option<WatchAction>,
+    /// What to watch.
+    #[command(flatten)]
+    pub live: WatchLiveArgs,
+}
+
+/// `flashlag watch DIR`
+#[derive(Debug, Args)]
+pub struct WatchLiveArgs {
+    /// The directory whose disk is watched
+    #[arg(default_value = ".", value_name = "DIR")]
+    pub directory: PathBuf,
+    /// Make a durable 4 KiB write this often, so that an idle disk is measured too
+    #[arg(long, value_name = "TIME", value_parser = every)]
+    pub probe: Option<Nanos>,
+    /// A wait beyond this, and beyond ten times the usual one, is an incident
+    #[arg(long, value_name = "TIME", default_value = "250ms", value_parser = over)]
+    pub over: Nanos,
+    /// The history [default: flashlag-watch.history in DIR]
+    #[arg(long, value_name = "FILE")]
+    pub history: Option<PathBuf>,
+    /// The most that the history may take; the oldest days go first
+    #[arg(hide_short_help = true, long, value_name = "SIZE")]
+    #[arg(default_value = "20MB", value_parser = size)]
+    pub size: Bytes,
+    /// The most that the history may write a day; incidents are written in any case
+    #[arg(hide_short_help = true, long, value_name = "SIZE")]
+    #[arg(default_value = "1MB", value_parser = daily)]
+    pub daily: Bytes,
+    /// How long to watch [default: until Ctrl-C]
+    #[arg(long = "for", value_name = "TIME")]
+    pub time: Option<Nanos>,
+}
+
+/// What `flashlag watch` does with a history.
+#[derive(Debug, Subcommand)]
+pub enum WatchAction {
+    /// Say what a history shows, while it is written or after
+    Report {
+        /// The watched directory, or the history's file
+        #[arg(default_value = ".", value_name = "DIR|FILE")]
+        place: PathBuf,
+        /// Output file; `-` is standard output
+        #[arg(short, long, default_value = "-", value_name = "FILE")]
+        output: PathBuf,
+        /// Format [default: by the extension of -o, else text]
+        #[arg(long, value_enum)]
+        format: Option<HistoryForm>,
+        /// Overwrite the file of -o, whatever is in it
+        #[arg(long)]
+        force: bool,
+    },
+    /// Print the JSON Schema of `report --format json`
+    Schema,
+}
+
+/// The forms of a history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum HistoryForm {
+    /// For a terminal
+    Text,
+    /// A self-contained page
+    Html,
+    /// A Markdown page
+    Markdown,
+    /// Everything, for programs
+    Json,
+    /// A line for each hour or day
+    Csv,
+    /// Prometheus's text format, for node_exporter
+    Prometheus,
+}
+
+fn within(text: &str, least: Nanos, most: Nanos) -> Result<Nanos, String> {
+    let time: Nanos = text.parse().map_err(|error| format!("{error}"))?;
+    if (least..=most).contains(&time) {
+        Ok(time)
+    } else {
+        Err(format!("write a time from {least} to {most}"))
+    }
+}
+
+fn every(text: &str) -> Result<Nanos, String> {
+    within(text, Nanos::from_secs(1), Nanos::from_secs(3600))
+}
+
+fn over(text: &str) -> Result<Nanos, String> {
+    within(text, Nanos::from_millis(10), Nanos::from_secs(3600))
+}
+
+fn at_least(text: &str, least: Bytes) -> Result<Bytes, String> {
+    let size: Bytes = text.parse().map_err(|error| format!("{error}"))?;
+    if size >= least { Ok(size) } else { Err(format!("write at least {least}")) }
+}
+
+fn size(text: &str) -> Result<Bytes, String> {
+    at_least(text, Bytes(1_000_000))
+}
+
+fn daily(text: &str) -> Result<Bytes, String> {
+    at_least(text, Bytes(100_000))
+}

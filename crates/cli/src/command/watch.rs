@@ -1,0 +1,133 @@
+//! `flashlag watch`: a flight recorder for storage lag.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use flashlag_runner::{Destination, OutputKind};
+use flashlag_schema::history::History;
+use flashlag_units::Nanos;
+use flashlag_views::history::{incident_line, started};
+use flashlag_watch::{Cost, Event, PROBE_BYTES, Settings};
+
+use crate::args::{HistoryForm, WatchAction, WatchArgs, WatchLiveArgs};
+use crate::exit::Exit;
+use crate::say;
+use crate::signals;
+use crate::terminal::Terminal;
+
+/// The name of a history in its directory.
+const HISTORY: &str = "flashlag-watch.history";
+
+/// Watches, or says what was found.
+pub fn watch(args: &WatchArgs, terminal: &Terminal) -> Result<Exit> {
+    match &args.action {
+        None => live(&args.live, terminal),
+        Some(WatchAction::Report { place, output, format, force }) => {
+            report(&Wanted { place, output, format: *format, force: *force }, terminal)
+        }
+        Some(WatchAction::Schema) => {
+            say::json(&flashlag_schema::history::HISTORY_JSON_SCHEMA)?;
+            Ok(Exit::Done)
+        }
+    }
+}
+
+fn live(args: &WatchLiveArgs, terminal: &Terminal) -> Result<Exit> {
+    let settings = Settings {
+        directory: args.directory.clone(),
+        history: args.history.clone().unwrap_or_else(|| args.directory.join(HISTORY)),
+        probe: args.probe,
+        over: args.over,
+        size: args.size,
+        daily: args.daily,
+        time: args.time,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    };
+    let stop = signals::stop_flag().context("signals can't be handled")?;
+    let cost = flashlag_watch::watch(&settings, &stop, &mut |event| match event {
+        Event::Begins(subject) if !terminal.quiet => {
+            started(&subject, PROBE_BYTES, args.daily).iter().for_each(|line| say::sentence(line));
+        }
+        Event::Begins(_) => {}
+        Event::Incident(incident) => say::sentence(&incident_line(&incident)),
+        Event::Trouble(reason) => say::sentence(&reason),
+    })?;
+    if !terminal.quiet {
+        say::sentence(&cost_in_words(&cost));
+        let history = settings.history.display();
+        say::sentence(&format!("`flashlag watch report {history}` says what was found"));
+    }
+    Ok(Exit::Done)
+}
+
+fn cost_in_words(cost: &Cost) -> String {
+    let share = cost.cpu.0 as f64 / cost.lasted.0.max(1) as f64;
+    let memory = cost.memory.map_or(String::new(), |memory| format!(", {memory} of memory"));
+    let whole = if cost.is_whole {
+        String::new()
+    } else {
+        "; the storage still waits: what was seen last is not written".to_owned()
+    };
+    format!(
+        "watched for {}; it took {:.2}% of one CPU{memory}; {} of history written, at least each {}{whole}",
+        cost.lasted,
+        share * 100.0,
+        cost.written,
+        Nanos(cost.unwritten.0 / 1_000_000_000 * 1_000_000_000),
+    )
+}
+
+/// The words of `flashlag watch report`.
+struct Wanted<'a> {
+    place: &'a Path,
+    output: &'a Path,
+    format: Option<HistoryForm>,
+    force: bool,
+}
+
+fn report(wanted: &Wanted<'_>, terminal: &Terminal) -> Result<Exit> {
+    let form = wanted.format.or_else(|| by_ending(wanted.output)).unwrap_or(HistoryForm::Text);
+    let is_page = form == HistoryForm::Html;
+    let kind = if is_page { OutputKind::Report } else { OutputKind::Export };
+    let place = (wanted.output != Path::new("-"))
+        .then(|| Destination::check(wanted.output, kind, wanted.force))
+        .transpose()?;
+    let mut history = flashlag_watch::read(&file_of(wanted.place))?;
+    flashlag_watch::trend::analyse(&mut history);
+    let text = written(&history, form, terminal)?;
+    match place {
+        Some(place) => place.write(text.as_bytes())?,
+        None if form == HistoryForm::Text => say::view(&text)?,
+        None if form == HistoryForm::Json => say::json(&text)?,
+        None => say::data(&text)?,
+    }
+    Ok(Exit::Done)
+}
+
+/// The history's file: in a directory that was watched it has its own name.
+fn file_of(place: &Path) -> PathBuf {
+    if place.is_dir() { place.join(HISTORY) } else { place.to_owned() }
+}
+
+fn written(history: &History, form: HistoryForm, terminal: &Terminal) -> Result<String> {
+    Ok(match form {
+        HistoryForm::Text => flashlag_term::history(history, terminal.stdout, terminal.verbose),
+        HistoryForm::Html => flashlag_report::history_html(history),
+        HistoryForm::Markdown => flashlag_export::history_markdown(history),
+        HistoryForm::Csv => flashlag_export::history_csv(history),
+        HistoryForm::Prometheus => flashlag_export::history_prometheus(history),
+        HistoryForm::Json => format!("{}\n", serde_json::to_string_pretty(history)?),
+    })
+}
+
+fn by_ending(path: &Path) -> Option<HistoryForm> {
+    match path.extension()?.to_str()? {
+        "html" | "htm" => Some(HistoryForm::Html),
+        "md" => Some(HistoryForm::Markdown),
+        "json" => Some(HistoryForm::Json),
+        "csv" => Some(HistoryForm::Csv),
+        "prom" => Some(HistoryForm::Prometheus),
+        "txt" => Some(HistoryForm::Text),
+        _ => None,
+    }
+}

@@ -1,0 +1,110 @@
+//! The cause of a wait, by the rules of `explain`.
+
+use flashlag_explain::infer::Scene;
+use flashlag_schema::history::WaitKind;
+use flashlag_schema::{CauseBasis, StallCause, StallRecord, Surroundings, Time};
+use flashlag_stats::WaitSplit;
+use flashlag_units::Bytes;
+
+use crate::waits::Wait;
+
+/// The stalls whose likeness the rules look at.
+const REMEMBERED: usize = 64;
+/// Bytes of a probe.
+const PROBE: Bytes = Bytes(4096);
+
+/// What is known of the disk besides a wait.
+#[derive(Debug, Default)]
+pub struct Causes {
+    /// Stalls of probes, and of others.
+    stalls: [Vec<StallRecord>; 2],
+    calm: Surroundings,
+    has_calm: bool,
+    /// Bytes a nanosecond, the best that was seen.
+    speed: Option<f64>,
+    is_flash: bool,
+}
+
+impl Causes {
+    /// Nothing is known yet.
+    pub fn new(is_flash: bool) -> Causes {
+        Causes { is_flash, ..Causes::default() }
+    }
+
+    /// Adds a time without a wait.
+    pub fn calm(&mut self, change: &Surroundings) {
+        self.calm = if self.has_calm { self.calm.plus(change) } else { *change };
+        self.has_calm = true;
+    }
+
+    /// Adds a speed that the disk has shown.
+    pub fn speed(&mut self, bytes_per_ns: f64) {
+        if bytes_per_ns > self.speed.unwrap_or(0.0) {
+            self.speed = Some(bytes_per_ns);
+        }
+    }
+
+    /// The cause of a wait, and how it is known.
+    pub fn of(&mut self, wait: &Wait, around: Option<Surroundings>) -> (StallCause, CauseBasis) {
+        // The disk's own account of a request is a wait for storage.
+        let blocked = WaitSplit { blocked: wait.length, ..WaitSplit::default() };
+        let split = wait.split.unwrap_or(blocked);
+        let time = Time {
+            on_cpu_ns: split.on_cpu,
+            runnable_ns: split.runnable,
+            blocked_ns: split.blocked,
+            stopped_ns: split.stopped,
+        };
+        let measured = StallCause::of(&time);
+        let stall = StallRecord {
+            t_ns: wait.from,
+            ns: wait.length,
+            cause: measured,
+            time: Some(time),
+            around,
+            ..StallRecord::default()
+        };
+        let of_probes = wait.kind == WaitKind::Probe;
+        let stalls = &mut self.stalls[usize::from(!of_probes)];
+        if stalls.len() >= REMEMBERED {
+            stalls.remove(0);
+        }
+        stalls.push(stall.clone());
+        let inferred = self.scene(of_probes, &self.calm).cause(&stall).or_else(|| {
+            // Seen from the disk all requests are measured ones; none are left for others.
+            let (calm, around) = (as_own(&self.calm), stall.around.as_ref().map(as_own));
+            let stall = StallRecord { around, ..stall.clone() };
+            (!of_probes).then(|| self.scene(of_probes, &calm).cause(&stall)).flatten()
+        });
+        match inferred {
+            Some(cause) => (cause, CauseBasis::Inferred),
+            None => (measured, CauseBasis::Measured),
+        }
+    }
+
+    fn scene<'a>(&'a self, of_probes: bool, calm: &'a Surroundings) -> Scene<'a> {
+        Scene {
+            stalls: &self.stalls[usize::from(!of_probes)],
+            changes: &[],
+            calm,
+            block_bytes: PROBE,
+            bytes_per_ns: self.speed,
+            is_flash: self.is_flash,
+            writes: true,
+            // A probe overwrites what is allocated: it changes nothing that a journal holds.
+            commits: false,
+            has_background: false,
+        }
+    }
+}
+
+/// The same counters, with all bytes as measured ones.
+fn as_own(seen: &Surroundings) -> Surroundings {
+    Surroundings { own_bytes: seen.disk_bytes, ..*seen }
+}
+
+/// Whether a wait was one for storage, so that it may be an incident at all.
+pub fn is_storage(cause: StallCause) -> bool {
+    use StallCause::{Cpu, Executing, Mixed, Stopped, Unknown};
+    !matches!(cause, Cpu | Executing | Mixed | Stopped | Unknown)
+}

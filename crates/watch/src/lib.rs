@@ -1,0 +1,29 @@
+//! Watches a storage for months: finds the waits that a person notices, with their causes, and keeps
+//! a history of what is usual.
+//!
+//! [`watch`] reads a machine several times a second ([`machine`]); [`recorder`] makes waits,
+//! incidents and parts of hours of these readings; [`book`] is the file that they are kept in;
+//! [`trend`] says what changed over months. What they mean in words is said in `flashlag-views`.
+#![forbid(unsafe_code)]
+
+pub mod book;
+mod cause;
+mod error;
+pub mod glance;
+mod incidents;
+mod machine;
+mod part;
+mod patience;
+mod probe;
+mod purse;
+pub mod recorder;
+mod span;
+pub mod trend;
+pub mod waits;
+mod watch;
+mod writer;
+
+pub use book::{Book, BookError, read};
+pub use error::WatchError;
+pub use probe::BLOCK as PROBE_BYTES;
+pub use watch::{Cost, Event, Settings, watch};

@@ -1,0 +1,267 @@
+//! Reads this machine: several times a second the disk, seldom everything else.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use flashlag_engine::{Excuses, free_space};
+use flashlag_inspect::{CounterWatch, Probe, Reason, RequestWatch, Root};
+use flashlag_schema::Look;
+use flashlag_schema::counters::Counters;
+use flashlag_schema::history::{Before, MachineState, ProgramBytes};
+use flashlag_units::{Bytes, Nanos};
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::glance::{Glance, Recent};
+use crate::recorder::Scenery;
+use crate::span::programs;
+use crate::waits::Wait;
+
+/// How often the disk is looked at.
+pub const PERIOD: Nanos = Nanos::from_millis(250);
+/// How often everything else is, at most.
+const SELDOM: Nanos = Nanos::from_secs(10);
+/// It is looked at so seldom that it takes at most this part of a CPU's time: a thousandth.
+const PART: u64 = 1000;
+/// How long before an incident programs are counted.
+const HALF_MINUTE: Nanos = Nanos::from_secs(30);
+/// Seconds before the end of a wait that are kept one by one.
+const SECONDS: usize = 30;
+/// A machine that was suspended for longer than this was.
+const SUSPENDED: Nanos = Nanos::from_millis(100);
+/// Most tasks that are looked at for who waits.
+const TASKS: usize = 4096;
+/// Most names of those who wait.
+const WAITING: usize = 8;
+
+/// Everything that is read seldom, at one moment.
+#[derive(Debug)]
+struct Snapshot {
+    counters: Counters,
+    /// Time in which some task waited for memory since the machine's start.
+    memory_pressure: Option<Nanos>,
+}
+
+/// The readers of this machine. It belongs to the thread that opens it.
+#[derive(Debug)]
+pub struct Machine {
+    directory: PathBuf,
+    probe: Probe,
+    requests: RequestWatch,
+    counters: CounterWatch,
+    excuses: Excuses,
+    /// The clock that counts suspends, less the one that does not.
+    slept: Nanos,
+    excused: Nanos,
+    snapshots: VecDeque<Snapshot>,
+    /// When everything is looked at next.
+    due: Nanos,
+    temperature: Option<i64>,
+}
+
+impl Machine {
+    /// Opens the readers for a directory's storage.
+    ///
+    /// # Errors
+    /// No disk is below it, or the kernel keeps no scheduler statistics.
+    pub fn open(directory: &Path) -> Result<Machine, Reason> {
+        let probe = Probe::open(&Root::system(), directory);
+        let requests = RequestWatch::open(&probe)?;
+        let excuses = Excuses::open()
+            .map_err(|error| Reason::none(format!("scheduler statistics: {error}")))?;
+        let counters = CounterWatch::open(&probe);
+        Ok(Machine {
+            directory: directory.to_owned(),
+            probe,
+            requests,
+            counters,
+            excuses,
+            slept: slept(),
+            excused: Nanos::ZERO,
+            snapshots: VecDeque::new(),
+            due: Nanos::ZERO,
+            temperature: None,
+        })
+    }
+
+    /// What is below the directory.
+    pub fn probe(&self) -> &Probe {
+        &self.probe
+    }
+
+    /// What can't be read here, and why.
+    pub fn missing(&self) -> &[String] {
+        self.counters.missing()
+    }
+
+    /// Sleeps for a period, then looks.
+    pub fn next(&mut self) -> Glance {
+        self.excuses.begin();
+        let due = clock(ClockId::Monotonic).plus(PERIOD);
+        std::thread::sleep(Duration::from_nanos(PERIOD.0));
+        let now = clock(ClockId::Monotonic);
+        let slept = slept();
+        let is_suspended = slept.saturating_since(self.slept) > SUSPENDED;
+        self.slept = slept;
+        let is_stopped = self.excuses.unexplained(due, now).is_some();
+        if now.saturating_since(self.excused) >= Nanos::from_secs(1) {
+            self.excused = now;
+            self.excuses.look();
+        }
+        self.look(is_suspended || is_stopped)
+    }
+
+    /// Looks now.
+    pub fn look(&mut self, is_after_stop: bool) -> Glance {
+        let requests = self.requests.look();
+        let look: Look = self.counters.look(self.temperature);
+        Glance {
+            look,
+            requests: requests.unwrap_or_default(),
+            is_after_stop: is_after_stop || requests.is_none(),
+            stolen: self.excuses.stolen(),
+        }
+    }
+
+    /// Looks at everything else if it is time to: returns what programs moved since the last time.
+    pub fn seldom(&mut self, now: Nanos) -> Option<Vec<ProgramBytes>> {
+        (now >= self.due).then(|| self.snapshot())
+    }
+
+    /// The state of machine and disk.
+    pub fn state(&self) -> MachineState {
+        let space = free_space(&self.directory).ok();
+        let device = self.probe.device();
+        let life = device.life.value();
+        let software = self.probe.software();
+        let kernel = software.kernel.value().map(|line| release(line));
+        MachineState {
+            free_bytes: space.map(|space| space.available),
+            total_bytes: space.map(|space| space.total),
+            used_percent_at_most: life.map(|life| life.used_percent_at_most),
+            pre_eol: life.and_then(|life| life.pre_eol.clone()),
+            written_bytes: life.and_then(|life| life.written_bytes),
+            hottest_millicelsius: self.temperature,
+            kernel,
+            firmware: device.firmware.value().cloned(),
+        }
+    }
+
+    fn snapshot(&mut self) -> Vec<ProgramBytes> {
+        let cpu = clock(ClockId::ThreadCPUTime);
+        let counters = self.probe.counters();
+        let cost = clock(ClockId::ThreadCPUTime).saturating_since(cpu);
+        self.due = counters.at.plus(SELDOM.max(Nanos(cost.0.saturating_mul(PART))));
+        self.temperature = counters.storage_millicelsius.value().copied();
+        let moved = self.snapshots.back().map(|before| moved(&before.counters, &counters));
+        // Two are enough for half a minute where they are seldom.
+        let from = counters.at.saturating_since(HALF_MINUTE);
+        while self.snapshots.get(1).is_some_and(|second| second.counters.at <= from) {
+            self.snapshots.pop_front();
+        }
+        self.snapshots.push_back(Snapshot { counters, memory_pressure: memory_pressure() });
+        moved.unwrap_or_default()
+    }
+}
+
+impl Scenery for Machine {
+    fn waiting(&mut self) -> Vec<String> {
+        let own = std::process::id().to_string();
+        let mut names: Vec<String> = Vec::new();
+        let numbers = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+        for entry in numbers.take(TASKS) {
+            let number = entry.file_name().to_string_lossy().into_owned();
+            let is_other = number.bytes().all(|byte| byte.is_ascii_digit()) && number != own;
+            let tasks = is_other.then(|| std::fs::read_dir(entry.path().join("task")).ok());
+            for task in tasks.flatten().into_iter().flatten().flatten() {
+                let stat = std::fs::read_to_string(task.path().join("stat")).unwrap_or_default();
+                let Some((head, rest)) = stat.rsplit_once(')') else { continue };
+                let name = head.split_once('(').map_or("", |(_, name)| name);
+                let is_new = !names.iter().any(|known| known == name);
+                if rest.trim_start().starts_with('D') && is_new {
+                    names.push(name.to_owned());
+                }
+            }
+            if names.len() >= WAITING {
+                break;
+            }
+        }
+        names
+    }
+
+    fn before(&mut self, wait: &Wait, recent: &Recent) -> Before {
+        self.snapshot();
+        let (first, last) = (self.snapshots.front(), self.snapshots.back());
+        let both = first.zip(last);
+        let from = wait.from.saturating_since(HALF_MINUTE);
+        let seen = recent.during(from, wait.to).unwrap_or_default();
+        let (dirty, writeback) = dirty();
+        let held = |of: &Snapshot| -> Option<u64> {
+            let limits = &of.counters.limits;
+            let times = limits.iter().filter_map(|limit| limit.times.value().copied());
+            (!limits.is_empty()).then(|| times.fold(0, u64::saturating_add))
+        };
+        Before {
+            window_ns: both
+                .map_or(Nanos::ZERO, |(a, b)| b.counters.at.saturating_since(a.counters.at)),
+            programs: both.map(|(a, b)| moved(&a.counters, &b.counters)).unwrap_or_default(),
+            dirty_bytes: dirty,
+            writeback_bytes: writeback,
+            commits: seen.commits,
+            discards: seen.discards,
+            cpu_pressure_ns: seen.cpu_pressure_ns,
+            io_pressure_ns: seen.io_pressure_ns,
+            memory_pressure_ns: both
+                .and_then(|(a, b)| Some(b.memory_pressure?.saturating_since(a.memory_pressure?))),
+            held_back: both.and_then(|(a, b)| Some(held(b)?.saturating_sub(held(a)?))),
+            millicelsius: self.temperature,
+            seconds: recent.seconds(wait.to, SECONDS),
+        }
+    }
+}
+
+/// What programs moved between two readings of everything, most first.
+fn moved(before: &Counters, after: &Counters) -> Vec<ProgramBytes> {
+    let (Some(before), Some(after)) = (before.processes.value(), after.processes.value()) else {
+        return Vec::new();
+    };
+    let all = after.since(before).into_iter();
+    let all = all.map(|it| ProgramBytes { name: it.name, bytes: it.io_bytes });
+    programs(all.collect::<Vec<_>>().iter())
+}
+
+/// The total in the `some` line of the pressure on memory.
+fn memory_pressure() -> Option<Nanos> {
+    let text = std::fs::read_to_string("/proc/pressure/memory").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("some "))?;
+    let total = line.split_whitespace().find_map(|word| word.strip_prefix("total="))?;
+    Some(Nanos::from_micros(total.parse().ok()?))
+}
+
+/// Memory that is not on storage yet, and memory that is being written.
+fn dirty() -> (Option<Bytes>, Option<Bytes>) {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let field = |name: &str| -> Option<Bytes> {
+        let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+        let kibibytes: u64 = line.split_whitespace().next()?.parse().ok()?;
+        Some(Bytes(kibibytes.saturating_mul(1024)))
+    };
+    (field("Dirty:"), field("Writeback:"))
+}
+
+/// `Linux 6.12.1 aarch64` → `6.12.1`.
+fn release(line: &str) -> String {
+    line.split_whitespace().nth(1).unwrap_or(line).to_owned()
+}
+
+/// How long the machine has been suspended since its start.
+fn slept() -> Nanos {
+    clock(ClockId::Boottime).saturating_since(clock(ClockId::Monotonic))
+}
+
+/// A clock in nanoseconds.
+pub(crate) fn clock(id: ClockId) -> Nanos {
+    let time = clock_gettime(id);
+    let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
+    Nanos::from_secs(seconds).plus(Nanos(u64::try_from(time.tv_nsec).unwrap_or_default()))
+}

@@ -1,0 +1,174 @@
+//! From readings and probes to parts of hours and incidents. Pure: it reads no clock and no file, so
+//! that a day can be made up in a moment.
+
+use flashlag_schema::StallCause;
+use flashlag_schema::history::{Before, Incident};
+use flashlag_units::Nanos;
+
+use crate::cause::{Causes, is_storage};
+use crate::glance::{Between, Glance, Recent};
+use crate::incidents::{Incidents, Joined};
+use crate::part::Part;
+use crate::waits::{Finder, Usual, Wait, is_unusual};
+
+/// What an incident shows besides the counters: asked for when one begins.
+pub trait Scenery {
+    /// Names of processes that wait for storage right now.
+    fn waiting(&mut self) -> Vec<String>;
+    /// What happened before a wait.
+    fn before(&mut self, wait: &Wait, recent: &Recent) -> Before;
+}
+
+/// Makes incidents and parts of hours.
+#[derive(Debug)]
+pub struct Recorder {
+    over: Nanos,
+    recent: Recent,
+    finder: Finder,
+    usual: Usual,
+    causes: Causes,
+    incidents: Incidents,
+    /// What was seen since the last part was taken.
+    pub part: Part,
+    /// Probes since the last reading: a stop is known only after the next one.
+    probes: Vec<Wait>,
+    /// Who waited while the disk was frozen.
+    waiting: Vec<String>,
+    hour: u64,
+}
+
+impl Recorder {
+    /// A recorder of waits longer than this.
+    pub fn new(over: Nanos, is_flash: bool) -> Recorder {
+        Recorder {
+            over,
+            recent: Recent::default(),
+            finder: Finder::new(over),
+            usual: Usual::default(),
+            causes: Causes::new(is_flash),
+            incidents: Incidents::default(),
+            part: Part::default(),
+            probes: Vec::new(),
+            waiting: Vec::new(),
+            hour: 0,
+        }
+    }
+
+    /// Adds a probe that has ended.
+    pub fn probe(&mut self, wait: Wait) {
+        self.probes.push(wait);
+    }
+
+    /// Whether the disk completes nothing right now: no time to write.
+    pub fn is_frozen(&self) -> bool {
+        !self.waiting.is_empty()
+            || self.recent.last().is_some_and(|last| self.finder.is_frozen(last.look.at))
+    }
+
+    /// Adds a reading at `wall_ms`, milliseconds since 1970. Returns incidents to be written.
+    pub fn look(
+        &mut self,
+        glance: Glance,
+        wall_ms: u64,
+        scenery: &mut dyn Scenery,
+    ) -> Vec<Incident> {
+        let mut due = Vec::new();
+        let Some(before) = self.recent.push(glance) else { return due };
+        let now_s = wall_ms / 1000;
+        if now_s / 3600 != self.hour {
+            self.hour = now_s / 3600;
+            self.usual.next_hour();
+        }
+        let change = glance.look.since(&before.look);
+        if glance.is_after_stop {
+            self.part.stopped(now_s, change.window_ns);
+        } else {
+            let moved = change.disk_bytes.unwrap_or_default();
+            let own = change.own_bytes.unwrap_or_default();
+            self.part.watched(now_s, change.window_ns, moved, own);
+        }
+        let mut waits: Vec<Wait> = Vec::new();
+        waits.extend(self.finder.look(&before, &glance, &self.usual));
+        self.count(&before, &glance);
+        for probe in std::mem::take(&mut self.probes) {
+            waits.extend(self.judged(probe));
+        }
+        if self.finder.is_frozen(glance.look.at) && self.waiting.is_empty() {
+            self.waiting = scenery.waiting();
+        }
+        let storage: Vec<(Wait, StallCause, flashlag_schema::CauseBasis)> = waits
+            .into_iter()
+            .filter_map(|wait| {
+                let around = self.recent.around(wait.from, wait.to);
+                let (cause, basis) = self.causes.of(&wait, around);
+                (is_storage(cause) && !self.is_excused(&wait)).then_some((wait, cause, basis))
+            })
+            .collect();
+        if storage.is_empty() {
+            self.causes.calm(&change);
+        }
+        for (wait, cause, basis) in storage {
+            self.part.longest(wait.length);
+            let start_ms =
+                wall_ms.saturating_sub(glance.look.at.saturating_since(wait.from).0 / 1_000_000);
+            let waiting = std::mem::take(&mut self.waiting);
+            let described = || Incident {
+                start_ms,
+                cause_basis: basis,
+                waiting,
+                before: scenery.before(&wait, &self.recent),
+                ..Incident::default()
+            };
+            let (joined, ended) = self.incidents.add(&wait, cause, described);
+            due.extend(ended);
+            if joined == Joined::Began {
+                self.part.incident();
+            }
+        }
+        if let Some(speed) = self.recent.speed() {
+            self.causes.speed(speed);
+        }
+        if !self.finder.is_frozen(glance.look.at) {
+            self.waiting.clear();
+            due.extend(self.incidents.due(glance.look.at));
+        }
+        due
+    }
+
+    /// The incident that was going on at the end.
+    pub fn end(&mut self) -> Option<Incident> {
+        self.incidents.end()
+    }
+
+    /// Adds what completed to the histograms.
+    fn count(&mut self, before: &Glance, glance: &Glance) {
+        if glance.is_after_stop {
+            return;
+        }
+        let Some(between) = Between::of(&before.requests, &glance.requests) else { return };
+        for (kind, seen) in between.kinds() {
+            if let Some(mean) = seen.mean() {
+                self.part.mean(kind, mean, seen.count);
+                self.usual.record(kind, mean, seen.count);
+            }
+        }
+    }
+
+    /// Counts a probe that a stop did not touch; returns it if it may be an incident.
+    fn judged(&mut self, probe: Wait) -> Option<Wait> {
+        if self.recent.has_stop(probe.from, probe.to) {
+            return None;
+        }
+        let usual = self.usual.usual(probe.kind);
+        self.part.probe(probe.length);
+        self.usual.record(probe.kind, probe.length, 1);
+        let probe = Wait { usual, ..probe };
+        (probe.length > self.over && is_unusual(&probe)).then_some(probe)
+    }
+
+    /// Whether a stop of this process, a suspended machine or a hypervisor accounts for a wait.
+    fn is_excused(&self, wait: &Wait) -> bool {
+        let stolen = self.recent.stolen(wait.from, wait.to).unwrap_or_default();
+        self.recent.has_stop(wait.from, wait.to) || stolen.0 > wait.length.0 / 2
+    }
+}

@@ -1,0 +1,8 @@
+//! The tests of `flashlag-watch` from outside, in one program.
+#![allow(clippy::unwrap_used, reason = "a test that can't go on fails")]
+
+mod book;
+mod day;
+mod kills;
+mod made;
+mod noise;
