@@ -25,6 +25,8 @@ WITHOUT_KEYWORD = {
     "output-format": "of fio",
     "disable": "of fio, --disable_lat",
     "rule": "of a style sheet",
+    "probe": "nothing is watched in Python",
+    "format": "of the report of a watch, which there is not in Python",
 }
 """Options of sentences that no function of the package has, and why."""
 
