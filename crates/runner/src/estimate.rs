@@ -4,7 +4,7 @@
 use flashlag_engine::card::CardPlan;
 use flashlag_spec::replay::ReplayLevel;
 use flashlag_spec::scenario::{
-    Card, Durability, FileSave, Io, IoOperation, Pattern, Replay, Save, SavePace, Scenario, Test,
+    Durability, FileSave, Io, IoOperation, Pattern, Replay, Save, SavePace, Scenario, Test,
 };
 use flashlag_units::{Bytes, Nanos};
 
@@ -120,7 +120,7 @@ fn test_cost(test: &Test) -> (Bytes, Nanos) {
 
 /// What the proof of a card writes, and how long it takes to write and to read back.
 #[cfg(not(target_family = "wasm"))]
-fn card_cost(card: &Card, fillable: Bytes) -> (Bytes, Nanos) {
+fn card_cost(card: &flashlag_spec::scenario::Card, fillable: Bytes) -> (Bytes, Nanos) {
     let plan =
         if card.quick { CardPlan::places(fillable, card.places) } else { CardPlan::all(fillable) };
     let time = fill_time(plan.most());
