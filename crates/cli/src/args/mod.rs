@@ -130,7 +130,7 @@ impl Command {
 /// The help of a scenario's argument, with the names of all that are built in.
 fn scenario_help() -> String {
     let names: Vec<&str> = flashlag_runner::BUILTINS.iter().map(|builtin| builtin.name).collect();
-    format!("A built-in scenario ({}) or a TOML file", names.join(", "))
+    format!("A scenario ({}) or a TOML file", names.join(", "))
 }
 
 fn purpose_names() -> impl Iterator<Item = &'static str> {
