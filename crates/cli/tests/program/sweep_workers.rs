@@ -225,12 +225,12 @@ fn a_journal_that_the_disk_refuses_ends_with_how_to_go_on_and_the_same_command_d
     let folder = tempfile::tempdir().unwrap();
     let grid = GRID.replace("count = 3", "count = 30");
     fs::write(folder.path().join("grid.toml"), &grid).unwrap();
-    // Files of 64 KiB at most: as a disk that is full from there on.
+    // Files of 160 KiB at most, which two or more of five chunks fit into: as a disk that is full from there on.
     let sweep = format!("'{}' sweep grid.toml -o table.parquet --threads 2", flashlag().display());
     let shell = |line: &str| {
         Command::new("bash").args(["-c", line]).current_dir(folder.path()).output().unwrap()
     };
-    let output = shell(&format!("ulimit -f 64 && exec {sweep}"));
+    let output = shell(&format!("ulimit -f 160 && exec {sweep}"));
     let said =
         String::from_utf8_lossy(&output.stderr).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(!output.status.success());
