@@ -338,7 +338,7 @@ impl RunOnPhone {
         }
         // A shell may print messages of its own before the answer.
         let from = answer.output.find('{').unwrap_or_default();
-        serde_json::from_slice(answer.output[from..].as_bytes())
+        serde_json::from_slice(&answer.output.as_bytes()[from..])
             .map_err(|error| PhoneError::Answer(printable(&error.to_string())))
     }
 
