@@ -36,7 +36,7 @@ fn documents() -> String {
 #[test]
 fn help_and_docstrings_list_every_built_in_scenario() {
     let names: Vec<&str> = BUILTINS.iter().map(|builtin| builtin.name).collect();
-    let list = format!("built-in scenario ({}) or a TOML file", names.join(", "));
+    let list = format!("A scenario ({}) or a TOML file", names.join(", "));
     assert!(printed(&["run", "--help"]).contains(&list), "{list}");
     let docstring = on_one_line(&read("crates/python/python/flashlag/_run.py"));
     assert!(docstring.contains(&list), "{list}");

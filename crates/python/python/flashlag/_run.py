@@ -184,8 +184,8 @@ def run(
     what was measured.
 
     Args:
-        scenario: A built-in scenario (quick, fill, lifecycle, sqlite, prefs, card, soak,
-            wake, disk, micro, write, app) or a TOML file.
+        scenario: A scenario (quick, fill, lifecycle, sqlite, prefs, card, soak, wake, disk,
+            micro, write, app) or a TOML file.
         on: The directory whose storage is measured, or `sim:PROFILE[+FS[,OPTION]...]` for a simulated
             device, or `adb:[SERIAL][:PATH]` for a phone on a cable.
         set: Changed settings of the scenario: `{"span": "200MB"}`.
