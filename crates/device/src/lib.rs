@@ -30,7 +30,7 @@ pub use errno::Errno;
 pub use error::{DeviceError, advice_for_errno, advice_within_limits};
 pub use latency::Latency;
 #[cfg(not(target_family = "wasm"))]
-pub use monotonic::MonotonicClock;
+pub use monotonic::{MonotonicClock, read_clock};
 #[cfg(not(target_family = "wasm"))]
 pub use null::NullDevice;
 #[cfg(not(target_family = "wasm"))]

@@ -2,9 +2,9 @@ use std::fs::File;
 use std::io;
 use std::marker::PhantomData;
 
-use flashlag_device::{SchedulerTimes, WaitMeter};
+use flashlag_device::{SchedulerTimes, WaitMeter, read_clock};
 use flashlag_units::Nanos;
-use rustix::time::{ClockId, clock_gettime};
+use rustix::time::ClockId;
 
 /// The scheduler's times of the thread that opened it.
 ///
@@ -42,8 +42,7 @@ impl ThreadWaitMeter {
 impl WaitMeter for ThreadWaitMeter {
     fn read(&self) -> Option<SchedulerTimes> {
         // First the clock, which also settles the scheduler's sums for this thread.
-        let on_cpu = clock_gettime(ClockId::ThreadCPUTime);
-        let on_cpu = Nanos(on_cpu.tv_sec as u64 * 1_000_000_000 + on_cpu.tv_nsec as u64);
+        let on_cpu = read_clock(ClockId::ThreadCPUTime);
         let mut text = [0u8; 96];
         let length = rustix::io::pread(&self.schedstat, &mut text, 0).ok()?;
         let runnable = parse(&text[..length])?.runnable;

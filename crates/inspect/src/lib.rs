@@ -37,7 +37,7 @@ mod watch;
 pub use below::Below;
 pub use by_inode::path_of_inode;
 pub use conditions::conditions;
-pub use internals::reach;
+pub use internals::{memory_pressure, reach, unwritten_memory};
 pub use mount::{Mount, mount_of, mounts};
 pub use probe::{Probe, environment, environment_with_names};
 pub use reason::Reason;

@@ -1,10 +1,11 @@
 use std::path::Path;
 
+use flashlag_device::read_clock;
 use flashlag_schema::counters::{Counters, DiskCounters};
 use flashlag_schema::{Device, Environment, Software};
 use flashlag_spec::Reading;
 use flashlag_units::Nanos;
-use rustix::time::{ClockId, clock_gettime};
+use rustix::time::ClockId;
 
 use crate::block::{Stack, is_on_a_disk, stack_below};
 use crate::counters::{cpu_times, disk, self_io};
@@ -171,9 +172,9 @@ fn clocks() -> (Nanos, Nanos, Nanos) {
     const CLOSE: Nanos = Nanos::from_micros(20);
     const TRIES: usize = 100;
     let read = || {
-        let at = clock(ClockId::Monotonic);
-        let others = (clock(ClockId::Boottime), clock(ClockId::Realtime));
-        (clock(ClockId::Monotonic).since(at), (at, others.0, others.1))
+        let at = read_clock(ClockId::Monotonic);
+        let others = (read_clock(ClockId::Boottime), read_clock(ClockId::Realtime));
+        (read_clock(ClockId::Monotonic).since(at), (at, others.0, others.1))
     };
     let mut closest = read();
     for _ in 0..TRIES {
@@ -186,10 +187,4 @@ fn clocks() -> (Nanos, Nanos, Nanos) {
         }
     }
     closest.1
-}
-
-fn clock(id: ClockId) -> Nanos {
-    let time = clock_gettime(id);
-    let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
-    Nanos::from_secs(seconds).plus(Nanos(u64::try_from(time.tv_nsec).unwrap_or_default()))
 }

@@ -7,6 +7,7 @@ use flashlag_schema::Software;
 use flashlag_spec::Reading;
 use flashlag_units::Bytes;
 
+use crate::internals::meminfo;
 use crate::reason::Reason;
 use crate::root::Root;
 
@@ -154,12 +155,7 @@ fn asked(root: &Root, key: &str) -> Option<String> {
 
 /// `MemTotal`.
 pub(crate) fn memory(root: &Root) -> Reading<Bytes> {
-    let total = root.line("/proc/meminfo").and_then(|text| {
-        let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));
-        let kib = line.and_then(|rest| rest.split_whitespace().next()?.parse().ok());
-        kib.map(Bytes::from_kib).ok_or_else(|| Reason::content("/proc/meminfo", "has no MemTotal"))
-    });
-    total.into()
+    meminfo(root, "MemTotal").into()
 }
 
 static MAY_START: AtomicBool = AtomicBool::new(true);

@@ -5,9 +5,10 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use flashlag_device::read_clock;
 use flashlag_schema::{Look, Surroundings};
 use flashlag_units::{Bytes, Nanos};
-use rustix::time::{ClockId, clock_gettime};
+use rustix::time::ClockId;
 
 use crate::block::name;
 use crate::probe::Probe;
@@ -230,9 +231,7 @@ fn sum(files: &[File]) -> Option<u64> {
 }
 
 fn now() -> Nanos {
-    let time = clock_gettime(ClockId::Monotonic);
-    let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
-    Nanos::from_secs(seconds).plus(Nanos(u64::try_from(time.tv_nsec).unwrap_or_default()))
+    read_clock(ClockId::Monotonic)
 }
 
 #[cfg(test)]

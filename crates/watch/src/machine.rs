@@ -4,13 +4,15 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use flashlag_device::read_clock;
 use flashlag_engine::{Excuses, free_space};
 use flashlag_inspect::{CounterWatch, Probe, Reason, RequestWatch, Root};
+use flashlag_inspect::{memory_pressure, unwritten_memory};
 use flashlag_schema::Look;
 use flashlag_schema::counters::Counters;
 use flashlag_schema::history::{Before, MachineState, ProgramBytes};
-use flashlag_units::{Bytes, Nanos};
-use rustix::time::{ClockId, clock_gettime};
+use flashlag_units::Nanos;
+use rustix::time::ClockId;
 
 use crate::glance::{Glance, Recent};
 use crate::recorder::Scenery;
@@ -97,9 +99,9 @@ impl Machine {
     /// Sleeps for a period, then looks.
     pub fn next(&mut self) -> Glance {
         self.excuses.begin();
-        let due = clock(ClockId::Monotonic).plus(PERIOD);
+        let due = read_clock(ClockId::Monotonic).plus(PERIOD);
         std::thread::sleep(Duration::from_nanos(PERIOD.0));
-        let now = clock(ClockId::Monotonic);
+        let now = read_clock(ClockId::Monotonic);
         let slept = slept();
         let is_suspended = slept.saturating_since(self.slept) > SUSPENDED;
         self.slept = slept;
@@ -148,9 +150,9 @@ impl Machine {
     }
 
     fn snapshot(&mut self) -> Vec<ProgramBytes> {
-        let cpu = clock(ClockId::ThreadCPUTime);
+        let cpu = read_clock(ClockId::ThreadCPUTime);
         let counters = self.probe.counters();
-        let cost = clock(ClockId::ThreadCPUTime).saturating_since(cpu);
+        let cost = read_clock(ClockId::ThreadCPUTime).saturating_since(cpu);
         self.due = counters.at.plus(SELDOM.max(Nanos(cost.0.saturating_mul(PART))));
         self.temperature = counters.storage_millicelsius.value().copied();
         let moved = self.snapshots.back().map(|before| moved(&before.counters, &counters));
@@ -159,7 +161,8 @@ impl Machine {
         while self.snapshots.get(1).is_some_and(|second| second.counters.at <= from) {
             self.snapshots.pop_front();
         }
-        self.snapshots.push_back(Snapshot { counters, memory_pressure: memory_pressure() });
+        self.snapshots
+            .push_back(Snapshot { counters, memory_pressure: memory_pressure(&Root::system()) });
         moved.unwrap_or_default()
     }
 }
@@ -195,7 +198,7 @@ impl Scenery for Machine {
         let both = first.zip(last);
         let from = wait.from.saturating_since(HALF_MINUTE);
         let seen = recent.during(from, wait.to).unwrap_or_default();
-        let (dirty, writeback) = dirty();
+        let (dirty, writeback) = unwritten_memory(&Root::system());
         let held = |of: &Snapshot| -> Option<u64> {
             let limits = &of.counters.limits;
             let times = limits.iter().filter_map(|limit| limit.times.value().copied());
@@ -230,25 +233,6 @@ fn moved(before: &Counters, after: &Counters) -> Vec<ProgramBytes> {
     programs(all.collect::<Vec<_>>().iter())
 }
 
-/// The total in the `some` line of the pressure on memory.
-fn memory_pressure() -> Option<Nanos> {
-    let text = std::fs::read_to_string("/proc/pressure/memory").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("some "))?;
-    let total = line.split_whitespace().find_map(|word| word.strip_prefix("total="))?;
-    Some(Nanos::from_micros(total.parse().ok()?))
-}
-
-/// Memory that is not on storage yet, and memory that is being written.
-fn dirty() -> (Option<Bytes>, Option<Bytes>) {
-    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let field = |name: &str| -> Option<Bytes> {
-        let line = text.lines().find_map(|line| line.strip_prefix(name))?;
-        let kibibytes: u64 = line.split_whitespace().next()?.parse().ok()?;
-        Some(Bytes(kibibytes.saturating_mul(1024)))
-    };
-    (field("Dirty:"), field("Writeback:"))
-}
-
 /// `Linux 6.12.1 aarch64` → `6.12.1`.
 fn release(line: &str) -> String {
     line.split_whitespace().nth(1).unwrap_or(line).to_owned()
@@ -256,12 +240,5 @@ fn release(line: &str) -> String {
 
 /// How long the machine has been suspended since its start.
 fn slept() -> Nanos {
-    clock(ClockId::Boottime).saturating_since(clock(ClockId::Monotonic))
-}
-
-/// A clock in nanoseconds.
-pub(crate) fn clock(id: ClockId) -> Nanos {
-    let time = clock_gettime(id);
-    let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
-    Nanos::from_secs(seconds).plus(Nanos(u64::try_from(time.tv_nsec).unwrap_or_default()))
+    read_clock(ClockId::Boottime).saturating_since(read_clock(ClockId::Monotonic))
 }

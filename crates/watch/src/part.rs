@@ -6,6 +6,7 @@ use flashlag_stats::Histogram;
 use flashlag_units::{Bytes, Nanos};
 
 use crate::span::{HOUR_S, programs};
+use crate::waits::index;
 
 /// Bits of a mean that are kept: means are rough, and rough ones need little room.
 const BITS: u32 = 5;
@@ -42,18 +43,12 @@ impl Part {
 
     /// Adds a probe's wait.
     pub fn probe(&mut self, wait: Nanos) {
-        self.histograms[0].record(wait);
+        self.histograms[index(WaitKind::Probe)].record(wait);
     }
 
     /// Adds the mean wait of requests.
     pub fn mean(&mut self, kind: WaitKind, mean: Nanos, count: u64) {
-        let at = match kind {
-            WaitKind::Probe => 0,
-            WaitKind::Read => 1,
-            WaitKind::Write | WaitKind::Freeze => 2,
-            WaitKind::Flush => 3,
-        };
-        self.histograms[at].record_many(rough(mean), count);
+        self.histograms[index(kind)].record_many(rough(mean), count);
     }
 
     /// Counts an incident.

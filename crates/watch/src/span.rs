@@ -3,12 +3,10 @@
 use flashlag_schema::StoredHistogram;
 use flashlag_schema::history::{MachineState, ProgramBytes, Span};
 use flashlag_stats::Histogram;
-use flashlag_units::{Bytes, Nanos};
+use flashlag_units::{Bytes, InOrder, Nanos};
 
 /// An hour in seconds.
 pub const HOUR_S: u64 = 3600;
-/// A day in seconds.
-pub const DAY_S: u64 = 24 * HOUR_S;
 /// Most programs that a span names.
 pub const PROGRAMS: usize = 8;
 
@@ -70,7 +68,7 @@ pub fn programs<'a>(all: impl Iterator<Item = &'a ProgramBytes>) -> Vec<ProgramB
         .into_iter()
         .map(|(name, bytes)| ProgramBytes { name: name.to_owned(), bytes: Bytes(bytes) })
         .collect();
-    sums.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.name.cmp(&b.name)));
+    sums.order_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.name.cmp(&b.name)));
     sums.retain(|program| program.bytes.0 > 0);
     sums.truncate(PROGRAMS);
     sums

@@ -4,12 +4,12 @@
 
 use std::collections::BTreeMap;
 
-use flashlag_schema::history::{Beside, History, Shift, Span, Trend, Trends, WaitKind};
-use flashlag_stats::change::levels;
+use flashlag_schema::history::{
+    Beside, CLOCK_WAS_SET_S, DAY_S, History, Shift, Span, Trend, Trends, WaitKind,
+};
+use flashlag_stats::change::{levels, median};
 use flashlag_stats::{Histogram, Percentile};
 use flashlag_units::Nanos;
-
-use crate::span::DAY_S;
 
 /// Fewest waits of a day that is compared.
 const LEAST_WAITS: u64 = 100;
@@ -25,8 +25,6 @@ const SURE: f64 = 3.5;
 const NOTICEABLE: f64 = 1.15;
 /// The smallest ratio between two levels.
 const SHIFT: f64 = 1.25;
-/// A time before this is that of a clock that was not set: 2020.
-pub const CLOCK_WAS_SET_S: u64 = 1_577_836_800;
 /// Half the width of a 95 % interval in standard deviations.
 const INTERVAL: f64 = 1.96;
 
@@ -64,13 +62,7 @@ pub fn days(history: &History, of: WaitKind) -> Vec<Day> {
     let mut days: BTreeMap<u64, (Histogram, Span)> = BTreeMap::new();
     for span in history.spans.iter().filter(|span| span.start_s >= CLOCK_WAS_SET_S) {
         let (waits, sum) = days.entry(span.start_s / DAY_S * DAY_S).or_default();
-        let stored = match of {
-            WaitKind::Probe => &span.probes,
-            WaitKind::Read => &span.reads,
-            WaitKind::Write | WaitKind::Freeze => &span.writes,
-            WaitKind::Flush => &span.flushes,
-        };
-        if let Ok(more) = stored.restore() {
+        if let Ok(more) = span.waits(of).restore() {
             waits.merge(&more);
         }
         crate::span::add(sum, span);
@@ -120,7 +112,7 @@ fn line(days: &[Day], values: &[f64]) -> Option<Trend> {
         }
     }
     slopes.sort_unstable_by(f64::total_cmp);
-    let slope = middle(&slopes);
+    let slope = median(&slopes);
     let count = weeks.len() as f64;
     // Neighbouring weeks resemble each other, which makes the score larger by chance.
     let alike = correlation(&weeks, slope).clamp(0.0, 0.9);
@@ -139,7 +131,9 @@ fn line(days: &[Day], values: &[f64]) -> Option<Trend> {
     if ratio.max(1.0 / ratio) < NOTICEABLE || (low <= 0.0 && high >= 0.0) {
         return None;
     }
-    let level = middle(&sorted(weeks.iter().map(|(at, value)| value - slope * (at - first.0))));
+    let without: Vec<f64> =
+        weeks.iter().map(|(at, value)| value - slope * (at - first.0)).collect();
+    let level = median(&without);
     Some(Trend {
         from_ns: Nanos(level.exp() as u64),
         to_ns: Nanos((level + slope * length).exp() as u64),
@@ -157,27 +151,6 @@ fn correlation(weeks: &[(f64, f64)], slope: f64) -> f64 {
     let all: f64 = left.iter().map(|value| (value - mean).powi(2)).sum();
     let beside: f64 = left.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum();
     if all > 0.0 { beside / all } else { 0.0 }
-}
-
-fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_unstable_by(f64::total_cmp);
-    values
-}
-
-fn median(values: &[f64]) -> f64 {
-    middle(&sorted(values.iter().copied()))
-}
-
-/// The middle of values in order; 0 without any.
-fn middle(sorted: &[f64]) -> f64 {
-    let at = |index: usize| sorted.get(index).copied().unwrap_or(0.0);
-    let half = sorted.len() / 2;
-    if sorted.len().is_multiple_of(2) {
-        (at(half.saturating_sub(1)) + at(half)) / 2.0
-    } else {
-        at(half)
-    }
 }
 
 /// What changed beside a shift: from the three days before it to the three days from it on.

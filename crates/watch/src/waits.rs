@@ -60,7 +60,8 @@ impl Usual {
     }
 }
 
-fn index(kind: WaitKind) -> usize {
+/// The place of a kind among the four that are counted.
+pub(crate) fn index(kind: WaitKind) -> usize {
     match kind {
         WaitKind::Probe => 0,
         WaitKind::Read => 1,

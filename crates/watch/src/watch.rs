@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
+use flashlag_device::read_clock;
 use flashlag_explain::infer::is_flash;
 use flashlag_inspect::{Root, mount_of};
 use flashlag_schema::history::{Incident, Subject};
@@ -12,7 +13,7 @@ use rustix::time::ClockId;
 
 use crate::book::Book;
 use crate::error::WatchError;
-use crate::machine::{Machine, clock};
+use crate::machine::Machine;
 use crate::probe::Prober;
 use crate::purse::Purse;
 use crate::recorder::Recorder;
@@ -98,7 +99,7 @@ pub fn watch(
     };
     tell(Event::Begins(Box::new(subject)));
     let flash = is_flash(&machine.probe().device());
-    let now = clock(ClockId::Monotonic);
+    let now = read_clock(ClockId::Monotonic);
     let mut session = Session {
         machine,
         recorder: Recorder::new(settings.over, flash),
@@ -108,14 +109,14 @@ pub fn watch(
         began: now,
         minute: now,
         state: Nanos::ZERO,
-        cpu: clock(ClockId::ProcessCPUTime),
+        cpu: read_clock(ClockId::ProcessCPUTime),
         unwritten: Nanos::ZERO,
         last_trouble: None,
     };
     let began = session.began;
     let is_over =
         |now: Nanos| settings.time.is_some_and(|time| now.saturating_since(began) >= time);
-    while !stop.load(Ordering::Relaxed) && !is_over(clock(ClockId::Monotonic)) {
+    while !stop.load(Ordering::Relaxed) && !is_over(read_clock(ClockId::Monotonic)) {
         session.step(prober.as_ref(), tell);
     }
     session.end(prober, tell)
@@ -199,7 +200,7 @@ impl Session {
 
     /// Hands over what was seen since the last part.
     fn write(&mut self, now: Nanos, wall_ms: u64, tell: &mut dyn FnMut(Event)) {
-        let cpu = clock(ClockId::ProcessCPUTime);
+        let cpu = read_clock(ClockId::ProcessCPUTime);
         self.recorder.part.own_cpu(cpu.saturating_since(self.cpu));
         self.cpu = cpu;
         self.unwritten = self.unwritten.max(now.saturating_since(self.minute));
@@ -219,7 +220,7 @@ impl Session {
         if let Some(incident) = self.recorder.end() {
             self.report(incident, tell);
         }
-        let now = clock(ClockId::Monotonic);
+        let now = read_clock(ClockId::Monotonic);
         self.write(now, wall_ms(), tell);
         let is_written = self.writer.end(PATIENCE);
         let left = deadline.saturating_duration_since(Instant::now());
@@ -229,7 +230,7 @@ impl Session {
         }
         Ok(Cost {
             lasted: now.saturating_since(self.began),
-            cpu: clock(ClockId::ProcessCPUTime),
+            cpu: read_clock(ClockId::ProcessCPUTime),
             memory: peak(),
             written: self.writer.written(),
             unwritten: self.unwritten,

@@ -1,12 +1,14 @@
 use std::sync::atomic::AtomicBool;
 
 use crate::meter::ThreadWaitMeter;
-use flashlag_device::{Clock, Durability, MonotonicClock, NoWaitMeter, NullDevice, WaitMeter};
+use flashlag_device::{
+    Clock, Durability, MonotonicClock, NoWaitMeter, NullDevice, WaitMeter, read_clock,
+};
 use flashlag_spec::scenario::{Arrivals, IoOperation, Pattern};
 use flashlag_spec::{EngineOverhead, Reading};
 use flashlag_stats::Percentile;
 use flashlag_units::{Bytes, Nanos};
-use rustix::time::{ClockId, clock_gettime};
+use rustix::time::ClockId;
 
 use crate::drive::{EndReason, Job, JobOutcome, Limits, Watch, drive};
 
@@ -65,8 +67,7 @@ fn overhead(driven: &JobOutcome, cpu: Nanos) -> Reading<EngineOverhead> {
 
 /// CPU time of this thread so far.
 fn thread_cpu() -> Nanos {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+    read_clock(ClockId::ThreadCPUTime)
 }
 
 const READINGS: usize = 401;

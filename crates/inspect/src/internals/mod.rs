@@ -14,6 +14,8 @@ use flashlag_schema::internals::{Databases, Internals};
 use flashlag_units::Nanos;
 
 pub use extents::reach;
+pub(crate) use memory::meminfo;
+pub use memory::{memory_pressure, unwritten_memory};
 
 use crate::block::{Stack, name};
 use crate::filesystem::FilesystemStack;

@@ -13,7 +13,7 @@ use flashlag_inspect::{Probe, Root};
 use flashlag_schema::counters::Counters;
 use flashlag_schema::{CardCheck, CardVerdict, Environment, Run, RunStatus, Target, TargetKind};
 use flashlag_spec::Reading;
-use flashlag_spec::scenario::{EngineKind, Test};
+use flashlag_spec::scenario::EngineKind;
 use flashlag_units::{Bytes, Nanos};
 
 use super::files::Files;
@@ -94,7 +94,7 @@ pub(crate) fn prepare<'a>(
     let (run, first_task) = frame(&request, &on, environment, leave.clone())?;
     let files = match earlier {
         Some(files) => files,
-        None if has_card(&request) => {
+        None if request.scenario.asks_a_card() => {
             Files::create_for(&on.path, &run_name(&run), temporary.as_deref())?
         }
         None => Files::create(&on.path, temporary.as_deref())?,
@@ -124,14 +124,9 @@ pub(crate) fn prepare<'a>(
     Ok((work, first_task, Cost { estimate, cleaned, free, leave }))
 }
 
-/// Whether a card is to be proven.
-pub(crate) fn has_card(request: &Request) -> bool {
-    request.scenario.tests.values().any(|test| matches!(test, Test::Card(_)))
-}
-
 /// Whether a card is to be proven on storage other than the system's own.
 fn is_card(request: &Request, path: &Path) -> bool {
-    has_card(request) && !is_of_system(path)
+    request.scenario.asks_a_card() && !is_of_system(path)
 }
 
 /// Whether a directory is on the filesystem that the system runs from.

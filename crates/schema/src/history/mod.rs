@@ -20,6 +20,11 @@ pub use trend::{Beside, Shift, Trend, Trends};
 /// The version of a history; raise it with every change of these types.
 pub const HISTORY: &str = "flashlag.history/1";
 
+/// A day in seconds.
+pub const DAY_S: u64 = 86_400;
+/// A time before this, in seconds since 1970, is that of a clock that was not set: 2020.
+pub const CLOCK_WAS_SET_S: u64 = 1_577_836_800;
+
 /// A history: what was watched, by hour and by day, with its incidents.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
@@ -106,6 +111,19 @@ pub struct Span {
     pub incidents: u32,
     /// The longest wait of these.
     pub longest_ns: Nanos,
+}
+
+impl Span {
+    /// The waits of a kind. Whether requests that nothing completed were reads or writes is not known: they count
+    /// as writes.
+    pub fn waits(&self, of: WaitKind) -> &StoredHistogram {
+        match of {
+            WaitKind::Probe => &self.probes,
+            WaitKind::Read => &self.reads,
+            WaitKind::Write | WaitKind::Freeze => &self.writes,
+            WaitKind::Flush => &self.flushes,
+        }
+    }
 }
 
 /// The state of machine and disk.

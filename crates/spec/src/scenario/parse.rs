@@ -118,8 +118,12 @@ struct StepText {
 impl Scenario {
     /// Whether a step fills the storage, or a test does that asks whether a card holds what it claims.
     pub fn fills(&self) -> bool {
-        self.steps.iter().any(|step| matches!(step, Step::Fill { .. }))
-            || self.tests.values().any(|test| matches!(test, Test::Card(_)))
+        self.steps.iter().any(|step| matches!(step, Step::Fill { .. })) || self.asks_a_card()
+    }
+
+    /// Whether a test asks whether a card holds what it claims.
+    pub fn asks_a_card(&self) -> bool {
+        self.tests.values().any(|test| matches!(test, Test::Card(_)))
     }
 
     /// Reads a scenario file and applies `--set` pairs.

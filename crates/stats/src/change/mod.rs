@@ -20,6 +20,7 @@ use crate::stall::Stall;
 use model::level_of;
 pub use model::{ChangePoint, ChangePointKind, Workload};
 pub use period::{Period, period_of};
+pub use segment::median;
 
 /// Smallest ratio between the medians of two levels of throughput.
 const THROUGHPUT_RATIO: f64 = 1.25;

@@ -168,7 +168,7 @@ fn refine(values: &[f64], bounds: &mut [usize]) {
 }
 
 /// The median; zero without values.
-pub(super) fn median(values: &[f64]) -> f64 {
+pub fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
     match sorted.len() {

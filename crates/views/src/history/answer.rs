@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use flashlag_schema::history::{History, Incident, Subject};
 use flashlag_schema::{CauseBasis, StallCause};
-use flashlag_units::Nanos;
+use flashlag_units::{InOrder, Nanos};
 
 use super::time::{length, minute, times};
 use super::trend::trend_sentences;
@@ -70,7 +70,7 @@ pub fn causes(history: &History) -> Vec<String> {
         by_cause.entry(word(incident)).or_default().push(incident);
     }
     let mut causes: Vec<(&str, Vec<&Incident>)> = by_cause.into_iter().collect();
-    causes.sort_by_key(|(_, incidents)| std::cmp::Reverse(incidents.len()));
+    causes.order_by_key(|(_, incidents)| std::cmp::Reverse(incidents.len()));
     causes.iter().map(|(_, incidents)| sentence(incidents)).collect()
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use flashlag_schema::StoredHistogram;
-use flashlag_schema::history::{History, Span, Subject};
+use flashlag_schema::history::{CLOCK_WAS_SET_S, DAY_S, History, Span, Subject};
 use flashlag_stats::{Histogram, Percentile};
 use flashlag_units::{Bytes, Nanos};
 
@@ -14,7 +14,6 @@ use super::trend::{trend_sentences, why_no_trend};
 use crate::format;
 use crate::page::{Block, Lede, Matrix, MatrixCell, Page, Picture, Section};
 
-const DAY_S: u64 = 86_400;
 /// Most rows of a table.
 const ROWS: usize = 100;
 
@@ -276,7 +275,7 @@ fn how(history: &History, subject: &Subject) -> Section {
             day(history.dropped_before_s)
         ));
     }
-    let untimed = history.spans.iter().filter(|span| span.start_s < 1_577_836_800).count();
+    let untimed = history.spans.iter().filter(|span| span.start_s < CLOCK_WAS_SET_S).count();
     if untimed > 0 {
         lacks.push(format!(
             "{untimed} hours were recorded before the clock was set; no trend uses them"

@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use flashlag_engine::{AlignedBuffer, free_space};
-use flashlag_schema::history::{HISTORY, Incident, Span, Subject};
+use flashlag_schema::history::{DAY_S, HISTORY, Incident, Span, Subject};
 use flashlag_units::Bytes;
 use rustix::fs::{CWD, FlockOperation, Mode, OFlags, fdatasync, flock, fsync, openat};
 use rustix::io::Errno;
@@ -15,7 +15,7 @@ use crate::book::error::BookError;
 use crate::book::index::{Entry, Index, payload};
 use crate::book::record::{Kind, Label, MOST_SECTORS, SECTOR, VERSION, encode, version_of};
 use crate::book::room::Room;
-use crate::span::{DAY_S, HOUR_S, add};
+use crate::span::{HOUR_S, add};
 
 /// The file grows by this much.
 const STEP: u64 = 64 << 10;
@@ -256,7 +256,7 @@ impl Book {
             self.index.entries.iter().filter(|entry| of(entry)).map(|entry| entry.sectors).sum()
         };
         let mut dropped = self.index.dropped;
-        if size(|entry| entry.kind == Kind::Incident) > size(is_span) {
+        if size(|entry| entry.kind == Kind::Incident) > size(|entry| entry.kind.is_span()) {
             let mut starts: Vec<u64> =
                 self.index.of_kind(Kind::Incident).map(|entry| entry.key).collect();
             starts.sort_unstable();
@@ -264,7 +264,7 @@ impl Book {
             let keep = starts.get(starts.len().div_ceil(8)).copied();
             dropped.incidents_before_ms = keep.unwrap_or(u64::MAX);
         } else {
-            let days = keys(self.index.entries.iter().filter(|entry| is_span(entry)), DAY_S);
+            let days = keys(self.index.entries.iter().filter(|entry| entry.kind.is_span()), DAY_S);
             let [oldest, _, ..] = days.as_slice() else { return Ok(false) };
             dropped.spans_before_s = oldest.saturating_add(DAY_S);
         }
@@ -273,11 +273,6 @@ impl Book {
         self.write(Kind::Dropped, 0, 0, &dropped)?;
         Ok(true)
     }
-}
-
-/// Whether a record is of waits over a time.
-fn is_span(entry: &Entry) -> bool {
-    matches!(entry.kind, Kind::Day | Kind::Hour | Kind::Minutes)
 }
 
 /// The distinct keys of records, rounded down to a unit, in order.

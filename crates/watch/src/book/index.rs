@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use flashlag_schema::history::DAY_S;
+
 use crate::book::record::{Head, Kind, SECTOR, Seen, look};
 use crate::book::source::Source;
-use crate::span::{DAY_S, HOUR_S};
+use crate::span::HOUR_S;
 
 /// A record that counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::path::Path;
 
 use flashlag_schema::history::{HISTORY, History, Incident, Span, Subject};
+use flashlag_units::InOrder;
 use rustix::io::Errno;
 use serde::de::DeserializeOwned;
 
@@ -49,7 +50,7 @@ fn assembled(source: &impl Source, index: &Index) -> (History, u64) {
     let mut gone = 0;
     let mut hours: BTreeMap<(u64, u32), Span> = BTreeMap::new();
     for entry in &index.entries {
-        if !matches!(entry.kind, Kind::Minutes | Kind::Hour | Kind::Day) {
+        if !entry.kind.is_span() {
             continue;
         }
         let Some(part) = value::<Span>(source, entry) else {
@@ -67,7 +68,7 @@ fn assembled(source: &impl Source, index: &Index) -> (History, u64) {
         read.into_iter().flatten().collect()
     };
     let mut incidents = all(Kind::Incident);
-    incidents.sort_by_key(|incident| incident.start_ms);
+    incidents.order_by_key(|incident| incident.start_ms);
     let subject = index.of_kind(Kind::Subject).last();
     let history = History {
         schema: HISTORY.to_owned(),

@@ -28,6 +28,13 @@ pub enum Kind {
     Dropped,
 }
 
+impl Kind {
+    /// Whether a record is of waits over a time.
+    pub fn is_span(self) -> bool {
+        matches!(self, Kind::Day | Kind::Hour | Kind::Minutes)
+    }
+}
+
 const KINDS: [Kind; 7] = [
     Kind::Header,
     Kind::Subject,
