@@ -12,9 +12,13 @@ use crate::made::{START_S, incident, part};
 /// The history that a child of this test writes to.
 const CHILD: &str = "FLASHLAG_TEST_WATCH_CHILD";
 
+/// Room for all that is written before the test begins another file, however quick the disk is: 600 hours with
+/// their incidents.
+const SIZE: Bytes = Bytes::from_mb(4);
+
 /// Writes until it is killed: a line for each part that is durable.
 fn be_the_writer(path: &str) -> ! {
-    let mut book = Book::open(path.as_ref(), Bytes(400_000)).unwrap().leaving(Bytes(0));
+    let mut book = Book::open(path.as_ref(), SIZE).unwrap().leaving(Bytes(0));
     let history = read(path.as_ref()).unwrap();
     let first = history.spans.last().map_or(START_S, |span| span.start_s);
     let mut hour = first;
