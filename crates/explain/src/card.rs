@@ -51,7 +51,9 @@ fn is_fake(check: &CardCheck) -> bool {
     };
     let repeats = check.repeats_after.is_some() && share(check.lost.other_address, REPEATED_FROM);
     let vanished = check.lost.vanished();
-    let in_pieces = vanished.0 >= PIECE.0.saturating_mul(check.stretches_seen);
+    // Of places, none can be larger, and one that lies across the end of what is there is gone in part.
+    let piece = if check.quick { PIECE.0 / 2 } else { PIECE.0 };
+    let in_pieces = vanished.0 >= piece.saturating_mul(check.stretches_seen);
     repeats || in_pieces && share(vanished, GONE_FROM)
 }
 
@@ -129,6 +131,27 @@ mod tests {
         let lost = CardLost { other_address: MIB(48), ..CardLost::default() };
         let wraps = CardCheck { repeats_after: Some(MIB(16)), ..card(16, lost) };
         assert_eq!(card_verdict(&wraps), CardVerdict::Fake { holds_bytes: MIB(16) });
+    }
+
+    #[test]
+    fn of_places_one_may_lie_across_the_end_of_what_is_there() {
+        let places = |blank: Bytes, stretches_seen| {
+            let lost = CardLost { blank, ..CardLost::default() };
+            let proven = MIB(16).saturating_minus(blank);
+            card_verdict(&CardCheck {
+                quick: true,
+                checked_bytes: MIB(16),
+                written_bytes: MIB(16),
+                proven_bytes: proven,
+                stretches_seen,
+                ..card(0, lost)
+            })
+        };
+        // Eleven places, and a tenth of another.
+        let gone = places(MIB(11).plus(Bytes(100 << 10)), 12);
+        assert!(matches!(gone, CardVerdict::Fake { .. }), "{gone:?}");
+        // Holes of a quarter of each of them are damage.
+        assert_eq!(places(MIB(4), 16), CardVerdict::Damaged);
     }
 
     #[test]
