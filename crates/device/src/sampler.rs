@@ -13,6 +13,11 @@ const LONGEST_GAP: Nanos = Nanos::from_millis(1);
 /// An operation's split is kept if the time between its two readings exceeds the operation by at
 /// most one part in this many.
 const WINDOW_EXCESS: u64 = 16;
+/// A reading takes a microsecond or two. One that took this long lost its CPU on the way, and what
+/// it waited may be in the scheduler's times and not before its moment, or the other way round.
+const TORN: Nanos = Nanos::from_micros(50);
+/// Readings in a row of which the last is taken, torn or not.
+const READINGS: u32 = 4;
 
 /// The scheduler's times for a thread, at a time of a clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -106,11 +111,19 @@ impl<M: WaitMeter> WaitSampler<M> {
         }
     }
 
-    /// Takes a reading.
+    /// Takes a reading, again if the thread lost its CPU during it: a wait of its own would
+    /// otherwise be the operation's.
     #[inline]
     pub fn read<C: Clock>(&mut self, clock: &C) -> Option<WaitReading> {
-        let times = self.meter.read()?;
-        self.last = Some(WaitReading { at: clock.now(), times });
+        for _ in 0..READINGS {
+            let from = clock.now();
+            let times = self.meter.read()?;
+            let at = clock.now();
+            self.last = Some(WaitReading { at, times });
+            if at.saturating_since(from) < TORN {
+                break;
+            }
+        }
         self.last
     }
 }
@@ -163,6 +176,34 @@ mod tests {
         assert_eq!(split.blocked, Nanos(500));
         assert_eq!(window.split().total(), Nanos(1_000));
         assert!(!window.is_tight_around(Nanos(900)) && window.is_tight_around(Nanos(960)));
+    }
+
+    /// Loses the CPU for 46 ms after its `torn` next readings, before their moment is read.
+    struct Torn<'a>(&'a VirtualClock, &'a Cell<u32>);
+
+    impl WaitMeter for Torn<'_> {
+        fn read(&self) -> Option<SchedulerTimes> {
+            let waited = self.0.now().0 / 1_000_000_000 * 46_000_000;
+            if self.1.get() > 0 {
+                self.1.set(self.1.get() - 1);
+                self.0.advance_to(self.0.now().plus(Nanos::from_secs(1)));
+            }
+            Some(SchedulerTimes { on_cpu: Nanos::ZERO, runnable: Nanos(waited) })
+        }
+    }
+
+    #[test]
+    fn what_a_reading_itself_waited_for_a_cpu_is_not_the_operations() {
+        for torn in 0..READINGS {
+            let (clock, left) = (VirtualClock::default(), Cell::new(0));
+            let mut sampler = WaitSampler::new(Torn(&clock, &left), &clock);
+            left.set(torn);
+            let from = sampler.read(&clock).expect("a meter that reads");
+            clock.advance_to(clock.now().plus(Nanos::from_millis(50)));
+            let to = sampler.read(&clock).expect("a meter that reads");
+            let split = WaitWindow { from, to }.split_of(Nanos::from_millis(50));
+            assert_eq!(split.blocked, Nanos::from_millis(50), "torn {torn} times: {split:?}");
+        }
     }
 
     #[test]

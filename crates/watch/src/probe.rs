@@ -5,13 +5,14 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, s
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use flashlag_device::{Device, DeviceError, Durability, Op, Request, WaitMeter};
+use flashlag_device::{
+    Device, DeviceError, Durability, MonotonicClock, Op, Request, WaitSampler, WaitWindow,
+};
 use flashlag_engine::{
     FileSet, OpenDevice, OpenOptions, ThreadWaitMeter, Workspace, free_space, guard, open,
 };
 use flashlag_schema::history::WaitKind;
 use flashlag_spec::scenario::{Durability as Words, EngineKind};
-use flashlag_stats::WaitSplit;
 use flashlag_units::{Bytes, Nanos};
 
 use crate::error::WatchError;
@@ -109,19 +110,17 @@ fn laid_out(files: &FileSet) -> Result<OpenDevice, DeviceError> {
 }
 
 fn run(device: &mut OpenDevice, every: Nanos, asked: &Receiver<()>, to: &SyncSender<Probed>) {
-    let meter = ThreadWaitMeter::open().ok();
+    let mut sampler = WaitSampler::new(ThreadWaitMeter::open().ok(), &MonotonicClock);
     let pause = Duration::from_nanos(every.0);
     let mut block = 0;
     // One after each pause, and none that was missed: the budget is kept.
     while asked.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
-        let before = meter.read();
+        let before = sampler.read(&MonotonicClock);
         let probed = write(device, block, Durability::Flush).map(|(from, to)| {
             let length = to.saturating_since(from);
-            let split = before.zip(meter.read()).map(|(before, after)| {
-                let on_cpu = after.on_cpu.saturating_since(before.on_cpu);
-                let runnable = after.runnable.saturating_since(before.runnable);
-                WaitSplit::of(length, on_cpu, runnable)
-            });
+            let after = sampler.read(&MonotonicClock);
+            let window = before.zip(after).map(|(from, to)| WaitWindow { from, to });
+            let split = window.map(|window| window.split_of(length));
             Wait { from, to, length, kind: WaitKind::Probe, split, usual: None }
         });
         block = (block + 1) % (SPAN.0 / BLOCK.0);
