@@ -28,6 +28,16 @@ pub fn trace(ledger: &TraceLedger, style: Style, full: bool) -> String {
             bullet(&mut page, Role::Ink, finding);
         }
     }
+    if !summary.frames.is_empty() {
+        page.gap();
+        page.paragraph(
+            Role::Strong,
+            "Frames that waits for storage made late, the longest delay first:",
+        );
+        for frame in &summary.frames {
+            bullet(&mut page, Role::Late, frame);
+        }
+    }
     if !summary.stalls.is_empty() {
         page.gap();
         page.paragraph(Role::Strong, &format!("{}:", trace_stalls_heading(ledger)));

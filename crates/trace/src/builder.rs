@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::hash::Hash;
 
 use flashlag_schema::trace::{
-    Trace, TraceAction, TraceDevice, TraceEvent, TraceEvents, TraceFile, TraceSource, TraceTask,
+    Trace, TraceAction, TraceDevice, TraceEvent, TraceEvents, TraceFile, TraceFrame, TraceSource,
+    TraceTask,
 };
 use flashlag_units::{Nanos, count};
 
@@ -105,6 +106,11 @@ impl Builder {
         action: TraceAction,
     ) {
         self.trace.events.push(&TraceEvent { t_ns, took_ns, task, action });
+    }
+
+    /// Adds a frame that was late, in the order of the frames' ends.
+    pub fn late_frame(&mut self, frame: TraceFrame) {
+        self.trace.late_frames.push(frame);
     }
 
     /// The trace's description of its source, to complete it.

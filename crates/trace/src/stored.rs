@@ -71,6 +71,9 @@ impl<W: Write> TraceWriter<W> {
 pub fn write_trace<W: Write>(to: W, trace: &Trace) -> io::Result<W> {
     let mut writer = TraceWriter::new(to, &trace.source)?;
     writer.write(trace, &trace.events)?;
+    for frame in &trace.late_frames {
+        writer.line(&TraceLine::Frame(frame.clone()))?;
+    }
     writer.finish(&trace.source)
 }
 
@@ -112,11 +115,14 @@ pub fn read_trace(from: impl BufRead, most_events: usize) -> Result<Trace, Store
             Some(TraceLine::Task(task)) => trace.tasks.push(task),
             Some(TraceLine::File(file)) => trace.files.push(file),
             Some(TraceLine::Device(device)) => trace.devices.push(device),
+            Some(TraceLine::Frame(frame)) if trace.late_frames.len() < most_events => {
+                trace.late_frames.push(frame);
+            }
             Some(TraceLine::Event(event)) if trace.events.len() < most_events => {
                 reading.check(&trace, &event)?;
                 trace.events.push(&event);
             }
-            Some(TraceLine::Event(_)) => left_out += 1,
+            Some(TraceLine::Event(_) | TraceLine::Frame(_)) => left_out += 1,
             Some(TraceLine::Trace(_)) => return Err(reading.error("a second head")),
         }
     };

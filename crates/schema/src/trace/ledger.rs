@@ -5,7 +5,7 @@ use flashlag_spec::scenario::JournalMode;
 use flashlag_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
-use super::{TraceSaves, TraceSource};
+use super::{TraceFrames, TraceSaves, TraceSource};
 use crate::{LatencySummary, StoredHistogram};
 
 /// A trace added up by thread and file, by database and by layer. What the trace's source does not
@@ -31,6 +31,9 @@ pub struct TraceLedger {
     pub devices: Vec<TraceDeviceUse>,
     /// fsyncs, commits of the filesystem and block requests that took far longer than usual.
     pub stalls: TraceStalls,
+    /// Late frames of user interfaces; absent if the source records no frames.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frames: Option<TraceFrames>,
 }
 
 /// The requests to one block device.

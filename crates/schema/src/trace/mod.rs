@@ -3,6 +3,7 @@
 //! writers, the replay and the exports read one.
 
 mod event;
+mod frames;
 mod ledger;
 mod packed;
 mod packing;
@@ -16,6 +17,7 @@ use flashlag_units::Nanos;
 use serde::{Deserialize, Serialize};
 
 pub use event::{BlockFlags, BlockOperation, FailedCall, TraceAction, TraceEvent};
+pub use frames::{TraceFrame, TraceFrames, TraceLateFrame};
 pub use ledger::{
     TraceDatabase, TraceDeviceUse, TraceLayers, TraceLedger, TraceStall, TraceStalled, TraceStalls,
     TraceSyncs, TraceWriter, TraceWrites, TraceWrittenKind,
@@ -44,6 +46,8 @@ pub struct Trace {
     pub devices: Vec<TraceDevice>,
     /// Events by time; at equal times in the order of the source.
     pub events: TraceEvents,
+    /// Frames of user interfaces that were late, by the time of their end.
+    pub late_frames: Vec<TraceFrame>,
 }
 
 /// Where the events of a trace come from.
@@ -60,6 +64,9 @@ pub struct TraceSource {
     pub layers: Vec<TraceLayer>,
     /// How long the source recorded.
     pub lasted_ns: Nanos,
+    /// Frames of apps that the source records, late or not; absent if it records none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frames: Option<u64>,
     /// Events that the source is known to have lost; absent if it does not count them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<u64>,

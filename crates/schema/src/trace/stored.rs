@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{TraceDevice, TraceEvent, TraceFile, TraceSource, TraceTask};
+use super::{TraceDevice, TraceEvent, TraceFile, TraceFrame, TraceSource, TraceTask};
 
 /// A line of a stored trace. `trace` comes first; tasks, files and devices are numbered from 0 in
 /// the order of their lines, and each comes before the first event with its number; `end` comes
@@ -20,6 +20,8 @@ pub enum TraceLine {
     Device(TraceDevice),
     /// The next event.
     Event(TraceEvent),
+    /// A frame that was late.
+    Frame(TraceFrame),
     /// The end: what is known about the source after the last event.
     End(TraceSource),
 }

@@ -202,6 +202,12 @@ impl Making {
         let mut trace = self.builder.finish();
         let first = trace.events.first().map_or(Nanos::ZERO, |event| event.t_ns);
         trace.events.make_earlier(first.0);
+        for frame in &mut trace.late_frames {
+            // No wait is known of the time before the first event.
+            let end = frame.t_ns.plus(frame.took_ns).saturating_since(first);
+            frame.t_ns = frame.t_ns.saturating_since(first);
+            frame.took_ns = end.saturating_since(frame.t_ns);
+        }
         trace.source.lasted_ns = lasted(&trace.events);
         trace
     }

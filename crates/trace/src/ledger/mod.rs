@@ -1,6 +1,7 @@
 //! Sums a trace up: who writes what, who waits for it, and how many bytes each layer writes for it.
 
 mod databases;
+mod frames;
 mod layers;
 mod saves;
 mod stack;
@@ -26,6 +27,7 @@ pub fn add_up(trace: &Trace) -> TraceLedger {
         databases: databases::databases(trace, &databases, seen, &stack),
         saves: saves::saves(trace),
         stalls: stalls::stalls(trace),
+        frames: frames::frames(trace),
         devices: stack.uses(),
     }
 }

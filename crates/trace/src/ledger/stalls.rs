@@ -69,7 +69,7 @@ impl Lengths {
     }
 }
 
-fn kind_of(event: &TraceEvent) -> Option<TraceStalled> {
+pub(super) fn kind_of(event: &TraceEvent) -> Option<TraceStalled> {
     Some(match &event.action {
         TraceAction::Sync { .. } | TraceAction::SyncAll => TraceStalled::Sync,
         TraceAction::Failed { call, .. } => match call {

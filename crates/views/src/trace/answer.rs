@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use flashlag_schema::trace::{TraceLedger, TraceWriter};
 use flashlag_units::{Bytes, Nanos, count};
 
+use super::frames::sentence;
 use super::words::{NOT_KNOWN, Who};
 use crate::format::share_of;
 
@@ -56,7 +57,10 @@ pub(super) fn answer(ledger: &TraceLedger) -> String {
     };
     let most = most.filter(|(_, doing)| doing.bytes > 0).map(|(name, _)| name.as_str());
     let later = by_kernel(&all).filter(|_| by_calls).unwrap_or_default();
-    format!("{writes} {}{later}", waits(ledger, &all, most))
+    // Where frames are known, a late save is no guess any more: it is a late frame or it is none.
+    let frames = ledger.frames.as_ref().map(|frames| format!(" {}", sentence(frames)));
+    let frames = frames.unwrap_or_default();
+    format!("{writes} {}{later}{frames}", waits(ledger, &all, most))
 }
 
 /// The beginnings of the names of kernel threads that write for programs.

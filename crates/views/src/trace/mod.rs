@@ -1,6 +1,7 @@
 //! Sentences about a trace: who writes the most, whose fsyncs wait, and the tables below.
 
 mod answer;
+mod frames;
 mod saves;
 mod tables;
 mod words;
@@ -24,13 +25,15 @@ pub struct TraceSummary {
     pub tables: Vec<TraceTable>,
     /// What would make saves wait less, with what it would spare.
     pub findings: Vec<String>,
+    /// The latest of the frames that storage made late; empty if there is none.
+    pub frames: Vec<String>,
     /// The stalls; empty if there is none or no latency is known.
     pub stalls: Vec<String>,
     /// What is not in the trace, and what was left out.
     pub notes: Vec<String>,
 }
 
-/// Stalls that are listed; all of them in full.
+/// Stalls, and late frames, that are listed; all of them in full.
 const STALLS: usize = 5;
 
 /// The words and tables of a trace; in full with every row.
@@ -41,6 +44,7 @@ pub fn trace_summary(ledger: &TraceLedger, full: bool) -> TraceSummary {
         origin: words::origin(ledger),
         tables: tables::tables(ledger, full),
         findings: saves::findings(ledger, full),
+        frames: frames::frames(ledger, if full { usize::MAX } else { STALLS }),
         stalls: stalls(ledger, full),
         notes: saves::unsynced(ledger).into_iter().chain(words::notes(ledger)).collect(),
     }

@@ -1,5 +1,8 @@
 //! Perfetto's traces: packets with bundles of the kernel's events, and the list of processes. This
-//! reads the messages field by field and skips fields that are not about storage.
+//! reads the messages field by field and skips fields that are about neither storage nor frames.
+
+mod frames;
+mod message;
 
 use std::collections::HashMap;
 use std::io::{self, BufRead, Read};
@@ -8,6 +11,8 @@ use flashlag_schema::trace::TraceTask;
 use flashlag_units::Nanos;
 use flate2::read::ZlibDecoder;
 
+use self::frames::Frames;
+use self::message::{Message, Value, fields};
 use super::ftrace::{checkpoint, words_of};
 use super::kernel::{At, Kernel, Machine, Point, Step};
 use super::making::Making;
@@ -20,13 +25,6 @@ const FTRACE_EVENTS: u32 = 1;
 const PROCESS_TREE: u32 = 2;
 const SYSTEM_INFO: u32 = 45;
 const COMPRESSED_PACKETS: u32 = 50;
-
-/// A field of a message.
-#[derive(Clone, Copy, Debug)]
-enum Value<'a> {
-    Number(u64),
-    Bytes(&'a [u8]),
-}
 
 /// Whether a file begins like a Perfetto trace: one packet, then another one or the end.
 pub(super) fn is_trace(head: &[u8]) -> bool {
@@ -63,79 +61,6 @@ fn packet_head(rest: &mut &[u8]) -> Option<(u32, Option<usize>)> {
     }
 }
 
-/// The fields of a message; `None`, as the last item, for a damaged one.
-fn fields(message: &[u8]) -> impl Iterator<Item = Option<(u32, Value<'_>)>> {
-    let mut rest = message;
-    std::iter::from_fn(move || {
-        if rest.is_empty() {
-            return None;
-        }
-        let field = field(&mut rest);
-        if field.is_none() {
-            rest = &[];
-        }
-        Some(field)
-    })
-}
-
-fn field<'a>(rest: &mut &'a [u8]) -> Option<(u32, Value<'a>)> {
-    use prost::encoding::{WireType, decode_key, decode_varint};
-    let (number, wire) = decode_key(rest).ok()?;
-    let length = match wire {
-        WireType::Varint => return Some((number, Value::Number(decode_varint(rest).ok()?))),
-        WireType::LengthDelimited => usize::try_from(decode_varint(rest).ok()?).ok()?,
-        WireType::SixtyFourBit => 8,
-        WireType::ThirtyTwoBit => 4,
-        // Not in Perfetto's messages.
-        WireType::StartGroup | WireType::EndGroup => return None,
-    };
-    let whole: &'a [u8] = rest;
-    let bytes = whole.get(..length)?;
-    *rest = &whole[length..];
-    Some((number, Value::Bytes(bytes)))
-}
-
-/// The last value of each field, by number.
-struct Message<'a>(Vec<(u32, Value<'a>)>);
-
-impl<'a> Message<'a> {
-    fn of(bytes: &'a [u8]) -> Option<Message<'a>> {
-        fields(bytes).collect::<Option<Vec<_>>>().map(Message)
-    }
-
-    fn number(&self, field: u32) -> Option<u64> {
-        self.0.iter().rev().find_map(|(number, value)| match value {
-            Value::Number(value) if *number == field => Some(*value),
-            _ => None,
-        })
-    }
-
-    /// The values of a repeated field, whether packed or not.
-    fn numbers(&self, field: u32) -> impl Iterator<Item = u64> + '_ {
-        let of = move |(number, value): &(u32, Value<'a>)| match value {
-            _ if *number != field => Vec::new(),
-            Value::Number(value) => vec![*value],
-            Value::Bytes(packed) => {
-                let mut rest: &[u8] = packed;
-                let next = || prost::encoding::decode_varint(&mut rest).ok();
-                std::iter::from_fn(next).take(6).collect()
-            }
-        };
-        self.0.iter().flat_map(of)
-    }
-
-    fn bytes(&self, field: u32) -> impl Iterator<Item = &'a [u8]> + '_ {
-        self.0.iter().filter_map(move |(number, value)| match value {
-            Value::Bytes(bytes) if *number == field => Some(*bytes),
-            _ => None,
-        })
-    }
-
-    fn text(&self, field: u32) -> Option<&'a str> {
-        self.bytes(field).last().and_then(|bytes| std::str::from_utf8(bytes).ok())
-    }
-}
-
 /// Turns Perfetto's packets into a trace.
 #[derive(Default)]
 pub(super) struct Perfetto {
@@ -143,6 +68,7 @@ pub(super) struct Perfetto {
     processes: HashMap<u32, String>,
     threads: HashMap<u32, (Option<u32>, Option<String>)>,
     tasks: HashMap<u32, u32>,
+    frames: Frames,
 }
 
 impl Perfetto {
@@ -171,7 +97,7 @@ impl Perfetto {
     }
 
     fn packet(&mut self, packet: &[u8], depth: u32, making: &mut Making) {
-        let mut damaged = false;
+        let mut damaged = self.frames.packet(packet).is_none();
         for field in fields(packet) {
             match field {
                 Some((FTRACE_EVENTS, Value::Bytes(bundle))) => self.bundle(bundle, making),
@@ -254,6 +180,7 @@ impl Perfetto {
                 None => return making.damaged(),
             }
         }
+        self.frames.clock_of_events(bundle);
     }
 
     /// `FtraceEvent`: whether it is a storage event; `None` if it is damaged.
@@ -303,6 +230,7 @@ impl Perfetto {
             making.task(TraceTask { tid: Some(*tid), pid, process, thread });
         }
         self.kernel.finish(making);
+        self.frames.finish(making);
     }
 }
 

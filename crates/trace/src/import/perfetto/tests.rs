@@ -10,14 +10,14 @@ use prost::encoding::{WireType, encode_key, encode_varint};
 
 use crate::import::{ImportError, InputFormat, import};
 
-fn number(field: u32, value: u64) -> Vec<u8> {
+pub(super) fn number(field: u32, value: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
     encode_key(field, WireType::Varint, &mut bytes);
     encode_varint(value, &mut bytes);
     bytes
 }
 
-fn bytes(field: u32, inner: &[u8]) -> Vec<u8> {
+pub(super) fn bytes(field: u32, inner: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     encode_key(field, WireType::LengthDelimited, &mut bytes);
     encode_varint(inner.len() as u64, &mut bytes);
@@ -25,21 +25,21 @@ fn bytes(field: u32, inner: &[u8]) -> Vec<u8> {
     bytes
 }
 
-fn message(fields: &[Vec<u8>]) -> Vec<u8> {
+pub(super) fn message(fields: &[Vec<u8>]) -> Vec<u8> {
     fields.concat()
 }
 
-fn event(t: u64, tid: u64, field: u32, body: &[Vec<u8>]) -> Vec<u8> {
+pub(super) fn event(t: u64, tid: u64, field: u32, body: &[Vec<u8>]) -> Vec<u8> {
     let event = message(&[number(1, t), number(2, tid), bytes(field, &message(body))]);
     bytes(2, &event)
 }
 
-fn packet_of(events: &[Vec<u8>]) -> Vec<u8> {
+pub(super) fn packet_of(events: &[Vec<u8>]) -> Vec<u8> {
     bytes(1, &message(&[number(1, 0), message(events)]))
 }
 
 /// 8,16 in user space's encoding.
-const DEVICE: u64 = 8 << 8 | 16;
+pub(super) const DEVICE: u64 = 8 << 8 | 16;
 
 fn events() -> Vec<Vec<u8>> {
     let block =
@@ -61,11 +61,11 @@ fn tree() -> Vec<u8> {
     bytes(2, &message(&[bytes(1, &process), bytes(2, &thread)]))
 }
 
-fn trace_of(packets: &[Vec<u8>]) -> Vec<u8> {
+pub(super) fn trace_of(packets: &[Vec<u8>]) -> Vec<u8> {
     packets.iter().flat_map(|packet| bytes(1, packet)).collect()
 }
 
-fn imported(file: &[u8]) -> Trace {
+pub(super) fn imported(file: &[u8]) -> Trace {
     let imported = import(file, None).unwrap();
     assert_eq!(imported.format, InputFormat::Perfetto);
     imported.trace
