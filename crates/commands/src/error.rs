@@ -99,7 +99,10 @@ fn is_in_words(error: &RunError) -> bool {
         RunError::NoTrace { .. } => true,
         RunError::Profile { source, .. } => matches!(source, ProfileError::NoSuch(_)),
         RunError::Simulation { source, .. } | RunError::Lab { source, .. } => {
-            matches!(**source, VirtualError::Target(_) | VirtualError::Size(_))
+            matches!(
+                **source,
+                VirtualError::Target(_) | VirtualError::Size(_) | VirtualError::NoCard
+            )
         }
         _ => false,
     }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::engine_common::loop_mount::run;
+use crate::engine_common::loop_mount::{LoopMount, run};
 use crate::support::program::{flashlag, has, plugin};
 
 /// A served device below a loop device below an ext4, taken down in that order.
@@ -280,6 +280,9 @@ fn a_card_that_was_taken_out_is_read_by_the_next_part_and_only_if_it_is_the_same
 fn what_has_no_data_or_no_room_is_no_card() {
     let home = TempDir::new().unwrap();
     let simulated = command(Path::new("sim:nexus5-2013+ext4"), home.path(), &[]);
+    // Refused before the run begins: there is no run file.
+    assert_eq!(simulated.status.code(), Some(2));
+    assert!(!home.path().join("run.json").exists());
     assert!(
         text(&simulated.stderr).contains("a model keeps no data"),
         "{}",
@@ -287,4 +290,33 @@ fn what_has_no_data_or_no_room_is_no_card() {
     );
     let few = command(home.path(), home.path(), &["--set", "places=3"]);
     assert!(text(&few.stderr).contains("8 to 65536"), "{}", text(&few.stderr));
+}
+
+#[test]
+fn a_card_with_a_filesystem_that_cards_have_is_proven_to_its_last_byte() {
+    let mut reasons = Vec::new();
+    let mut proven = 0;
+    for kind in ["vfat", "exfat", "exfat-fuse", "ntfs-3g"] {
+        let card = match LoopMount::portable(48, kind, "") {
+            Ok(card) => card,
+            Err(reason) => {
+                reasons.push(reason);
+                continue;
+            }
+        };
+        let home = TempDir::new().unwrap();
+        std::fs::write(card.path().join("photo.jpg"), "mine").unwrap();
+        let whole = checked(card.path(), home.path(), &[]);
+        // Where reads can't go past a daemon's page cache, nothing is proven, and that is said.
+        let verdict = whole.card()["verdict"]["kind"].as_str().unwrap().to_owned();
+        assert!(matches!(verdict.as_str(), "genuine" | "unproven"), "{kind}: {}", whole.said);
+        assert_eq!(whole.bytes("/proven_bytes"), whole.bytes("/written_bytes"), "{kind}");
+        assert!(whole.bytes("/written_bytes") > 30 << 20, "{kind}: {}", whole.card());
+        assert_eq!(std::fs::read(card.path().join("photo.jpg")).unwrap(), b"mine");
+        assert_eq!(std::fs::read_dir(card.path()).unwrap().count(), 1, "{kind}: left as it was");
+        proven += 1;
+    }
+    if proven == 0 {
+        flashlag_need::skip(reasons.join("; "));
+    }
 }

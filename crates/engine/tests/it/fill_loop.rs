@@ -164,7 +164,7 @@ fn a_random_fill_writes_every_block_once_and_is_proved() {
 
 #[test]
 fn a_random_fill_of_a_filesystem_without_sparse_files_ascends_and_says_so() {
-    let kinds = ["vfat", "exfat-fuse"].map(|kind| (kind, LoopMount::fat(96, kind)));
+    let kinds = ["vfat", "exfat-fuse"].map(|kind| (kind, LoopMount::portable(96, kind, "")));
     if let [(_, Err(vfat)), (_, Err(exfat))] = &kinds {
         return flashlag_need::skip(format!("{vfat}; {exfat}"));
     }

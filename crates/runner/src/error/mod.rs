@@ -109,6 +109,9 @@ pub enum VirtualError {
          .cargo/config.toml asks for them, or leave the option out"
     )]
     NoAtomicWrites,
+    /// A scenario that asks what a card holds.
+    #[error("{}", crate::work::NO_CARD)]
+    NoCard,
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
     /// The lab: a program or a kernel that is absent, a guest, the served device.

@@ -87,6 +87,9 @@ pub(crate) fn prepare(request: Request, target: &SimTarget) -> Result<Work<Simul
         source: Box::new(source),
     };
     let model = target.profile.model().map_err(|error| refuse(error.into()))?;
+    if request.scenario.asks_a_card() {
+        return Err(refuse(VirtualError::NoCard));
+    }
     let aged = flashlag_flash::aged_by(&model, request.seed, target.age, target.daily);
     let (flash, began) = aged.map_err(|error| refuse(error.into()))?;
     let spec = StackSpec::of(&target.mount).map_err(|error| refuse(error.into()))?;

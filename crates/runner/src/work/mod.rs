@@ -45,7 +45,7 @@ pub(crate) use world::{
     Access, BackgroundEnd, BackgroundOrder, BackgroundStart, Controls, Edge, FillEnd, FillOrder,
     OpenedDevice, TestJob, Trimmed, World,
 };
-pub(crate) use world::{Direction, Earlier, Evidence};
+pub(crate) use world::{Direction, Earlier, Evidence, NO_CARD};
 
 use crate::error::RunError;
 use crate::estimate::Estimate;

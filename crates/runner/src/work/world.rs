@@ -205,7 +205,7 @@ pub struct Trimmed {
 }
 
 /// Why a model is no card.
-const NO_CARD: &str = "a model keeps no data that could be lost: give a directory on the card, a phone \
+pub(crate) const NO_CARD: &str = "a model keeps no data that could be lost: give a directory on the card, a phone \
                        (adb::/storage/XXXX-XXXX), or lab:PROFILE+FILESYSTEM";
 
 /// Storage, time and counters below a run. The recipes ([`super::Work`]) know nothing else of the

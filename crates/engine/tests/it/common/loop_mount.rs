@@ -39,13 +39,26 @@ impl LoopMount {
         Ok(mount)
     }
 
-    /// FAT of the kernel's (`vfat`), or exFAT through FUSE (`exfat-fuse`) where the kernel has none:
-    /// neither has sparse files.
-    pub fn fat(mebibytes: u64, kind: &str) -> Result<LoopMount, String> {
+    /// A filesystem that other systems read, too: the kernel's `vfat`, `exfat` or `ntfs3`, or a
+    /// daemon's `exfat-fuse` or `ntfs-3g`. FAT and exFAT have no sparse files.
+    pub fn portable(mebibytes: u64, kind: &str, options: &str) -> Result<LoopMount, String> {
         let (home, image) = empty_image(mebibytes)?;
-        let mkfs = if kind == "vfat" { "mkfs.vfat" } else { "mkfs.exfat" };
-        run(Command::new(mkfs).arg(&image))?;
-        LoopMount::mounted(home, &image, kind, "")
+        let mkfs: &[&str] = match kind {
+            "vfat" => &["mkfs.vfat"],
+            "ntfs3" | "ntfs-3g" => &["mkfs.ntfs", "-F", "-Q"],
+            _ => &["mkfs.exfat"],
+        };
+        run(Command::new(mkfs[0]).args(&mkfs[1..]).arg(&image))?;
+        LoopMount::mounted(home, &image, kind, options)
+    }
+
+    /// What was on the image at this moment, mounted read-only: the drive was pulled out. What the
+    /// kernel had not written to it is lost.
+    pub fn pulled_out(&self, kind: &str) -> Result<LoopMount, String> {
+        let home = TempDir::new().map_err(|error| error.to_string())?;
+        let image = home.path().join("image");
+        std::fs::copy(&self.image, &image).map_err(|error| error.to_string())?;
+        LoopMount::mounted(home, &image, kind, "ro")
     }
 
     /// ext4 on a file that is already there (a FUSE file, say), inside `home`.
