@@ -50,13 +50,19 @@ fn lower_directory(root: &Root, mount: &Mount) -> Option<PathBuf> {
         // A card used as portable storage: vold mounts it below /mnt/media_rw for the daemon only.
         "fuse" if mount.source == "/dev/fuse" && mount.mount_point.starts_with("/storage") => {
             let card = Path::new("/mnt/media_rw").join(mount.mount_point.file_name()?);
-            let known = mounts(root).ok()?;
-            known.into_iter().find(|mount| mount.mount_point == card)?.mount_point
+            return is_mounted(root, &card).then_some(card);
         }
         _ => return None,
     };
-    let seen = lower.is_absolute() && (!root.is_live() || lower.exists());
+    // The user `shell` may not look into /mnt/media_rw, and still sees what is mounted there.
+    let is_there = || lower.exists() || is_mounted(root, &lower);
+    let seen = lower.is_absolute() && (!root.is_live() || is_there());
     seen.then_some(lower)
+}
+
+/// Whether a filesystem is mounted at a path.
+fn is_mounted(root: &Root, path: &Path) -> bool {
+    mounts(root).is_ok_and(|mounts| mounts.iter().any(|mount| mount.mount_point == path))
 }
 
 fn is_shared_storage(mount_point: &Path) -> bool {

@@ -12,7 +12,7 @@ use crate::counters::{cpu_times, disk, self_io};
 use crate::disk::device;
 use crate::encryption::encryption;
 use crate::filesystem::{FilesystemStack, filesystem, find};
-use crate::internals::{internals, searched};
+use crate::internals::{internals, searched, unwritten};
 use crate::layers::layers;
 use crate::limits::LimitFiles;
 use crate::pressure::{cpu, load, pressure};
@@ -136,6 +136,16 @@ impl Probe {
     pub fn complete(&self, environment: &mut Environment) {
         let root = &self.root;
         environment.cpu.pressure_after = pressure(root, "cpu").into();
+        if let Some(lost) = environment.internals.as_mut().and_then(|one| one.unplugged.as_mut()) {
+            let (bytes, of_all) = unwritten(root, &self.stack);
+            // Both figures must be of the same storage.
+            lost.unwritten_at_end_bytes = bytes
+                .and_then(|bytes| {
+                    let same = of_all == lost.of_all_storage;
+                    same.then_some(bytes).ok_or_else(|| "debugfs came or went meanwhile".into())
+                })
+                .into();
+        }
         let after = [self.sensors.storage(root), self.sensors.cpu(root)];
         let readings = [
             &mut environment.storage_temperature_millicelsius,

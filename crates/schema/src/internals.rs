@@ -26,6 +26,64 @@ pub struct Internals {
     pub thermal: Reading<Throttle>,
     /// SQLite databases below the directory.
     pub databases: Reading<Databases>,
+    /// What is lost if the drive is pulled out; absent if it can't be, and in files of older versions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unplugged: Option<Unplugged>,
+}
+
+/// What is lost of a drive that is pulled out while it is mounted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Unplugged {
+    /// Why the drive can be pulled out: `it is on USB`.
+    pub because: String,
+    /// The age at which the kernel begins to write what was not synced, and the time until it looks
+    /// (`dirty_expire_centisecs` and `dirty_writeback_centisecs` in `/proc/sys/vm`).
+    pub stays_ns: Reading<Nanos>,
+    /// Written by programs and not yet on the drive, before the run.
+    pub unwritten_bytes: Reading<Bytes>,
+    /// The same at the end.
+    pub unwritten_at_end_bytes: Reading<Bytes>,
+    /// Whether these two are of all storage: only root can see those of one drive, in debugfs.
+    pub of_all_storage: bool,
+}
+
+/// A format that other systems read too. The drivers that Linux has for it write no journal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum PortableFormat {
+    /// FAT12, FAT16 or FAT32.
+    Fat,
+    /// exFAT.
+    Exfat,
+    /// NTFS.
+    Ntfs,
+}
+
+impl PortableFormat {
+    /// `exFAT`
+    pub fn name(self) -> &'static str {
+        match self {
+            PortableFormat::Fat => "FAT",
+            PortableFormat::Exfat => "exFAT",
+            PortableFormat::Ntfs => "NTFS",
+        }
+    }
+}
+
+/// When a filesystem writes what nobody has synced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Unsynced {
+    /// Before the call that writes returns: mounted with `sync`.
+    AtOnce,
+    /// When the file is closed: FAT mounted with `flush`.
+    AtClose,
+    /// When the kernel finds it old, or needs its memory.
+    Later,
 }
 
 /// The SQLite databases found by a bounded search below a directory.
@@ -100,6 +158,14 @@ pub enum FilesystemInternals {
         cleanings: Reading<Calls>,
         /// Written in the filesystem's life.
         lifetime_written_bytes: Reading<Bytes>,
+    },
+    /// FAT, exFAT or NTFS, by the mount.
+    Portable {
+        format: PortableFormat,
+        /// Whether a FUSE daemon serves the files, and not the kernel.
+        by_fuse: bool,
+        /// When it writes what nobody has synced.
+        unsynced: Unsynced,
     },
     /// Btrfs, by mount options.
     Btrfs {

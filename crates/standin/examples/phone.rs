@@ -30,6 +30,10 @@ fn main() -> Result<()> {
                 let mib: u64 = value()?.parse().map_err(Error::other)?;
                 builder.data_size(Some(mib << 20))
             }
+            "--volume-mib" => {
+                let mib: u64 = value()?.parse().map_err(Error::other)?;
+                builder.volume("ABCD-1234", mib << 20)
+            }
             "--unauthorised" => builder.state(State::Unauthorised),
             "--silent" => builder.state(State::Silent),
             _ => return usage(),
@@ -51,7 +55,7 @@ fn main() -> Result<()> {
 fn usage() -> Result<()> {
     println!(
         "phone [--model NAME] [--without PROGRAM]... [--unreadable PATH]... [--features A,B]\n      \
-         [--data-mib N] [--runner qemu-aarch64-static] [--abis A,B] [--unauthorised | --silent]\nmodels: {}",
+         [--data-mib N] [--volume-mib N] [--runner qemu-aarch64-static] [--abis A,B] [--unauthorised | --silent]\nmodels: {}",
         Model::names().join(" ")
     );
     Ok(())

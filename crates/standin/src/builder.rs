@@ -14,7 +14,7 @@ use crate::message::{CHECKSUM, NO_CHECKSUM};
 use crate::model::Model;
 use crate::needs;
 use crate::phone::Phone;
-use crate::space::{Data, Plan, Runner, Space};
+use crate::space::{Data, Plan, Runner, Space, Volume};
 use crate::tree;
 
 /// Scripts that answer as Android's programs do.
@@ -48,6 +48,7 @@ pub struct Builder {
     runners: Vec<String>,
     data_size: Option<u64>,
     data_folder: Option<PathBuf>,
+    volume: Option<(String, u64)>,
     model_files: bool,
     state: State,
 }
@@ -73,6 +74,7 @@ impl Default for Builder {
             runners: Vec::new(),
             data_size: None,
             data_folder: None,
+            volume: None,
             model_files: false,
             state: State::default(),
         }
@@ -162,6 +164,13 @@ impl Builder {
         self
     }
 
+    /// A card of this many bytes at `/storage/NAME`, as vold mounts one: FAT of this kernel's, or exFAT
+    /// through FUSE where it has none.
+    pub fn volume(mut self, name: &str, bytes: u64) -> Builder {
+        self.volume = Some((name.to_owned(), bytes));
+        self
+    }
+
     /// How the phone answers at first.
     pub fn state(mut self, state: State) -> Builder {
         self.state = state;
@@ -183,7 +192,16 @@ impl Builder {
             let old = !self.runners.is_empty() && needs::kernel() < (6, 7);
             missing.or(old.then(|| "a runner of a phone's own needs Linux 6.7".to_owned()))
         };
-        needs::lacks().or_else(image).or_else(runner)
+        let volume = || {
+            let needed = ["losetup", "mkfs.vfat", "mkfs.exfat", "mount.exfat-fuse"];
+            let wanted = self.volume.as_ref().map(|_| needed).into_iter().flatten();
+            let missing = wanted.into_iter().find(|name| flashlag_need::find(name).is_none());
+            let apart = self.volume.is_some() && !self.runners.is_empty();
+            missing
+                .map(|name| format!("a card needs {name}"))
+                .or(apart.then(|| "a card can't be mounted in a namespace of users".to_owned()))
+        };
+        needs::lacks().or_else(image).or_else(runner).or_else(volume)
     }
 
     /// Makes and starts the phone.
@@ -207,8 +225,9 @@ impl Builder {
         self.make_root(&root, &model)?;
         let runners = self.runners.iter().map(|name| Runner::of(name)).collect::<Result<_>>()?;
         let data = self.data(home.path(), &root)?;
+        let volume = self.card(home.path(), &root)?;
         let unreadable = [self.unreadable.clone(), model.lines("unreadable")].concat();
-        let plan = Plan { root, data, unreadable, runners };
+        let plan = Plan { root, data, volume, unreadable, runners };
         let space = Mutex::new(Arc::new(Space::start(&plan)?));
         let features = self.features.clone().unwrap_or_else(|| model.features());
         let banner = self.banner.clone().unwrap_or_else(|| banner(&model, &features));
@@ -248,6 +267,18 @@ impl Builder {
             tree::mode(&bin.join(name), 0o755)?;
         }
         TEXTS.iter().filter(|name| has(name)).try_for_each(|name| symlink("sm", bin.join(name)))
+    }
+
+    fn card(&self, home: &Path, root: &Path) -> Result<Option<Volume>> {
+        let Some((name, bytes)) = &self.volume else { return Ok(None) };
+        let image = home.join("card.img");
+        fs::File::create(&image)?.set_len(*bytes)?;
+        for folder in ["mnt/media_rw", "storage"] {
+            fs::create_dir_all(root.join(folder).join(name))?;
+        }
+        // As on a phone, where `shell` is not in the group media_rw.
+        tree::mode(&root.join("mnt/media_rw"), 0o750)?;
+        Ok(Some(Volume { name: name.clone(), image }))
     }
 
     fn data(&self, home: &Path, root: &Path) -> Result<Data> {

@@ -16,6 +16,7 @@ pub struct Plan {
     pub root: PathBuf,
     /// A folder, or the image of a filesystem, for `/data`.
     pub data: Data,
+    pub volume: Option<Volume>,
     /// Files and folders that the user `shell` can't read.
     pub unreadable: Vec<String>,
     /// What runs programs of other architectures.
@@ -26,6 +27,12 @@ pub struct Plan {
 pub enum Data {
     Folder(PathBuf),
     Image(PathBuf),
+}
+
+/// A card: its name below `/storage`, and its image.
+pub struct Volume {
+    pub name: String,
+    pub image: PathBuf,
 }
 
 /// A program of this machine that runs programs of another architecture, registered with the
@@ -86,6 +93,9 @@ impl Space {
         let runners: Vec<&str> = plan.runners.iter().map(|runner| runner.line.as_str()).collect();
         command.env("USERS", users_pid).env("WITHIN", WITHIN);
         command.env("UNREADABLE", plan.unreadable.join("\n")).env("RUNNERS", runners.join("\n"));
+        if let Some(volume) = &plan.volume {
+            command.env("VOLUME", &volume.name).env("IMAGE", &volume.image);
+        }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut holder = command.spawn()?;
         let alive = holder.stdin.take().expect("a pipe");

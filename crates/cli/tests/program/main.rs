@@ -39,6 +39,7 @@ mod phone;
 mod phone_cut;
 mod phone_full;
 mod phone_hosts;
+mod portable;
 mod prefs_calls;
 mod profiles_hold;
 mod protocol;

@@ -2,12 +2,17 @@
 //! environment of a run or of a path.
 
 mod device;
+#[cfg(test)]
+mod drives;
 mod filesystem;
 mod limits;
+#[cfg(test)]
+mod machines;
 mod path;
 mod rule;
 #[cfg(test)]
 pub(crate) mod tests;
+mod unplugged;
 
 use flashlag_schema::Environment;
 use flashlag_schema::finding::Finding;
@@ -18,7 +23,7 @@ use rule::{Rule, Seen};
 
 /// Every rule.
 fn rules() -> impl Iterator<Item = &'static Rule> {
-    let all = [filesystem::RULES, limits::RULES, path::RULES, device::RULES];
+    let all = [filesystem::RULES, unplugged::RULES, limits::RULES, path::RULES, device::RULES];
     all.into_iter().flatten()
 }
 

@@ -2,24 +2,39 @@
 
 use flashlag_schema::LayerKind;
 use flashlag_schema::finding::{Fact, Finding, FindingId, Severity};
+use flashlag_schema::internals::{FilesystemInternals, PortableFormat};
 
 use super::rule::{Rule, Seen, fact, found, of_layer};
 
 pub(super) const RULES: &[Rule] =
-    &[fuse, software_encryption, loop_device, virtual_disk, not_on_flash, overlay];
+    &[fuse, fuse_driver, software_encryption, loop_device, virtual_disk, not_on_flash, overlay];
 
 fn fuse(seen: &Seen<'_>) -> Option<Finding> {
+    if of_fuse_driver(seen).is_some() {
+        return None;
+    }
     let by_kind = || {
         let kind = seen.kind().filter(|kind| kind.starts_with("fuse"))?;
         Some(fact("filesystem.kind", kind))
     };
     let evidence = seen.layer(LayerKind::Fuse).map(of_layer).or_else(by_kind)?;
-    Some(found(
-        FindingId::FuseOnPath,
-        Severity::Costly,
-        "profiles/pixel-2016.toml: slower by up to 30 % as published, 0.1 ms a call as assumed there",
-        vec![evidence],
-    ))
+    Some(found(FindingId::FuseOnPath, Severity::Costly, COST_OF_FUSE, vec![evidence]))
+}
+
+const COST_OF_FUSE: &str =
+    "profiles/pixel-2016.toml: slower by up to 30 % as published, 0.1 ms a call as assumed there";
+
+/// A daemon in the place of a driver of the kernel's.
+fn fuse_driver(seen: &Seen<'_>) -> Option<Finding> {
+    let evidence = vec![fact("internals.filesystem.format", of_fuse_driver(seen)?.name())];
+    Some(found(FindingId::FuseDriver, Severity::Costly, COST_OF_FUSE, evidence))
+}
+
+fn of_fuse_driver(seen: &Seen<'_>) -> Option<PortableFormat> {
+    match seen.filesystem()? {
+        FilesystemInternals::Portable { format, by_fuse: true, .. } => Some(*format),
+        _ => None,
+    }
 }
 
 /// Encryption of a block device, or of files, on a CPU without instructions for AES.

@@ -4,59 +4,16 @@
 use flashlag_schema::counters::Throttle;
 use flashlag_schema::finding::{FindingId, Severity};
 use flashlag_schema::internals::{
-    Calls, DatabasePieces, Databases, DeviceInternals, Ext4Journal, FilesystemInternals, Internals,
-    MemoryState,
+    Calls, DatabasePieces, Databases, DeviceInternals, Ext4Journal, FilesystemInternals,
 };
 use flashlag_schema::{
-    DeviceLife, Layer, LayerKind, Limit, LimitKind, Limits, PressureStall, Quota, QuotaOf,
+    DeviceLife, LayerKind, Limit, LimitKind, Limits, PressureStall, Quota, QuotaOf,
 };
 use flashlag_spec::Reading;
 use flashlag_units::{Bytes, Nanos};
 
+use super::machines::{known, laptop, layer, trimmed, with};
 use super::*;
-
-const DAY: u64 = 86_400_000_000_000;
-
-fn known<T>(value: T) -> Reading<T> {
-    Reading::Value(value)
-}
-
-fn layer(kind: LayerKind, name: &str, detail: &str) -> Layer {
-    Layer { kind, name: name.to_owned(), detail: Some(detail.to_owned()) }
-}
-
-/// A laptop with ext4 on NVMe, trimmed yesterday.
-fn laptop() -> Environment {
-    let mut seen = Environment::default();
-    seen.software.system = known("Debian GNU/Linux 12".to_owned());
-    seen.software.virtualized = known(false);
-    seen.filesystem.kind = known("ext4".to_owned());
-    seen.filesystem.options = known(vec!["rw".to_owned(), "relatime".to_owned()]);
-    seen.filesystem.total_bytes = known(Bytes::from_mib(100_000));
-    seen.filesystem.free_bytes = known(Bytes::from_mib(50_000));
-    seen.device.kind = known("nvme".to_owned());
-    seen.device.queue.scheduler = known("none".to_owned());
-    seen.device.queue.discard_max_bytes = known(Bytes::from_mib(2048));
-    seen.layers =
-        vec![layer(LayerKind::Filesystem, "/", "ext4"), layer(LayerKind::Disk, "nvme0n1", "nvme")];
-    seen.internals = Some(Internals {
-        filesystem: known(FilesystemInternals::Ext4 {
-            journal: known(Ext4Journal::Ordered),
-            barrier: known(true),
-            commit_s: known(5),
-            fast_commits: known(0),
-            lifetime_written_bytes: known(Bytes::from_mib(1)),
-            errors: known(0),
-            features: known(vec!["has_journal".to_owned(), "extent".to_owned()]),
-        }),
-        device: known(DeviceInternals::Nvme { wakes_within_ns: known(Nanos::from_millis(100)) }),
-        memory: MemoryState::default(),
-        trimmed_before_ns: known(Nanos(DAY)),
-        aes_instructions: known(true),
-        ..Internals::default()
-    });
-    seen
-}
 
 /// A phone with F2FS on UFS.
 fn phone() -> Environment {
@@ -117,11 +74,6 @@ fn emmc(cache_on: bool) -> Environment {
     seen
 }
 
-fn with(mut seen: Environment, change: impl FnOnce(&mut Environment)) -> Environment {
-    change(&mut seen);
-    seen
-}
-
 fn option(seen: Environment, option: &str) -> Environment {
     with(seen, |seen| {
         let Reading::Value(options) = &mut seen.filesystem.options else { return };
@@ -166,12 +118,6 @@ fn boosting(on: bool, free: u8) -> Environment {
         {
             (*write_booster, *write_booster_free_percent) = (known(on), known(free));
         }
-    })
-}
-
-fn trimmed(days: u64) -> Environment {
-    with(laptop(), |seen| {
-        seen.internals.as_mut().unwrap().trimmed_before_ns = known(Nanos(days * DAY));
     })
 }
 
@@ -363,6 +309,7 @@ pub(crate) fn planted() -> Vec<(FindingId, Environment, Environment)> {
         ),
     ];
     cases.extend(with_little_room());
+    cases.extend(super::drives::portable_drives());
     cases
 }
 

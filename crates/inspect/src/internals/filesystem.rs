@@ -5,7 +5,9 @@
 
 use std::path::{Path, PathBuf};
 
-use flashlag_schema::internals::{Calls, Ext4Journal, FilesystemInternals};
+use flashlag_schema::internals::{
+    Calls, Ext4Journal, FilesystemInternals, PortableFormat, Unsynced,
+};
 use flashlag_spec::Reading;
 use flashlag_units::Bytes;
 
@@ -24,6 +26,11 @@ pub(super) fn internals(
         "ext4" => Ok(ext4(root, &top?)),
         "f2fs" => Ok(f2fs(root, mount, &top?)),
         "btrfs" => Ok(btrfs(mount)),
+        "vfat" | "msdos" => Ok(portable(mount, PortableFormat::Fat)),
+        "exfat" => Ok(portable(mount, PortableFormat::Exfat)),
+        "ntfs3" | "ntfs" => Ok(portable(mount, PortableFormat::Ntfs)),
+        // The daemons of NTFS and exFAT mount a device as this.
+        "fuseblk" => Ok(portable(mount, format_on(root, mount, &top?)?)),
         kind => Err(Reason::none(format!("flashlag reads no statistics of {kind}"))),
     }
 }
@@ -111,4 +118,49 @@ fn btrfs(mount: &Mount) -> FilesystemInternals {
         compression: packed.filter(|kind| *kind != "no" && *kind != "none").map(str::to_owned),
         nodatacow: mount.options.iter().any(|option| option == "nodatacow"),
     }
+}
+
+fn portable(mount: &Mount, format: PortableFormat) -> FilesystemInternals {
+    let by_fuse = mount.kind == "fuseblk";
+    let has = |word: &str| mount.options.iter().any(|option| option == word);
+    let unsynced = match format {
+        _ if has("sync") => Unsynced::AtOnce,
+        PortableFormat::Fat if has("flush") => Unsynced::AtClose,
+        _ => Unsynced::Later,
+    };
+    FilesystemInternals::Portable { format, by_fuse, unsynced }
+}
+
+/// The format on a device: by its first sector, which root can read, else by udev's notes.
+fn format_on(root: &Root, mount: &Mount, device: &str) -> Result<PortableFormat, Reason> {
+    // Android has its devices below /dev/block.
+    let named = mount.source.starts_with("/dev/").then(|| PathBuf::from(&mount.source));
+    let path = named.unwrap_or_else(|| Path::new("/dev").join(device));
+    let sector = root.bytes(&path, 0, 512);
+    if let Some(found) = sector.as_ref().ok().and_then(|sector| format_of(sector)) {
+        return Ok(found);
+    }
+    let (major, minor) = mount.device;
+    let notes = root.text(format!("/run/udev/data/b{major}:{minor}")).unwrap_or_default();
+    let kind = notes.lines().find_map(|line| line.strip_prefix("E:ID_FS_TYPE="));
+    match (kind, sector) {
+        (Some("vfat"), _) => Ok(PortableFormat::Fat),
+        (Some("exfat"), _) => Ok(PortableFormat::Exfat),
+        (Some("ntfs"), _) => Ok(PortableFormat::Ntfs),
+        (Some(other), _) => {
+            Err(Reason::none(format!("flashlag reads no statistics of {other:.40}")))
+        }
+        (None, Err(reason)) => Err(reason),
+        (None, Ok(_)) => Err(Reason::content(path, "begins as none of FAT, exFAT and NTFS does")),
+    }
+}
+
+/// The name in the first sector: NTFS and exFAT have it where FAT has the name of the system that
+/// formatted it, FAT has its own further behind.
+fn format_of(sector: &[u8]) -> Option<PortableFormat> {
+    let at = |from: usize, name: &[u8]| sector.get(from..)?.starts_with(name).then_some(());
+    let exfat = at(3, b"EXFAT   ").map(|()| PortableFormat::Exfat);
+    let ntfs = at(3, b"NTFS    ").map(|()| PortableFormat::Ntfs);
+    let fat = at(0x36, b"FAT").or(at(0x52, b"FAT32   ")).map(|()| PortableFormat::Fat);
+    exfat.or(ntfs).or(fat)
 }

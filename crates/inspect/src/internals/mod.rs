@@ -7,6 +7,7 @@ mod filesystem;
 mod memory;
 mod sd;
 mod superblock;
+mod unplugged;
 
 use std::path::Path;
 
@@ -16,6 +17,7 @@ use flashlag_units::Nanos;
 pub use extents::reach;
 pub(crate) use memory::meminfo;
 pub use memory::{memory_pressure, unwritten_memory};
+pub(crate) use unplugged::unwritten;
 
 use crate::block::{Stack, name};
 use crate::filesystem::FilesystemStack;
@@ -43,6 +45,7 @@ pub(crate) fn internals(
         aes_instructions: aes(root).into(),
         thermal: throttle(root).into(),
         databases: searched(root, directory, false).into(),
+        unplugged: unplugged::unplugged(root, found, stack),
     }
 }
 

@@ -5,8 +5,9 @@
 use std::path::{Path, PathBuf};
 
 use flashlag_inspect::{Root, environment};
+use flashlag_schema::internals::{FilesystemInternals, PortableFormat, Unplugged, Unsynced};
 use flashlag_schema::{Environment, LayerKind, QuotaOf};
-use flashlag_units::Bytes;
+use flashlag_units::{Bytes, Nanos};
 
 /// A disk `sda` (8:0) with a partition `sda1` (8:1), and the mounts of a list.
 struct Tree(tempfile::TempDir);
@@ -177,4 +178,104 @@ fn shared_storage_of_android_11_is_followed_through_the_fuse_daemon_to_where_it_
     assert_eq!(lies_on("/storage/1234-ABCD/DCIM"), on("exfat", "/mnt/media_rw/1234-ABCD", true));
     // One whose files can't be seen from here is FUSE and nothing else.
     assert_eq!(lies_on("/storage/5678-ABCD"), on("fuse", "/storage/5678-ABCD", true));
+}
+
+/// A drive `sda`, mounted beside a system on `nvme0n1`, and what Linux keeps of it.
+fn drive(kind: &str, options: &str) -> Tree {
+    let tree = Tree::new(&format!(
+        "27 1 259:0 / / rw - ext4 /dev/nvme0n1 rw\n\
+         40 27 8:1 / /media/stick rw,nosuid,nodev - {kind} /dev/sda1 rw,{options}\n"
+    ));
+    tree.file("/sys/devices/nvme0n1/dev", "259:0\n");
+    tree.file("/sys/devices/sda/removable", "1\n");
+    tree.file("/proc/sys/vm/dirty_expire_centisecs", "3000\n");
+    tree.file("/proc/sys/vm/dirty_writeback_centisecs", "500\n");
+    tree.file("/proc/meminfo", "MemTotal: 1000 kB\nDirty: 40 kB\nWriteback: 2 kB\n");
+    let link = tree.real("/sys/dev/block/259:0");
+    std::os::unix::fs::symlink("../../devices/nvme0n1", link).unwrap();
+    tree
+}
+
+fn lost(tree: &Tree) -> Option<Unplugged> {
+    tree.seen("/media/stick").internals.unwrap().unplugged
+}
+
+#[test]
+fn a_drive_can_be_pulled_out_if_its_medium_or_its_bus_allows_it_and_the_system_is_not_on_it() {
+    let seen = lost(&drive("vfat", "utf8")).unwrap();
+    assert_eq!(seen.because, "its medium is removable");
+    assert_eq!(seen.stays_ns.value(), Some(&Nanos::from_secs(35)));
+    assert_eq!(seen.unwritten_bytes.value(), Some(&Bytes::from_kib(42)));
+    assert!(seen.of_all_storage);
+    // Root sees what waits for this drive alone.
+    let tree = drive("vfat", "utf8");
+    let stats =
+        "BdiWriteback:            8 kB\nBdiReclaimable:         16 kB\nBdiDirtyThresh: 9 kB\n";
+    tree.file("/sys/kernel/debug/bdi/8:0/stats", stats);
+    let seen = lost(&tree).unwrap();
+    assert_eq!(
+        (seen.unwritten_bytes.value(), seen.of_all_storage),
+        (Some(&Bytes::from_kib(24)), false)
+    );
+    // One that is fixed, and the system's own.
+    let tree = drive("vfat", "utf8");
+    tree.file("/sys/devices/sda/removable", "0\n");
+    assert_eq!(lost(&tree), None);
+    let tree = ext4("rw", "rw");
+    tree.file("/sys/devices/sda/removable", "1\n");
+    assert_eq!(tree.seen("/home").internals.unwrap().unplugged, None);
+    // A kernel that never looks writes nothing by itself.
+    let tree = drive("vfat", "utf8");
+    tree.file("/proc/sys/vm/dirty_writeback_centisecs", "0\n");
+    assert!(lost(&tree).unwrap().stays_ns.reason().unwrap().contains("never writes by itself"));
+}
+
+#[test]
+fn a_format_is_known_by_the_kernels_type_or_by_what_a_daemon_serves() {
+    use PortableFormat::{Exfat, Fat, Ntfs};
+    let of = |tree: &Tree| match tree.seen("/media/stick").internals.unwrap().filesystem.value() {
+        Some(FilesystemInternals::Portable { format, by_fuse, unsynced }) => {
+            Some((*format, *by_fuse, *unsynced))
+        }
+        _ => None,
+    };
+    for (kind, options, expected) in [
+        ("vfat", "utf8,errors=remount-ro", (Fat, false, Unsynced::Later)),
+        ("vfat", "flush", (Fat, false, Unsynced::AtClose)),
+        ("vfat", "sync,flush", (Fat, false, Unsynced::AtOnce)),
+        ("exfat", "iocharset=utf8", (Exfat, false, Unsynced::Later)),
+        ("ntfs3", "sync", (Ntfs, false, Unsynced::AtOnce)),
+    ] {
+        assert_eq!(of(&drive(kind, options)), Some(expected), "{kind} {options}");
+    }
+    // A daemon's mount names no format: the first sector does, or udev's notes.
+    for (sector, at, format) in
+        [("NTFS    ", 3, Ntfs), ("EXFAT   ", 3, Exfat), ("FAT32   ", 82, Fat)]
+    {
+        let tree = drive("fuseblk", "user_id=0,blksize=4096");
+        tree.file("/dev/sda1", &format!("{}{sector}{}", " ".repeat(at), " ".repeat(500)));
+        assert_eq!(of(&tree), Some((format, true, Unsynced::Later)), "{sector}");
+    }
+    for (noted, format) in
+        [("ntfs", Some(Ntfs)), ("exfat", Some(Exfat)), ("vfat", Some(Fat)), ("ext4", None)]
+    {
+        let tree = drive("fuseblk", "user_id=0");
+        tree.file("/run/udev/data/b8:1", &format!("S:disk/by-uuid/1\nE:ID_FS_TYPE={noted}\n"));
+        assert_eq!(of(&tree).map(|seen| seen.0), format, "{noted}");
+    }
+    assert_eq!(of(&drive("fuseblk", "user_id=0")), None);
+}
+
+#[test]
+fn a_card_below_androids_daemon_is_a_public_volume() {
+    let tree = Tree::new(ANDROID_11);
+    let of = |at: &str| tree.seen(at).internals.unwrap();
+    let card = of("/storage/1234-ABCD/DCIM");
+    assert_eq!(card.unplugged.unwrap().because, "Android calls it a public volume");
+    assert!(matches!(
+        card.filesystem.value(),
+        Some(FilesystemInternals::Portable { format: PortableFormat::Exfat, by_fuse: false, .. })
+    ));
+    assert_eq!(of("/data/local/tmp").unplugged, None);
+    assert_eq!(of("/storage/5678-ABCD").unplugged, None);
 }

@@ -482,6 +482,8 @@ FindingAction: TypeAlias = Literal[
     'mount_writable',
     'flush_again',
     'find_lost_flushes',
+    'unmount',
+    'kernel_driver',
     'add_journal',
     'check_filesystem',
     'no_fast_commit',
@@ -522,6 +524,7 @@ FindingId: TypeAlias = Literal[
     'swapping',
     'throttled',
     'fuse_on_path',
+    'fuse_driver',
     'software_encryption',
     'overlay',
     'loop_device',
@@ -531,6 +534,7 @@ FindingId: TypeAlias = Literal[
     'read_only',
     'no_barrier',
     'sync_is_no_op',
+    'lost_if_unplugged',
     'no_journal',
     'filesystem_errors',
     'fast_commit',
@@ -769,6 +773,12 @@ class OtherIo(TypedDict):
     """
     Bytes to be sent to storage.
     """
+
+
+PortableFormat: TypeAlias = Literal['fat', 'exfat', 'ntfs']
+"""
+A format that other systems read too. The drivers that Linux has for it write no journal.
+"""
 
 
 Power: TypeAlias = Literal['battery', 'charger', 'usb', 'wireless', 'dock']
@@ -1203,6 +1213,12 @@ class TraceTransactions(TypedDict):
     """
 
 
+Unsynced: TypeAlias = Literal['at_once', 'at_close', 'later']
+"""
+When a filesystem writes what nobody has synced.
+"""
+
+
 Verdict: TypeAlias = Literal['trusted', 'untrusted']
 """
 The verdict over all checks.
@@ -1422,6 +1438,23 @@ class EffectBasisForecast(TypedDict):
     """
     Capacity of the simulated device, if a smaller one of the same make stands for the
     profile's.
+    """
+
+
+class FilesystemInternalsPortable(TypedDict):
+    """
+    FAT, exFAT or NTFS, by the mount.
+    """
+
+    by_fuse: bool
+    """
+    Whether a FUSE daemon serves the files, and not the kernel.
+    """
+    format: PortableFormat
+    kind: Literal['portable']
+    unsynced: Unsynced
+    """
+    When it writes what nobody has synced.
     """
 
 
@@ -2412,6 +2445,34 @@ class Trust(TypedDict):
     """
 
 
+class Unplugged(TypedDict):
+    """
+    What is lost of a drive that is pulled out while it is mounted.
+    """
+
+    because: str
+    """
+    Why the drive can be pulled out: `it is on USB`.
+    """
+    of_all_storage: bool
+    """
+    Whether these two are of all storage: only root can see those of one drive, in debugfs.
+    """
+    stays_ns: ReadingOfNanos
+    """
+    The age at which the kernel begins to write what was not synced, and the time until it looks
+    (`dirty_expire_centisecs` and `dirty_writeback_centisecs` in `/proc/sys/vm`).
+    """
+    unwritten_at_end_bytes: ReadingOfBytes
+    """
+    The same at the end.
+    """
+    unwritten_bytes: ReadingOfBytes
+    """
+    Written by programs and not yet on the drive, before the run.
+    """
+
+
 class WaitGroupRecord(TypedDict):
     """
     What a group of operations waited for. The three shares add up to 1.
@@ -2932,7 +2993,10 @@ class Effect(TypedDict):
 
 
 FilesystemInternals: TypeAlias = (
-    FilesystemInternalsExt4 | FilesystemInternalsF2fs | FilesystemInternalsBtrfs
+    FilesystemInternalsExt4
+    | FilesystemInternalsF2fs
+    | FilesystemInternalsPortable
+    | FilesystemInternalsBtrfs
 )
 """
 What a filesystem says about itself.
@@ -3478,6 +3542,10 @@ class Internals(TypedDict):
     trimmed_before_ns: ReadingOfNanos
     """
     When a timer of the system last trimmed the filesystem, before the run.
+    """
+    unplugged: NotRequired[Unplugged]
+    """
+    What is lost if the drive is pulled out; absent if it can't be, and in files of older versions.
     """
 
 

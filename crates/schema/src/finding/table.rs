@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 
 /// Version of the rules and of these rows: raise it with every change of what is found. 5: what an
 /// operation took before and after a change is read from its waits; what is felt comes before what may
-/// help a little. 6: limits of control groups. 7: quotas on storage. 8: saves without SQLite.
-pub const RULES: u32 = 9;
+/// help a little. 6: limits of control groups. 7: quotas on storage. 8: saves without SQLite. 10: drives
+/// that can be pulled out.
+pub const RULES: u32 = 10;
 
 /// What is known of a kind of finding, whatever run it is found in.
 #[derive(Clone, Debug, PartialEq)]
@@ -147,6 +148,8 @@ findings! {
     // Of the path.
     FuseOnPath: "A FUSE process serves these files: each call costs two context switches."
         => AvoidFuse, price NotShared, by Without(TargetOption::Fuse);
+    FuseDriver: "A FUSE daemon serves this drive, not the kernel: each call costs two context switches."
+        => KernelDriver, by Runs { lacks: "driver of this filesystem", pair: Pair::Between("umount MOUNTPOINT; mount -t DRIVER DEVICE MOUNTPOINT") };
     SoftwareEncryption: "The processor encrypts every block without instructions for it."
         => FasterCipher, price Reformat, by Without(TargetOption::Encrypt(Cipher::AesXts));
     Overlay: "An overlay copies a file as a whole before its first change."
@@ -166,6 +169,8 @@ findings! {
         => FlushAgain, price EachFlushWaits, by Without(TargetOption::Barrier(false));
     SyncIsNoOp: "A sync returns before the flash has stored anything: a power cut loses saves."
         => FindLostFlushes, price EachFlushWaits, by Without(TargetOption::Barrier(false));
+    LostIfUnplugged: "The drive can be pulled out, and its filesystem writes no journal: what was not synced is lost, and a directory that was being written may be damaged."
+        => Unmount;
     NoJournal: "ext4 has no journal: a crash leaves the filesystem to be repaired."
         => AddJournal, price CommitsCost;
     FilesystemErrors: "The filesystem has met errors."
@@ -247,6 +252,8 @@ sentences! {
     MountWritable: "Mount it writable (`mount -o remount,rw MOUNTPOINT`); where an error made it read-only (see `dmesg`), copy the data elsewhere and check it first, unmounted.";
     FlushAgain: "Remount with barriers (`barrier`, F2FS: `fsync_mode=posix`).";
     FindLostFlushes: "Find what drops the flushes: a mount option, a layer below the filesystem, or the device itself.";
+    Unmount: "Unmount it before it is pulled out (`umount MOUNTPOINT`, or eject it); an app that must not lose a file syncs it.";
+    KernelDriver: "Mount it by the kernel's driver, where the kernel has it: `mount -t ntfs3` (Linux 5.15), `mount -t exfat` (Linux 5.7) or `mount -t vfat`.";
     AddJournal: "Add one while it is unmounted: `tune2fs -O has_journal DEVICE`.";
     CheckFilesystem: "Copy the data elsewhere, then check it unmounted: `e2fsck -f DEVICE`.";
     NoFastCommit: "Switch them off while it is unmounted: `tune2fs -O ^fast_commit DEVICE`.";

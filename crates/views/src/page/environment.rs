@@ -1,6 +1,7 @@
 //! The environment of the run: machine, system, filesystem, device. A missing value has its reason.
 
-use flashlag_schema::{Cpu, Device, Filesystem, Run, TargetKind};
+use flashlag_schema::internals::FilesystemInternals;
+use flashlag_schema::{Cpu, Device, Environment, Filesystem, Run, TargetKind};
 use flashlag_spec::{Calibration, Reading};
 use flashlag_units::Nanos;
 
@@ -9,6 +10,7 @@ use crate::conditions::conditions;
 use crate::format;
 use crate::naming::kind_name;
 use crate::outline::environment_heading;
+use crate::set_up::{lost, promise};
 
 /// A name with its value, or with the reason why that is missing.
 type Fact = (&'static str, String);
@@ -51,6 +53,7 @@ pub(super) fn section(run: &Run) -> Section {
     cpu(&mut facts, &environment.cpu);
     facts.add("Memory", &environment.memory_bytes, |bytes| format::size(*bytes));
     filesystem(&mut facts, &environment.filesystem);
+    facts.known.extend(drive(environment));
     facts.add("Encryption", &environment.encryption, |encryption| match &encryption.cipher {
         Some(cipher) => format!("{}, {cipher}", encryption.kind),
         None => encryption.kind.clone(),
@@ -72,6 +75,21 @@ pub(super) fn section(run: &Run) -> Section {
         side: vec!["As the system reported it at the start of the run.".to_owned()],
         blocks: [Block::Facts(facts.known)].into_iter().chain(note).collect(),
     }
+}
+
+/// What an fsync promises on a drive that other systems read, and what is lost if it is pulled out.
+fn drive(environment: &Environment) -> Vec<Fact> {
+    let Some(internals) = &environment.internals else { return Vec::new() };
+    let format = match internals.filesystem.value() {
+        Some(FilesystemInternals::Portable { format, by_fuse, .. }) => {
+            let by = if *by_fuse { "by a FUSE daemon" } else { "by the kernel" };
+            let promise = promise(*format, *by_fuse);
+            Some(("Format", format!("{}, {by}, no journal: {promise}", format.name())))
+        }
+        _ => None,
+    };
+    let lost = internals.unplugged.as_ref().map(|one| ("If pulled out", lost(one, internals)));
+    format.into_iter().chain(lost).collect()
 }
 
 /// Missing values grouped by reason; none for a simulation, which has no machine.

@@ -1,10 +1,12 @@
 //! The set-up of a machine in words: the layers below a path, and their state.
 
 mod state;
+mod unplugged;
 
 use flashlag_schema::{Environment, Layer, LayerKind};
 
 pub use state::state;
+pub(crate) use unplugged::{lost, promise};
 
 /// The machine and its system: `LENOVO 20XW (ThinkPad X1), Debian GNU/Linux 12, Linux 6.1`; `None` where neither
 /// is known.

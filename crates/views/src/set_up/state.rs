@@ -2,12 +2,13 @@
 
 use flashlag_schema::counters::Throttle;
 use flashlag_schema::internals::{
-    Databases, DeviceInternals, Ext4Journal, FilesystemInternals, MemoryState,
+    Databases, DeviceInternals, Ext4Journal, FilesystemInternals, MemoryState, PortableFormat,
 };
 use flashlag_schema::{Environment, Limit, Limits};
 use flashlag_spec::Reading;
 use flashlag_units::Bytes;
 
+use super::unplugged::{lost, promise};
 use crate::format;
 
 /// The lines, each with its subject: `ext4`, `journal ordered, barriers on`. What could not be read is
@@ -26,6 +27,7 @@ pub fn state(environment: &Environment) -> Vec<(&'static str, String)> {
             let (subject, parts) = filesystem(one);
             add(subject, parts);
         }
+        add("unplugged", vec![internals.unplugged.as_ref().map(|one| lost(one, internals))]);
         let cipher = environment.encryption.value().and_then(|one| one.cipher.clone());
         add("encryption", vec![cipher]);
         add("queue", queue(environment));
@@ -145,6 +147,9 @@ fn filesystem(internals: &FilesystemInternals) -> (&'static str, Vec<Option<Stri
                 }),
             ],
         ),
+        FilesystemInternals::Portable { format, by_fuse, .. } => {
+            (format.name(), portable(*format, *by_fuse))
+        }
         FilesystemInternals::Btrfs { compression, nodatacow } => (
             "Btrfs",
             vec![
@@ -156,6 +161,11 @@ fn filesystem(internals: &FilesystemInternals) -> (&'static str, Vec<Option<Stri
             ],
         ),
     }
+}
+
+fn portable(format: PortableFormat, by_fuse: bool) -> Vec<Option<String>> {
+    let by = if by_fuse { "served by a FUSE daemon" } else { "by the kernel" };
+    [by, "no journal", promise(format, by_fuse)].map(|words| Some(words.to_owned())).into()
 }
 
 fn device(internals: &DeviceInternals) -> (&'static str, Vec<Option<String>>) {
