@@ -3,7 +3,7 @@
 use flashlag_units::Nanos;
 use serde::{Deserialize, Serialize};
 
-use super::TraceStall;
+use super::stalls::TraceStall;
 
 /// A frame that its app finished late, by Android's FrameTimeline.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -8,6 +8,7 @@ mod ledger;
 mod packed;
 mod packing;
 mod saves;
+mod stalls;
 mod stored;
 
 use std::collections::BTreeMap;
@@ -19,12 +20,13 @@ use serde::{Deserialize, Serialize};
 pub use event::{BlockFlags, BlockOperation, FailedCall, TraceAction, TraceEvent};
 pub use frames::{TraceFrame, TraceFrames, TraceLateFrame};
 pub use ledger::{
-    TraceDatabase, TraceDeviceUse, TraceLayers, TraceLedger, TraceStall, TraceStalled, TraceStalls,
-    TraceSyncs, TraceWriter, TraceWrites, TraceWrittenKind,
+    TraceDatabase, TraceDeviceUse, TraceLayers, TraceLedger, TraceSyncs, TraceWriter, TraceWrites,
+    TraceWrittenKind,
 };
 pub use packed::{IntoItems, Items, Pack, PackedList};
 pub use packing::{PackedEvent, PackedFlags};
 pub use saves::{TraceSaveKind, TraceSaveWaits, TraceSaves};
+pub use stalls::{TraceStall, TraceStalled, TraceStalls};
 pub use stored::{TraceHead, TraceLine};
 
 /// The version of the stored form.

@@ -150,17 +150,18 @@ fn filesystem(internals: &FilesystemInternals) -> (&'static str, Vec<Option<Stri
         FilesystemInternals::Portable { format, by_fuse, .. } => {
             (format.name(), portable(*format, *by_fuse))
         }
-        FilesystemInternals::Btrfs { compression, nodatacow } => (
-            "Btrfs",
-            vec![
-                Some(match compression {
-                    Some(kind) => format!("compression {kind}"),
-                    None => "no compression".to_owned(),
-                }),
-                nodatacow.then(|| "overwrites in place".to_owned()),
-            ],
-        ),
+        FilesystemInternals::Btrfs { compression, nodatacow } => {
+            ("Btrfs", btrfs(compression.as_deref(), *nodatacow))
+        }
     }
+}
+
+fn btrfs(compression: Option<&str>, nodatacow: bool) -> Vec<Option<String>> {
+    let compression = match compression {
+        Some(kind) => format!("compression {kind}"),
+        None => "no compression".to_owned(),
+    };
+    vec![Some(compression), nodatacow.then(|| "overwrites in place".to_owned())]
 }
 
 fn portable(format: PortableFormat, by_fuse: bool) -> Vec<Option<String>> {
