@@ -1,7 +1,7 @@
 //! Identifies a phone by its properties.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use flashlag_units::is_printable;
 
@@ -130,7 +130,7 @@ pub(crate) fn printable(text: &str) -> String {
 pub const PROGRAMS_VARIABLE: &str = "FLASHLAG_PHONE_PROGRAMS";
 
 /// The program for a phone's instruction set: in the folder of [`PROGRAMS_VARIABLE`], beside this
-/// program, or in `dist/` of the source that this program was built from.
+/// program, where a package installs it, or in `dist/` of the source that this program was built from.
 pub fn program_for(abi: Abi) -> Result<PathBuf, PhoneError> {
     let named = std::env::var_os(PROGRAMS_VARIABLE).map(PathBuf::from);
     let looked = match named {
@@ -142,11 +142,16 @@ pub fn program_for(abi: Abi) -> Result<PathBuf, PhoneError> {
 }
 
 fn beside_this_program() -> Vec<PathBuf> {
-    let Ok(program) = std::env::current_exe() else { return Vec::new() };
-    let mut folders: Vec<PathBuf> = program.parent().map(PathBuf::from).into_iter().collect();
-    // target/release/flashlag
-    folders.extend(program.ancestors().nth(3).map(|source| source.join("dist")));
-    folders
+    std::env::current_exe().map(|program| folders_of(&program)).unwrap_or_default()
+}
+
+/// Where the programs for phones are, of a program that is `bin/flashlag` of what was installed, or
+/// `target/release/flashlag` of a source.
+fn folders_of(program: &Path) -> Vec<PathBuf> {
+    let above = |levels: usize| program.ancestors().nth(levels);
+    let installed = above(2).map(|prefix| prefix.join("lib/flashlag"));
+    let built = above(3).map(|source| source.join("dist"));
+    above(1).map(PathBuf::from).into_iter().chain(installed).chain(built).collect()
 }
 
 #[cfg(test)]
@@ -162,6 +167,15 @@ mod tests {
         let pixel = Identity::of(PIXEL).unwrap();
         assert_eq!((pixel.model.as_str(), pixel.release.as_str()), ("Google Pixel 4", "13"));
         assert_eq!((pixel.sdk, pixel.abi), (Some(33), Abi::Aarch64));
+    }
+
+    #[test]
+    fn programs_for_phones_are_found_where_a_package_puts_them_and_where_the_source_builds_them() {
+        let installed = folders_of(Path::new("/usr/bin/flashlag"));
+        assert_eq!(installed[..2], ["/usr/bin", "/usr/lib/flashlag"].map(PathBuf::from));
+        let built = folders_of(Path::new("/home/a/flashlag/target/release/flashlag"));
+        assert_eq!(built[2], PathBuf::from("/home/a/flashlag/dist"));
+        assert!(folders_of(Path::new("/")).is_empty());
     }
 
     #[test]

@@ -48,7 +48,13 @@ pub(super) fn plugin(given: Option<&Path>) -> Result<PathBuf, ServeError> {
     let program = std::env::current_exe().unwrap_or_default();
     // Tests and examples are one folder below the library.
     let beside = program.ancestors().skip(1).take(2).map(Path::to_owned);
+    // An archive that was unpacked somewhere has bin and lib.
+    let installed = program.ancestors().nth(2).map(|prefix| prefix.join("lib/flashlag"));
     let system = SYSTEM.map(PathBuf::from);
-    let found = beside.chain(system).map(|folder| folder.join(PLUGIN)).find(|path| path.is_file());
+    let found = beside
+        .chain(installed)
+        .chain(system)
+        .map(|folder| folder.join(PLUGIN))
+        .find(|path| path.is_file());
     found.ok_or_else(|| missing(Path::new(PLUGIN)))
 }
