@@ -5,7 +5,7 @@ SHELL := /bin/bash
 CARGO ?= cargo
 FLASHLAG := target/release/flashlag
 
-.PHONY: help build run python wheels page test quick checks lint unit setup-test bench sweep-bench round-trip monotone lab pictures site man dist dist-twice fuzz clean
+.PHONY: help build run python wheels page test quick checks lint unit setup-test bench sweep-bench round-trip monotone lab pictures site man dist dist-twice release release-twice release-check fuzz clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -73,7 +73,7 @@ python: ## The Python package with the program, into a virtual environment: targ
 page: ## The model in a page, one HTML file: target/page/flashlag.html; minutes, needs rustup
 	scripts/page
 
-wheels: ## The Python package for x86_64 and aarch64 as wheels, into dist/; after `make dist`
+wheels: ## The Python package for x86_64 and aarch64 as wheels, into dist/
 	scripts/python --wheels
 	scripts/python-aarch64 dist/*aarch64.whl dist/*x86_64.whl || [ $$? = 77 ]
 
@@ -82,6 +82,15 @@ dist: ## Static programs for phones and PCs (aarch64, armv7, x86_64) with their 
 
 dist-twice: ## The same, and again from a clone elsewhere: both must have the same bytes; half an hour
 	scripts/dist --twice
+
+release: ## All that is published of a version, into target/release-files: packages, archives, sums; 40 minutes, needs Go
+	scripts/release
+
+release-twice: ## The same, and again from a clone elsewhere: both must have the same bytes
+	scripts/release --twice
+
+release-check: ## Installs, uses, upgrades and removes those packages in clean roots of Debian; as root, minutes
+	scripts/release-check
 
 fuzz: ## Each parser for a minute under libFuzzer; needs nightly and cargo-fuzz
 	cd fuzz && for target in $$(cargo +nightly fuzz list); do \

@@ -19,6 +19,7 @@ mod device;
 mod findings;
 mod first_sentence;
 mod fuzz_seeds;
+mod golden;
 mod guest_limits;
 mod held_back;
 mod hostile;
