@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 
 import polars
@@ -161,3 +162,13 @@ def test_what_is_no_run_file_is_an_error_in_the_programs_sentence(path: str, pro
         flashlag.load(path)
     assert not isinstance(raised.value, ValueError)
     assert " ".join(str(raised.value).split()) == refused_by(program, "report", path)
+
+
+def test_the_package_run_as_a_module_is_the_program(tmp_path: Path, program: Path) -> None:
+    def said(*words: str) -> tuple[int, str]:
+        command = [sys.executable, "-m", "flashlag", *words]
+        done = subprocess.run(command, capture_output=True, text=True)
+        return done.returncode, done.stdout
+
+    assert said("--version") == (0, said_by(program, "--version"))
+    assert said("verify", str(tmp_path / "absent.json"))[0] == 2

@@ -15,11 +15,11 @@ from concurrent.futures import (
 )
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import metadata
 from typing import Any
 
 from flashlag import _flashlag
 from flashlag._errors import Error
+from flashlag._program import installed
 from flashlag._run import Path
 
 _PATIENCE = 30.0
@@ -77,7 +77,7 @@ def sweep(
     """
     native = _flashlag.Sweep(os.fspath(grid), os.fspath(output), chunk, force)
     try:
-        program = _program() if executor is None else None
+        program = installed() if executor is None else None
         if program is not None:
             points, rows, failed, skipped = native.run(program, progress)
         else:
@@ -87,16 +87,6 @@ def sweep(
     finally:
         native.close()
     return Swept(os.fspath(output), points, rows, failed, skipped)
-
-
-def _program() -> str | None:
-    """The program that was installed with this package; another one may be of another version."""
-    try:
-        files = metadata.files("flashlag") or []
-    except metadata.PackageNotFoundError:
-        return None
-    found = [os.fspath(file.locate()) for file in files if file.name == "flashlag"]
-    return next((path for path in found if os.path.isfile(path) and os.access(path, os.X_OK)), None)
 
 
 @contextmanager
@@ -121,7 +111,7 @@ def _client(address: str) -> Any:
     except ImportError as error:
         raise Error(
             f"{address} is a Dask scheduler's address, and Dask is not installed here: "
-            "pip install distributed"
+            "pip install 'flashlag[dask]'"
         ) from error
     try:
         return Client(address, timeout=10)  # type: ignore[no-untyped-call]
