@@ -30,6 +30,11 @@ pub fn history_prometheus(history: &flashlag_schema::history::History) -> String
     openmetrics::history(history, openmetrics::Dialect::Prometheus)
 }
 
+/// The sums of a watch that goes on, in Prometheus's text format.
+pub fn watch_prometheus(sums: &flashlag_schema::history::Sums) -> String {
+    openmetrics::sums(sums, openmetrics::Dialect::Prometheus)
+}
+
 /// A history as a Markdown page.
 pub fn history_markdown(history: &flashlag_schema::history::History) -> String {
     markdown::history(history)

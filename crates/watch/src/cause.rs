@@ -13,6 +13,11 @@ const REMEMBERED: usize = 64;
 /// Bytes of a probe.
 const PROBE: Bytes = Bytes(4096);
 
+/// The part of a speed that counts an hour later: half of it after a day.
+const KEPT_EACH_HOUR: f64 = 0.97;
+/// Of a disk that was idle for long this part of its best speed is expected.
+const LEAST_OF_BEST: f64 = 0.25;
+
 /// What is known of the disk besides a wait.
 #[derive(Debug, Default)]
 pub struct Causes {
@@ -20,8 +25,10 @@ pub struct Causes {
     stalls: [Vec<StallRecord>; 2],
     calm: Surroundings,
     has_calm: bool,
-    /// Bytes a nanosecond, the best that was seen.
+    /// Bytes a nanosecond: the best that was seen lately.
     speed: Option<f64>,
+    /// The best that was ever seen.
+    best: f64,
     is_flash: bool,
 }
 
@@ -42,6 +49,14 @@ impl Causes {
         if bytes_per_ns > self.speed.unwrap_or(0.0) {
             self.speed = Some(bytes_per_ns);
         }
+        self.best = self.best.max(bytes_per_ns);
+    }
+
+    /// Another hour begins. A disk that ages or fills up does not come back to the best speed of its first day, by
+    /// which others' bytes would never explain a wait.
+    pub fn next_hour(&mut self) {
+        let least = self.best * LEAST_OF_BEST;
+        self.speed = self.speed.map(|speed| (speed * KEPT_EACH_HOUR).max(least));
     }
 
     /// The cause of a wait, and how it is known.

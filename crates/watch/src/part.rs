@@ -78,22 +78,29 @@ impl Part {
 
     /// The part as it is stored, and an empty one in its place; `None` if nothing was seen.
     pub fn take(&mut self) -> Option<Span> {
-        let start_s = self.hour.take()?;
+        let span = self.so_far()?;
+        self.hour = None;
+        self.span = Span::default();
+        self.programs = Vec::new();
+        self.histograms.iter_mut().for_each(Histogram::clear);
+        Some(span)
+    }
+
+    /// The part as it would be stored now; `None` if nothing was seen.
+    pub fn so_far(&self) -> Option<Span> {
+        let start_s = self.hour?;
         let mut stored = self.histograms.iter().map(StoredHistogram::from);
         let mut next = || stored.next().unwrap_or_default();
-        let span = std::mem::take(&mut self.span);
-        let span = Span {
+        Some(Span {
             start_s,
             seconds: HOUR_S as u32,
             probes: next(),
             reads: next(),
             writes: next(),
             flushes: next(),
-            programs: std::mem::take(&mut self.programs),
-            ..span
-        };
-        self.histograms.iter_mut().for_each(Histogram::clear);
-        Some(span)
+            programs: self.programs.clone(),
+            ..self.span.clone()
+        })
     }
 }
 

@@ -78,6 +78,7 @@ impl Recorder {
         if now_s / 3600 != self.hour {
             self.hour = now_s / 3600;
             self.usual.next_hour();
+            self.causes.next_hour();
         }
         let change = glance.look.since(&before.look);
         if glance.is_after_stop {

@@ -44,6 +44,11 @@ pub fn analyse(history: &mut History) {
     history.trends = trends(history);
 }
 
+/// The days with enough probes.
+pub(crate) fn day_of(history: &History) -> Vec<Day> {
+    days(history, WaitKind::Probe)
+}
+
 /// What changed over the time of a history.
 pub fn trends(history: &History) -> Trends {
     for of in [WaitKind::Probe, WaitKind::Flush, WaitKind::Write, WaitKind::Read] {

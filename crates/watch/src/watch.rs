@@ -7,24 +7,28 @@ use std::time::{Duration, Instant, SystemTime};
 use flashlag_device::read_clock;
 use flashlag_explain::infer::is_flash;
 use flashlag_inspect::{Root, mount_of};
-use flashlag_schema::history::{Incident, Subject};
+use flashlag_schema::history::{Incident, Subject, Sums};
 use flashlag_units::{Bytes, Nanos};
 use rustix::time::ClockId;
 
 use crate::book::Book;
 use crate::error::WatchError;
+use crate::live::Live;
 use crate::machine::Machine;
 use crate::probe::Prober;
 use crate::purse::Purse;
 use crate::recorder::Recorder;
+use crate::span::add;
 use crate::writer::{Note, Writer};
 
 /// How often a part of an hour is written, if the day's bytes allow it.
 const MINUTE: Nanos = Nanos::from_secs(60);
 /// How often the state of machine and disk is read.
 const STATE: Nanos = Nanos::from_secs(600);
-/// How long the end may take, so that a service manager need not kill it.
-const PATIENCE: Duration = Duration::from_millis(400);
+/// How long the end may wait for the storage, so that all is over within a second of a signal.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// How often the sums of who asks are renewed.
+const RENEWED: Nanos = Nanos::from_secs(2);
 
 /// What to watch, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,13 +79,14 @@ pub struct Cost {
     pub is_whole: bool,
 }
 
-/// Watches until `stop`, or until the time is over.
+/// Watches until `stop`, or until the time is over. What was seen so far is in `live`, if that is asked for.
 ///
 /// # Errors
 /// No disk is below the directory, the history can't be written, or the probes' file can't be made.
 pub fn watch(
     settings: &Settings,
     stop: &AtomicBool,
+    live: Option<&Live>,
     tell: &mut dyn FnMut(Event),
 ) -> Result<Cost, WatchError> {
     let no_disk =
@@ -97,6 +102,7 @@ pub fn watch(
         Some(every) => Some(Prober::start(&settings.directory, every)?),
         None => None,
     };
+    let sums = Sums { subject: Some(subject.clone()), ..Sums::default() };
     tell(Event::Begins(Box::new(subject)));
     let flash = is_flash(&machine.probe().device());
     let now = read_clock(ClockId::Monotonic);
@@ -112,18 +118,22 @@ pub fn watch(
         cpu: read_clock(ClockId::ProcessCPUTime),
         unwritten: Nanos::ZERO,
         last_trouble: None,
+        live,
+        sums,
+        renewed: Nanos::ZERO,
+        counted_ms: None,
     };
     let began = session.began;
     let is_over =
         |now: Nanos| settings.time.is_some_and(|time| now.saturating_since(began) >= time);
     while !stop.load(Ordering::Relaxed) && !is_over(read_clock(ClockId::Monotonic)) {
-        session.step(prober.as_ref(), tell);
+        session.step(prober.as_ref(), stop, tell);
     }
     session.end(prober, tell)
 }
 
 /// A watch in progress.
-struct Session {
+struct Session<'a> {
     machine: Machine,
     recorder: Recorder,
     purse: Purse,
@@ -138,10 +148,17 @@ struct Session {
     cpu: Nanos,
     unwritten: Nanos,
     last_trouble: Option<String>,
+    live: Option<&'a Live>,
+    /// What was seen before the current part.
+    sums: Sums,
+    /// When `live` was renewed.
+    renewed: Nanos,
+    /// The start of the incident that was counted last.
+    counted_ms: Option<u64>,
 }
 
-impl Session {
-    fn step(&mut self, prober: Option<&Prober>, tell: &mut dyn FnMut(Event)) {
+impl Session<'_> {
+    fn step(&mut self, prober: Option<&Prober>, stop: &AtomicBool, tell: &mut dyn FnMut(Event)) {
         let glance = self.machine.next();
         let now = glance.look.at;
         let wall_ms = wall_ms();
@@ -158,7 +175,9 @@ impl Session {
         for incident in self.recorder.look(glance, wall_ms, machine) {
             self.report(incident, tell);
         }
-        if self.recorder.is_frozen() {
+        self.renew(now);
+        // What follows may take long on a busy machine.
+        if self.recorder.is_frozen() || stop.load(Ordering::Relaxed) {
             return;
         }
         if let Some(moved) = self.machine.seldom(now) {
@@ -174,6 +193,20 @@ impl Session {
         for error in self.writer.errors().collect::<Vec<_>>() {
             self.trouble(error.to_string(), tell);
         }
+    }
+
+    /// Renews what is asked for from outside.
+    fn renew(&mut self, now: Nanos) {
+        let Some(live) = self.live else { return };
+        if now.saturating_since(self.renewed) < RENEWED {
+            return;
+        }
+        self.renewed = now;
+        let mut sums = self.sums.clone();
+        if let Some(part) = self.recorder.part.so_far() {
+            add(&mut sums.span, &part);
+        }
+        live.renew(sums);
     }
 
     /// Tells of something that fails, once for each reason.
@@ -193,6 +226,12 @@ impl Session {
     }
 
     fn report(&mut self, incident: Incident, tell: &mut dyn FnMut(Event)) {
+        // One that goes on is written again.
+        if self.counted_ms != Some(incident.start_ms) {
+            self.counted_ms = Some(incident.start_ms);
+            self.sums.count(incident.cause);
+            self.renewed = Nanos::ZERO;
+        }
         // An incident is rare and is what this is for: the purse pays it later.
         self.writer.send(Note::Incident(Box::new(incident.clone())));
         tell(Event::Incident(Box::new(incident)));
@@ -206,6 +245,9 @@ impl Session {
         self.unwritten = self.unwritten.max(now.saturating_since(self.minute));
         self.minute = now;
         let Some(span) = self.recorder.part.take() else { return };
+        if self.live.is_some() {
+            add(&mut self.sums.span, &span);
+        }
         if self.writer.send(Note::Part(Box::new(span), wall_ms / 1000)).is_some() {
             self.trouble("the history's storage does not answer: a part is lost".to_owned(), tell);
         }
@@ -216,12 +258,13 @@ impl Session {
         prober: Option<Prober>,
         tell: &mut dyn FnMut(Event),
     ) -> Result<Cost, WatchError> {
-        let deadline = Instant::now() + 2 * PATIENCE;
+        let deadline = Instant::now() + PATIENCE;
         if let Some(incident) = self.recorder.end() {
             self.report(incident, tell);
         }
         let now = read_clock(ClockId::Monotonic);
         self.write(now, wall_ms(), tell);
+        // A probe on its way gets what the history leaves.
         let is_written = self.writer.end(PATIENCE);
         let left = deadline.saturating_duration_since(Instant::now());
         let is_clean = prober.is_none_or(|prober| prober.end(left));

@@ -89,7 +89,7 @@ impl Writer {
     }
 }
 
-fn put(book: &mut Book, note: &Note) -> Result<(), BookError> {
+pub(crate) fn put(book: &mut Book, note: &Note) -> Result<(), BookError> {
     match note {
         Note::Part(span, now_s) => {
             book.minutes(span)?;

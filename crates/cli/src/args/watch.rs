@@ -1,7 +1,9 @@
 //! `flashlag watch`
 
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
+use anyhow::Context;
 use clap::{Args, Subcommand, ValueEnum};
 use flashlag_units::{Bytes, Nanos};
 
@@ -16,7 +18,10 @@ incidents: waits over --over and ten times the usual, with what happened in the
 half minute before. Root sees more programs.
 
 A suspended machine, a stopped process, a clock that is set and a CPU that is
-taken by a hypervisor are never incidents.";
+taken by a hypervisor are never incidents.
+
+sim:PROFILE watches half a year of a simulated user's days in virtual time, in
+which waits and ageing are planted, and prints what of that was found.";
 
 /// `flashlag watch`
 #[derive(Debug, Args)]
@@ -34,7 +39,7 @@ pub struct WatchArgs {
 /// `flashlag watch DIR`
 #[derive(Debug, Args)]
 pub struct WatchLiveArgs {
-    /// The directory whose disk is watched
+    /// Whose disk is watched: a directory, or sim:PROFILE
     #[arg(default_value = ".", value_name = "DIR")]
     pub directory: PathBuf,
     /// Make a durable 4 KiB write this often, so that an idle disk is measured too
@@ -54,9 +59,18 @@ pub struct WatchLiveArgs {
     #[arg(hide_short_help = true, long, value_name = "SIZE")]
     #[arg(default_value = "1MB", value_parser = daily)]
     pub daily: Bytes,
-    /// How long to watch [default: until Ctrl-C]
+    /// How long to watch [default: until Ctrl-C; sim: 180d]
     #[arg(long = "for", value_name = "TIME")]
     pub time: Option<Nanos>,
+    /// Serve the page and Prometheus here
+    ///
+    /// The page is at http://127.0.0.1:PORT/, figures at /metrics. With ADDRESS:PORT, e.g. 0.0.0.0:9178, others see
+    /// both, with the names of programs.
+    #[arg(long, value_name = "PORT", value_parser = listen)]
+    pub listen: Option<SocketAddr>,
+    /// Seed of every random choice of sim:
+    #[arg(hide_short_help = true, long, default_value_t = 1)]
+    pub seed: u64,
 }
 
 /// What `flashlag watch` does with a history.
@@ -113,6 +127,14 @@ fn every(text: &str) -> Result<Nanos, String> {
 
 fn over(text: &str) -> Result<Nanos, String> {
     within(text, Nanos::from_millis(10), Nanos::from_secs(3600))
+}
+
+/// A port is one of this machine alone.
+fn listen(text: &str) -> anyhow::Result<SocketAddr> {
+    if let Ok(port) = text.parse::<u16>() {
+        return Ok(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port));
+    }
+    text.parse().context("write a port, or an address and a port: 9178, 0.0.0.0:9178, [::1]:9178")
 }
 
 fn at_least(text: &str, least: Bytes) -> Result<Bytes, String> {

@@ -27,3 +27,5 @@ pub mod sweep;
 pub mod trace;
 pub mod verify;
 pub mod watch;
+mod watch_listen;
+mod watch_sim;

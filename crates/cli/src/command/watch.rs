@@ -1,14 +1,16 @@
 //! `flashlag watch`: a flight recorder for storage lag.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use flashlag_runner::{Destination, OutputKind};
 use flashlag_schema::history::History;
 use flashlag_units::Nanos;
 use flashlag_views::history::{incident_line, started};
-use flashlag_watch::{Cost, Event, PROBE_BYTES, Settings};
+use flashlag_watch::{Cost, Event, Live, PROBE_BYTES, Settings};
 
+use super::{watch_listen, watch_sim};
 use crate::args::{HistoryForm, WatchAction, WatchArgs, WatchLiveArgs};
 use crate::exit::Exit;
 use crate::say;
@@ -33,6 +35,9 @@ pub fn watch(args: &WatchArgs, terminal: &Terminal) -> Result<Exit> {
 }
 
 fn live(args: &WatchLiveArgs, terminal: &Terminal) -> Result<Exit> {
+    if let Some(target) = watch_sim::target(&args.directory) {
+        return watch_sim::simulate(target, args, terminal);
+    }
     let settings = Settings {
         directory: args.directory.clone(),
         history: args.history.clone().unwrap_or_else(|| args.directory.join(HISTORY)),
@@ -44,14 +49,21 @@ fn live(args: &WatchLiveArgs, terminal: &Terminal) -> Result<Exit> {
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };
     let stop = signals::stop_flag().context("signals can't be handled")?;
-    let cost = flashlag_watch::watch(&settings, &stop, &mut |event| match event {
-        Event::Begins(subject) if !terminal.quiet => {
-            started(&subject, PROBE_BYTES, args.daily).iter().for_each(|line| say::sentence(line));
-        }
-        Event::Begins(_) => {}
-        Event::Incident(incident) => say::sentence(&incident_line(&incident)),
-        Event::Trouble(reason) => say::sentence(&reason),
-    })?;
+    let sums = args.listen.map(|_| Arc::new(Live::default()));
+    if let Some((at, sums)) = args.listen.zip(sums.as_ref()) {
+        watch_listen::serve(at, sums, &settings.history, terminal)?;
+    }
+    let cost =
+        flashlag_watch::watch(&settings, &stop, sums.as_deref(), &mut |event| match event {
+            Event::Begins(subject) if !terminal.quiet => {
+                started(&subject, PROBE_BYTES, args.daily)
+                    .iter()
+                    .for_each(|line| say::sentence(line));
+            }
+            Event::Begins(_) => {}
+            Event::Incident(incident) => say::sentence(&incident_line(&incident)),
+            Event::Trouble(reason) => say::sentence(&reason),
+        })?;
     if !terminal.quiet {
         say::sentence(&cost_in_words(&cost));
         let history = settings.history.display();

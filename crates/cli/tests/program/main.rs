@@ -61,3 +61,5 @@ mod trace_phone;
 mod trace_sources;
 mod vanished;
 mod watch;
+mod watch_live;
+mod watch_sim;

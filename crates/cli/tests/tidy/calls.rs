@@ -4,7 +4,8 @@ use crate::source::{Kind, Source, Token};
 use crate::{none, root};
 
 /// Files whose sleeps are a measurement's own or a person's wait.
-const SLEEPS: [(&str, &str); 25] = [
+const SLEEPS: [(&str, &str); 26] = [
+    ("crates/watch/src/listen.rs", "the system has room for another client after a while"),
     ("crates/store/src/folder.rs", "another adder gives up the lock after a while, or never"),
     ("crates/android/src/end/apart.rs", "a process that was started answers after a while"),
     ("crates/android/src/end/hub.rs", "those who follow have a moment to read the end"),

@@ -20,6 +20,7 @@ fn makers() -> String {
     let tests = [
         "crates/cli/tests/program/readme.rs",
         "crates/cli/tests/program/tails.rs",
+        "crates/cli/tests/program/watch_sim.rs",
         "crates/cli/tests/tidy/documents.rs",
         "crates/store/tests/it/documented.rs",
         "crates/sweep/src/table/tests.rs",

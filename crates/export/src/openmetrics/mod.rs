@@ -8,7 +8,7 @@ mod wear;
 mod writer;
 
 pub(crate) use device::device;
-pub(crate) use history::history;
+pub(crate) use history::{history, sums};
 pub(crate) use run::run;
 pub(crate) use wear::wear;
 pub(crate) use writer::Dialect;

@@ -9,8 +9,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use flashlag_export::{Format, device_prometheus, wear_prometheus};
-use flashlag_schema::{DeviceLife, DeviceStats, Environment, HostRequests, Lateness, Run};
+use flashlag_export::{Format, device_prometheus, watch_prometheus, wear_prometheus};
+use flashlag_schema::history::Sums;
+use flashlag_schema::{
+    DeviceLife, DeviceStats, Environment, HostRequests, Lateness, Run, StallCause,
+};
 use flashlag_spec::{FlashState, Reading};
 use flashlag_testing::{sample, small_run};
 use flashlag_units::{Bytes, Nanos};
@@ -326,4 +329,57 @@ fn the_documents_alert_rule_is_valid_and_fires_at_a_lag_that_was_measured() {
     let test = file("test.yml", &test);
     let tested = promtool(&["test", "rules", test.to_str().unwrap()], "");
     assert!(tested.is_ok(), "{}", tested.unwrap_err());
+}
+
+/// The names of a text's samples.
+fn names(text: &str) -> std::collections::BTreeSet<String> {
+    samples(text).into_keys().map(|(name, _)| name).collect()
+}
+
+#[test]
+fn the_dashboard_and_the_alert_of_a_watch_name_only_what_it_serves() {
+    let histogram = small_run().phases[0].histogram.clone();
+    let mut sums = Sums::default();
+    sums.span.probes = histogram;
+    sums.span.state.free_bytes = Some(Bytes(10));
+    sums.span.state.total_bytes = Some(Bytes(100));
+    sums.span.state.used_percent_at_most = Some(10);
+    sums.count(StallCause::OtherIo);
+    let served = names(&watch_prometheus(&sums));
+    assert!(served.contains("flashlag_watch_wait_seconds_bucket"), "{served:?}");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for (file, least) in [("packaging/flashlag-watch-grafana.json", 9), ("docs/watch.md", 1)] {
+        let text = std::fs::read_to_string(root.join(file)).unwrap();
+        let is_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+        let words = text.split(|letter| !is_word(letter));
+        let named: std::collections::BTreeSet<&str> = words
+            .filter(|word| {
+                word.starts_with("flashlag_watch_") || word.starts_with("flashlag_storage_")
+            })
+            .collect();
+        let strangers: Vec<_> = named.iter().filter(|name| !served.contains(**name)).collect();
+        assert!(strangers.is_empty() && named.len() >= least, "{file}: {strangers:?} of {named:?}");
+    }
+    let dashboard = std::fs::read_to_string(root.join("packaging/flashlag-watch-grafana.json"));
+    let dashboard: serde_json::Value = serde_json::from_str(&dashboard.unwrap()).unwrap();
+    assert_eq!(dashboard["panels"].as_array().unwrap().len(), 6);
+}
+
+#[test]
+fn a_cause_has_a_value_before_its_first_incident_and_keeps_its_series() {
+    let mut sums = Sums::default();
+    let of = |sums: &Sums| -> BTreeMap<String, f64> {
+        let all = samples(&watch_prometheus(sums)).into_iter();
+        let all = all.filter(|((name, _), _)| name == "flashlag_watch_incidents_total");
+        all.map(|((_, labels), value)| (labels["cause"].clone(), value)).collect()
+    };
+    let before = of(&sums);
+    assert!(before.values().all(|value| *value == 0.0) && before.len() == 8, "{before:?}");
+    sums.count(StallCause::OtherIo);
+    sums.count(StallCause::OtherIo);
+    sums.count(StallCause::FilesystemCommit);
+    let after = of(&sums);
+    assert_eq!(after["another process's I/O"], 2.0);
+    assert_eq!(after["filesystem commit"], 1.0);
+    assert!(before.keys().all(|cause| after.contains_key(cause)));
 }

@@ -5,6 +5,7 @@
 
 mod incident;
 mod program;
+mod sums;
 mod trend;
 
 use flashlag_spec::PackedText;
@@ -15,6 +16,7 @@ use crate::histogram::StoredHistogram;
 
 pub use incident::{Before, Incident, Second, WaitKind};
 pub use program::ProgramBytes;
+pub use sums::Sums;
 pub use trend::{Beside, Shift, Trend, Trends};
 
 /// The version of a history; raise it with every change of these types.

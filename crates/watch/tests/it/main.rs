@@ -6,3 +6,4 @@ mod day;
 mod kills;
 mod made;
 mod noise;
+mod years;

@@ -1,0 +1,79 @@
+//! Who moved how many bytes in a simulated machine.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use flashlag_schema::history::{Before, ProgramBytes};
+use flashlag_units::{Bytes, InOrder, Nanos};
+
+use crate::glance::{Glance, Recent};
+use crate::recorder::Scenery;
+use crate::waits::Wait;
+
+/// Half a minute in looks.
+const LOOKS: usize = 120;
+
+/// Who moved how many bytes.
+#[derive(Debug, Default)]
+pub(super) struct People {
+    /// Who calls.
+    pub caller: &'static str,
+    /// Who writes beside.
+    pub beside: Option<&'static str>,
+    before: Option<Glance>,
+    /// The bytes of each look of half a minute, and whose they are.
+    recent: VecDeque<(Nanos, &'static str, u64)>,
+    /// The bytes of each program in this hour.
+    sums: BTreeMap<&'static str, u64>,
+}
+
+impl People {
+    /// Notes whose the bytes since the last look are.
+    pub fn saw(&mut self, glance: &Glance) {
+        let before = self.before.replace(*glance);
+        let Some(before) = before else { return };
+        let bytes = glance.look.since(&before.look).disk_bytes.unwrap_or_default().0;
+        if bytes == 0 {
+            return;
+        }
+        let name = self.beside.unwrap_or(self.caller);
+        *self.sums.entry(name).or_default() += bytes;
+        if self.recent.len() >= LOOKS {
+            self.recent.pop_front();
+        }
+        self.recent.push_back((glance.look.at, name, bytes));
+    }
+
+    /// The bytes of each program since the last call.
+    pub fn hour(&mut self) -> Vec<ProgramBytes> {
+        named(std::mem::take(&mut self.sums))
+    }
+}
+
+fn named(sums: BTreeMap<&'static str, u64>) -> Vec<ProgramBytes> {
+    let row =
+        |(name, bytes): (&str, u64)| ProgramBytes { name: name.to_owned(), bytes: Bytes(bytes) };
+    let mut rows: Vec<ProgramBytes> = sums.into_iter().map(row).collect();
+    rows.order_by_key(|row| std::cmp::Reverse(row.bytes));
+    rows
+}
+
+impl Scenery for People {
+    fn waiting(&mut self) -> Vec<String> {
+        vec![self.caller.to_owned()]
+    }
+
+    fn before(&mut self, wait: &Wait, recent: &Recent) -> Before {
+        const HALF_MINUTE: Nanos = Nanos::from_secs(30);
+        let from = wait.from.saturating_since(HALF_MINUTE);
+        let mut sums: BTreeMap<&'static str, u64> = BTreeMap::new();
+        for (_, name, bytes) in self.recent.iter().filter(|(at, ..)| *at >= from) {
+            *sums.entry(name).or_default() += bytes;
+        }
+        Before {
+            window_ns: HALF_MINUTE,
+            programs: named(sums),
+            seconds: recent.seconds(wait.to, 30),
+            ..Before::default()
+        }
+    }
+}
