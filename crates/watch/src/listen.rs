@@ -1,7 +1,7 @@
 //! Answers over HTTP: one page after another, nothing is written, and no connection is kept.
 
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -107,7 +107,24 @@ fn talk(
     if with_body {
         stream.write_all(answer.body.as_bytes())?;
     }
+    if answer.status == 400 {
+        leave(stream)?;
+    }
     stream.flush()
+}
+
+/// Reads what is left of a request that was not read whole: closed before that, the connection would be reset, and the
+/// answer lost.
+fn leave(stream: &mut TcpStream) -> io::Result<()> {
+    stream.shutdown(Shutdown::Write)?;
+    stream.set_read_timeout(Some(PATIENCE / 4))?;
+    let mut piece = [0u8; HEAD];
+    for _ in 0..8 {
+        if stream.read(&mut piece)? == 0 {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// The bytes up to the empty line; `None` if they do not come in time.
