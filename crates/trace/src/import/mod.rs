@@ -78,18 +78,25 @@ pub fn import(from: impl Read, format: Option<InputFormat>) -> Result<Imported, 
 /// # Errors
 /// Fails as [`import`] does, and if the columns named are not those of the file.
 pub fn import_by(from: impl Read, options: &ImportOptions) -> Result<Imported, ImportError> {
-    let mut from = BufReader::with_capacity(1 << 16, from);
+    whatever_packs_it(&mut BufReader::with_capacity(1 << 16, from), options)
+}
+
+// From here on the source is `dyn`: each kind of it would otherwise compile all readers again.
+fn whatever_packs_it(
+    from: &mut dyn BufRead,
+    options: &ImportOptions,
+) -> Result<Imported, ImportError> {
     let is_compressed = from.fill_buf().map_err(ImportError::Read)?.starts_with(&[0x1f, 0x8b]);
     if is_compressed {
-        let from = BufReader::with_capacity(1 << 16, MultiGzDecoder::new(from));
-        return plain(from, options);
+        let mut from = BufReader::with_capacity(1 << 16, MultiGzDecoder::new(from));
+        return plain(&mut from, options);
     }
     match zlib_at(from.fill_buf().map_err(ImportError::Read)?) {
         Some(at) => {
             from.consume(at);
-            let from = BufReader::with_capacity(1 << 16, ZlibDecoder::new(from));
+            let mut from = BufReader::with_capacity(1 << 16, ZlibDecoder::new(from));
             let format = options.format.or(Some(InputFormat::Ftrace));
-            plain(from, &ImportOptions { format, ..options.clone() })
+            plain(&mut from, &ImportOptions { format, ..options.clone() })
         }
         None => plain(from, options),
     }
@@ -107,8 +114,8 @@ fn zlib_at(head: &[u8]) -> Option<usize> {
     is_zlib.then_some(at)
 }
 
-fn plain(mut from: impl BufRead, options: &ImportOptions) -> Result<Imported, ImportError> {
-    let head = head_of(&mut from)?;
+fn plain(from: &mut dyn BufRead, options: &ImportOptions) -> Result<Imported, ImportError> {
+    let head = head_of(from)?;
     if head.is_empty() {
         return Err(ImportError::Empty);
     }
@@ -116,12 +123,12 @@ fn plain(mut from: impl BufRead, options: &ImportOptions) -> Result<Imported, Im
     if is_text && has_returns_only(&head) {
         let whole = Returns(std::io::Cursor::new(head).chain(from));
         let mut lines = BufReader::with_capacity(1 << 16, whole);
-        return of_head(head_of(&mut lines)?, lines, options);
+        return of_head(head_of(&mut lines)?, &mut lines, options);
     }
     of_head(head, from, options)
 }
 
-fn head_of(from: &mut impl BufRead) -> Result<Vec<u8>, ImportError> {
+fn head_of(from: &mut dyn BufRead) -> Result<Vec<u8>, ImportError> {
     let mut head = Vec::new();
     from.take(HEAD).read_to_end(&mut head).map_err(ImportError::Read)?;
     Ok(head)
@@ -129,7 +136,7 @@ fn head_of(from: &mut impl BufRead) -> Result<Vec<u8>, ImportError> {
 
 fn of_head(
     head: Vec<u8>,
-    from: impl BufRead,
+    from: &mut dyn BufRead,
     options: &ImportOptions,
 ) -> Result<Imported, ImportError> {
     let format = match (options.format, &options.columns) {
@@ -139,7 +146,8 @@ fn of_head(
     };
     let most_events = options.most_events;
     let importer = importer_of(format, &head, options)?;
-    let whole = std::io::Cursor::new(head).chain(from);
+    let mut whole = std::io::Cursor::new(head).chain(from);
+    let whole: &mut dyn BufRead = &mut whole;
     let (mut trace, taken) = match format {
         InputFormat::Stored => (stored::read_trace(whole, most_events)?, 0),
         InputFormat::Perfetto => packets_of(whole, most_events)?,
@@ -150,7 +158,7 @@ fn of_head(
     Ok(Imported { format, trace, taken })
 }
 
-fn packets_of(from: impl BufRead, most_events: usize) -> Result<(Trace, u64), ImportError> {
+fn packets_of(from: &mut dyn BufRead, most_events: usize) -> Result<(Trace, u64), ImportError> {
     let mut making = Making::new(TraceSourceKind::Perfetto, most_events);
     perfetto::Perfetto::default().read(from, &mut making).map_err(ImportError::Read)?;
     finished(making, InputFormat::Perfetto)
@@ -198,7 +206,7 @@ fn importer_of(
 }
 
 fn text_of(
-    from: impl BufRead,
+    from: &mut dyn BufRead,
     format: InputFormat,
     importer: Importer,
     most_events: usize,
