@@ -106,9 +106,9 @@ pub enum Steadiness {
     },
 }
 
-/// Steady state of the throughput of a phase, in rounds of `length`.
-pub fn steadiness(series: &[Interval], length: Nanos) -> Steadiness {
-    let rounds = rounds_of(series, length);
+/// Steady state of the throughput of a phase, in rounds of at least `length` and `bytes`.
+pub fn steadiness(series: &[Interval], length: Nanos, bytes: Bytes) -> Steadiness {
+    let rounds = rounds_of(series, length, bytes);
     let values: Vec<f64> = rounds.iter().map(Round::bytes_per_second).collect();
     if let Some(window) = first_steady(&values) {
         let through = &rounds[..window.first + WINDOW];
@@ -122,8 +122,8 @@ pub fn steadiness(series: &[Interval], length: Nanos) -> Steadiness {
     }
 }
 
-/// Joins intervals to rounds of at least `length`, without the rest at the end.
-pub fn rounds_of(series: &[Interval], length: Nanos) -> Vec<Round> {
+/// Joins intervals to rounds of at least `length` and `at_least` bytes, without the rest at the end.
+pub fn rounds_of(series: &[Interval], length: Nanos, at_least: Bytes) -> Vec<Round> {
     let mut rounds = Vec::new();
     let mut from = Nanos::ZERO;
     let (mut bytes, mut ops, mut waited) = (Bytes::ZERO, 0u64, Nanos::ZERO);
@@ -132,7 +132,7 @@ pub fn rounds_of(series: &[Interval], length: Nanos) -> Vec<Round> {
         ops = ops.saturating_add(interval.ops());
         waited = waited.plus(interval.exact.2);
         let lasted = interval.ends.saturating_since(from);
-        if lasted.0 == 0 || lasted < length {
+        if lasted.0 == 0 || lasted < length || bytes < at_least {
             continue;
         }
         let latency_mean = Nanos(waited.0.checked_div(ops).unwrap_or(0));

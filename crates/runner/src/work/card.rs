@@ -175,7 +175,7 @@ impl<W: World> Work<W> {
             notes: self.world.phase_note().into_iter().collect(),
         };
         let head = PhaseHead { direct: part.medium.is_direct(), ..head };
-        let changes = changes_of(&recorded, head.operation, false);
+        let changes = changes_of(&recorded, head.operation, None);
         let whole = Phase { changes, ..phase(head, &recorded, tail) };
         self.evidence.phases.push(Some((before, after)));
         Ok((self.with_causes(whole), more))

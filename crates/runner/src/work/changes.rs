@@ -2,13 +2,13 @@
 
 use flashlag_schema::{Change, ChangeKind};
 use flashlag_spec::Operation;
-use flashlag_stats::PhaseRecord;
 use flashlag_stats::change::{ChangePoint, ChangePointKind, Workload, changes};
 use flashlag_stats::steady::{RANGE_MAX, SLOPE_MAX, Steadiness, WINDOW, steadiness};
-use flashlag_units::{Nanos, mb_per_s, percent};
+use flashlag_stats::{Interval, PhaseRecord};
+use flashlag_units::{Bytes, Nanos, mb_per_s, percent};
 
 /// Length of a round of a phase that runs until it is steady.
-pub const UNTIL_STEADY_ROUND: Nanos = Nanos::from_secs(5);
+const UNTIL_STEADY_ROUND: Nanos = Nanos::from_secs(5);
 /// The shortest phase that is judged: five rounds of a meaningful length.
 const ROUND_MIN: Nanos = Nanos::from_secs(1);
 /// The longest round.
@@ -17,9 +17,14 @@ const ROUND_MAX: Nanos = Nanos::from_secs(60);
 const ROUNDS: u64 = 20;
 
 /// The changes of a phase, steadiness first. A phase that did not become steady has a change for that
-/// only if it was to run until steady (`until_steady`). A throughput that a schedule paces is steady
-/// by itself, which says nothing about the device.
-pub fn changes_of(recorded: &PhaseRecord, operation: Operation, until_steady: bool) -> Vec<Change> {
+/// only if it was to run until steady (`to_steady`: the bytes of one pass over what it reads or
+/// writes). A throughput that a schedule paces is steady by itself, which says nothing about the
+/// device.
+pub fn changes_of(
+    recorded: &PhaseRecord,
+    operation: Operation,
+    to_steady: Option<Bytes>,
+) -> Vec<Change> {
     let workload = match operation {
         Operation::SequentialRead | Operation::RandomRead => Workload::Reads,
         Operation::SequentialWrite | Operation::RandomWrite => Workload::Writes,
@@ -30,22 +35,25 @@ pub fn changes_of(recorded: &PhaseRecord, operation: Operation, until_steady: bo
         | Operation::ReplayNames
         | Operation::ReplayDiscard => Workload::Other,
     };
-    let steady = steady_change(recorded, until_steady)
-        .filter(|change| until_steady || change.kind != ChangeKind::NotSteady);
+    let steady = steady_change(recorded, to_steady)
+        .filter(|change| to_steady.is_some() || change.kind != ChangeKind::NotSteady);
     let found = changes(&recorded.intervals, &recorded.stalls, workload);
     steady.into_iter().chain(found.iter().map(stored)).collect()
 }
 
 /// Whether and when a phase was steady by the SNIA rule; `None` if it was too short, or a schedule set
 /// the pace: its throughput is steady whatever the device does.
-fn steady_change(recorded: &PhaseRecord, until_steady: bool) -> Option<Change> {
-    if recorded.response.count() > 0 && !until_steady {
+fn steady_change(recorded: &PhaseRecord, to_steady: Option<Bytes>) -> Option<Change> {
+    if recorded.response.count() > 0 && to_steady.is_none() {
         return None;
     }
-    let round = if until_steady {
-        UNTIL_STEADY_ROUND
-    } else {
-        Nanos(recorded.elapsed.0 / ROUNDS).clamp(ROUND_MIN, ROUND_MAX)
+    let (found, rounds) = match to_steady {
+        Some(pass) => until_steady(&recorded.intervals, pass),
+        None => {
+            let round = Nanos(recorded.elapsed.0 / ROUNDS).clamp(ROUND_MIN, ROUND_MAX);
+            let found = steadiness(&recorded.intervals, round, Bytes::ZERO);
+            (found, format!("rounds of {round}"))
+        }
     };
     let rule = format!("the rule is {} and {}", percent(RANGE_MAX), percent(SLOPE_MAX));
     let blank = |kind, t_ns, written_bytes, detail| Change {
@@ -56,13 +64,13 @@ fn steady_change(recorded: &PhaseRecord, until_steady: bool) -> Option<Change> {
         period_ns: None,
         detail,
     };
-    match steadiness(&recorded.intervals, round) {
+    match found {
         Steadiness::Reached { window, at, written } => Some(blank(
             ChangeKind::SteadyState,
             at,
             written,
             format!(
-                "{WINDOW} rounds of {round} within {}, slope {} ({rule})",
+                "{WINDOW} {rounds} within {}, slope {} ({rule})",
                 percent(window.range),
                 percent(window.slope.abs())
             ),
@@ -72,13 +80,27 @@ fn steady_change(recorded: &PhaseRecord, until_steady: bool) -> Option<Change> {
             recorded.elapsed,
             recorded.bytes,
             format!(
-                "the last {WINDOW} rounds of {round} range over {}, slope {} ({rule})",
+                "the last {WINDOW} {rounds} range over {}, slope {} ({rule})",
                 percent(window.range),
                 percent(window.slope.abs())
             ),
         )),
         Steadiness::TooShort { .. } => None,
     }
+}
+
+/// Whether a phase that runs until it is steady is so, and what its rounds are: of 5 s, or of one pass
+/// over all that it reads or writes. What a device does may repeat with each pass, as when a write
+/// cache is overwritten before it is folded, and is as steady as it will be.
+pub fn until_steady(series: &[Interval], pass: Bytes) -> (Steadiness, String) {
+    let by_time = steadiness(series, UNTIL_STEADY_ROUND, Bytes::ZERO);
+    if !matches!(by_time, Steadiness::Reached { .. }) && pass > Bytes::ZERO {
+        let by_pass = steadiness(series, UNTIL_STEADY_ROUND, pass);
+        if matches!(by_pass, Steadiness::Reached { .. }) {
+            return (by_pass, format!("passes over {pass}"));
+        }
+    }
+    (by_time, format!("rounds of {UNTIL_STEADY_ROUND}"))
 }
 
 fn stored(change: &ChangePoint) -> Change {
@@ -135,7 +157,6 @@ fn levels(change: &ChangePoint) -> String {
 #[cfg(test)]
 mod tests {
     use flashlag_stats::{OpTimes, Recorder, RecorderConfig};
-    use flashlag_units::Bytes;
 
     use super::*;
 
@@ -156,8 +177,10 @@ mod tests {
         recorder.finish(now)
     }
 
+    /// Of passes of a tenth of a GB where it was to run until steady.
     fn kinds(recorded: &PhaseRecord, until_steady: bool) -> Vec<ChangeKind> {
-        let found = changes_of(recorded, Operation::SequentialWrite, until_steady);
+        let pass = until_steady.then_some(Bytes::from_mb(100));
+        let found = changes_of(recorded, Operation::SequentialWrite, pass);
         found.iter().map(|change| change.kind).collect()
     }
 
@@ -167,7 +190,7 @@ mod tests {
         assert_eq!(kinds(&even(false), false), [ChangeKind::SteadyState]);
         assert_eq!(kinds(&even(true), false), []);
         assert_eq!(kinds(&even(true), true), [ChangeKind::SteadyState], "it ran until it was");
-        let found = changes_of(&even(false), Operation::SequentialWrite, false);
+        let found = changes_of(&even(false), Operation::SequentialWrite, None);
         // 40 s in 20 rounds of 2 s: steady by the fifth.
         assert_eq!(found[0].t_ns, Nanos::from_secs(10));
         assert!(found[0].detail.starts_with("5 rounds of 2.0 s within 0%"), "{}", found[0].detail);
@@ -182,9 +205,36 @@ mod tests {
             (2_400, false, "rounds of 1 min 00 s"),
         ] {
             let even = recorded(seconds * 10, false, |_| Nanos::from_millis(100));
-            let found = changes_of(&even, Operation::SequentialWrite, until_steady);
+            let pass = until_steady.then_some(Bytes::from_mb(100));
+            let found = changes_of(&even, Operation::SequentialWrite, pass);
             assert!(found[0].detail.contains(round), "{seconds} s: {}", found[0].detail);
         }
+    }
+
+    #[test]
+    fn what_repeats_with_each_pass_is_steady_by_passes_and_what_falls_from_pass_to_pass_is_not() {
+        // 1.2 GB a pass, the first half of each at 100 and the other at 50 MB/s: 18 s.
+        let half = |number: u64| if number % 1_200 < 600 { 10 } else { 20 };
+        let waves = recorded(7_200, false, |number| Nanos::from_millis(half(number)));
+        let judged = |pass| {
+            let found = changes_of(&waves, Operation::SequentialWrite, Some(Bytes::from_mb(pass)));
+            found.into_iter().next().expect("it is judged")
+        };
+        let by_pass = judged(1_200);
+        assert_eq!(by_pass.kind, ChangeKind::SteadyState);
+        assert!(by_pass.detail.starts_with("5 passes over 1.2 GB within "), "{}", by_pass.detail);
+        assert_eq!(by_pass.written_bytes, Bytes::from_mb(6_000));
+        for pass in [0, 700] {
+            assert_eq!(judged(pass).kind, ChangeKind::NotSteady, "passes over {pass} MB");
+            assert!(judged(pass).detail.contains("rounds of 5.0 s range"), "{pass}");
+        }
+        // Each pass a fifth slower than the one before.
+        let slower = recorded(7_200, false, |number| {
+            let micros = if number % 600 < 300 { 10_000 } else { 20_000 };
+            Nanos::from_micros((0..number / 1_200).fold(micros, |micros, _| micros / 5 * 6))
+        });
+        let found = changes_of(&slower, Operation::SequentialWrite, Some(Bytes::from_mb(1_200)));
+        assert_eq!(found[0].kind, ChangeKind::NotSteady, "{}", found[0].detail);
     }
 
     #[test]

@@ -6,11 +6,11 @@ use flashlag_schema::Phase;
 use flashlag_spec::scenario::{Io, IoOperation, Pattern, Test, Until};
 use flashlag_spec::{Operation, State};
 use flashlag_stats::Interval;
-use flashlag_stats::steady::{Steadiness, steadiness};
+use flashlag_stats::steady::Steadiness;
 use flashlag_trust::Verification;
 use flashlag_units::{Bytes, Nanos};
 
-use super::changes::{UNTIL_STEADY_ROUND, changes_of};
+use super::changes::{changes_of, until_steady};
 use super::halves::{Half, halves};
 use super::phase::{PhaseHead, PhaseTail, phase, thinks, without_stops};
 use super::world::{Edge, OpenedDevice, TestJob};
@@ -113,7 +113,7 @@ impl<W: World> Work<W> {
         (before, after): (W::Counters, W::Counters),
     ) -> Outcome {
         let error = driven.ended.error().map(ToString::to_string);
-        let until_steady = io.until == Until::Steady;
+        let to_steady = (io.until == Until::Steady).then(|| pass_of(io));
         let looks = self.world.looks();
         let mut measured = Vec::new();
         for half in halves {
@@ -147,7 +147,7 @@ impl<W: World> Work<W> {
                 cut_short: driven.ended == EndReason::Stopped || error.is_some(),
                 notes,
             };
-            let changes = changes_of(half.recorded, half.head.operation, until_steady);
+            let changes = changes_of(half.recorded, half.head.operation, to_steady);
             let whole = Phase { changes, ..phase(half.head, half.recorded, tail) };
             measured.push(self.with_causes(whole));
             self.evidence.phases.push(Some((before.clone(), after.clone())));
@@ -196,11 +196,16 @@ pub(crate) fn drive_device<W: World + ?Sized>(
 /// then were steady. A write cache is steady too, until it is used up.
 pub(crate) fn steady_enough(io: &Io) -> impl FnMut(&[Interval]) -> bool + use<> {
     let at_least = io.at_least.map(|bytes| bytes.0).unwrap_or_default();
+    let pass = pass_of(io);
     move |series| {
         let moved = series.iter().fold(Bytes::ZERO, |sum, interval| sum.plus(interval.bytes));
-        moved >= at_least
-            && matches!(steadiness(series, UNTIL_STEADY_ROUND), Steadiness::Reached { .. })
+        moved >= at_least && matches!(until_steady(series, pass).0, Steadiness::Reached { .. })
     }
+}
+
+/// The bytes of one pass over all that a test reads or writes.
+fn pass_of(io: &Io) -> Bytes {
+    io.span.map(|span| span.0).unwrap_or_default()
 }
 
 /// The facts of a phase before it runs.

@@ -156,7 +156,7 @@ impl<W: World> Work<W> {
         }
         saved.notes.extend(beside);
         saved.notes.extend(self.world.phase_note());
-        let changes = changes_of(&saved.recorded, Operation::Save, false);
+        let changes = changes_of(&saved.recorded, Operation::Save, None);
         // A file that is rewritten at one size never grows.
         let grows = head.engine == EngineKind::Sqlite;
         let tail = PhaseTail {

@@ -64,24 +64,29 @@ fn too_few_rounds_and_nothing_moved_are_never_steady() {
 fn a_phase_is_steady_from_the_end_of_the_fifth_round() {
     let bytes = [900, 900, 500, 500, 200, 200, 100, 100, 100, 100, 100, 100, 100, 100, 100, 100, 7];
     let Steadiness::Reached { window, at, written } =
-        steadiness(&series(&bytes), Nanos::from_secs(2))
+        steadiness(&series(&bytes), Nanos::from_secs(2), Bytes::ZERO)
     else {
         panic!("not steady")
     };
     assert_eq!((window.first, at), (3, Nanos::from_secs(16)));
     assert_eq!(written, Bytes(bytes[..16].iter().sum()));
-    assert_eq!(rounds_of(&series(&bytes), Nanos::from_secs(2)).len(), 8, "a rest is no round");
+    assert_eq!(
+        rounds_of(&series(&bytes), Nanos::from_secs(2), Bytes::ZERO).len(),
+        8,
+        "a rest is no round"
+    );
 }
 
 #[test]
 fn a_phase_that_falls_all_the_way_says_by_how_much_it_missed() {
     let bytes: Vec<u64> = (0..10).map(|round| 1_000 - round * 90).collect();
-    let Steadiness::Missed(window) = steadiness(&series(&bytes), Nanos::from_secs(1)) else {
+    let Steadiness::Missed(window) = steadiness(&series(&bytes), Nanos::from_secs(1), Bytes::ZERO)
+    else {
         panic!("not missed")
     };
     assert_eq!(window.first, 5);
     assert!(window.slope > 0.10);
-    let short = steadiness(&series(&bytes[..3]), Nanos::from_secs(1));
+    let short = steadiness(&series(&bytes[..3]), Nanos::from_secs(1), Bytes::ZERO);
     assert_eq!(short, Steadiness::TooShort { rounds: 3 });
 }
 

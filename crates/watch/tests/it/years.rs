@@ -33,7 +33,7 @@ fn under_one_percent_of_a_users_years_have_a_trend_that_is_not_there() {
         return;
     }
     let asked = std::env::var(YEARS).ok().and_then(|years| years.parse().ok());
-    let years: u64 = asked.unwrap_or(12);
+    let years: u64 = asked.unwrap_or(6);
     let mut false_ones = Vec::new();
     for seed in 1..=years {
         let (score, days) = days(&year(seed, 1.0)).unwrap();
