@@ -26,7 +26,7 @@ const SELDOM: Nanos = Nanos::from_secs(10);
 /// It is looked at so seldom that it takes at most this part of a CPU's time: a thousandth.
 const PART: u64 = 1000;
 /// How long before an incident programs are counted.
-const HALF_MINUTE: Nanos = Nanos::from_secs(30);
+pub(crate) const HALF_MINUTE: Nanos = Nanos::from_secs(30);
 /// Seconds before the end of a wait that are kept one by one.
 const SECONDS: usize = 30;
 /// A machine that was suspended for longer than this was.

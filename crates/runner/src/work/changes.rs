@@ -1,5 +1,7 @@
 //! Changes in the interval series of a phase, as they are stored.
 
+use std::fmt;
+
 use flashlag_schema::{Change, ChangeKind};
 use flashlag_spec::Operation;
 use flashlag_stats::change::{ChangePoint, ChangePointKind, Workload, changes};
@@ -52,7 +54,7 @@ fn steady_change(recorded: &PhaseRecord, to_steady: Option<Bytes>) -> Option<Cha
         None => {
             let round = Nanos(recorded.elapsed.0 / ROUNDS).clamp(ROUND_MIN, ROUND_MAX);
             let found = steadiness(&recorded.intervals, round, Bytes::ZERO);
-            (found, format!("rounds of {round}"))
+            (found, Rounds::Of(round))
         }
     };
     let rule = format!("the rule is {} and {}", percent(RANGE_MAX), percent(SLOPE_MAX));
@@ -89,18 +91,36 @@ fn steady_change(recorded: &PhaseRecord, to_steady: Option<Bytes>) -> Option<Cha
     }
 }
 
+/// What a phase is divided into.
+#[derive(Clone, Copy, Debug)]
+pub enum Rounds {
+    /// Of at least this time.
+    Of(Nanos),
+    /// Over this many bytes.
+    Passes(Bytes),
+}
+
+impl fmt::Display for Rounds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Rounds::Of(time) => write!(f, "rounds of {time}"),
+            Rounds::Passes(bytes) => write!(f, "passes over {bytes}"),
+        }
+    }
+}
+
 /// Whether a phase that runs until it is steady is so, and what its rounds are: of 5 s, or of one pass
 /// over all that it reads or writes. What a device does may repeat with each pass, as when a write
 /// cache is overwritten before it is folded, and is as steady as it will be.
-pub fn until_steady(series: &[Interval], pass: Bytes) -> (Steadiness, String) {
+pub fn until_steady(series: &[Interval], pass: Bytes) -> (Steadiness, Rounds) {
     let by_time = steadiness(series, UNTIL_STEADY_ROUND, Bytes::ZERO);
     if !matches!(by_time, Steadiness::Reached { .. }) && pass > Bytes::ZERO {
         let by_pass = steadiness(series, UNTIL_STEADY_ROUND, pass);
         if matches!(by_pass, Steadiness::Reached { .. }) {
-            return (by_pass, format!("passes over {pass}"));
+            return (by_pass, Rounds::Passes(pass));
         }
     }
-    (by_time, format!("rounds of {UNTIL_STEADY_ROUND}"))
+    (by_time, Rounds::Of(UNTIL_STEADY_ROUND))
 }
 
 fn stored(change: &ChangePoint) -> Change {

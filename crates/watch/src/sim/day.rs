@@ -65,39 +65,33 @@ pub(super) fn acts(random: &mut Pcg64, day: u64, planted: bool) -> Vec<(Nanos, A
         }
     }
     if planted {
+        let between = |random: &mut Pcg64, least: u64, most: u64| {
+            Nanos::from_millis(random.random_range(least..most))
+        };
         let mut free: Vec<u64> = (6 * 3600 / PLACE_S..23 * 3600 / PLACE_S).collect();
-        let mut plant = |random: &mut Pcg64, act: Act| {
+        // For a time between these, in milliseconds.
+        let mut plant = |random: &mut Pcg64, least, most, act: &dyn Fn(Nanos) -> Act| {
+            let act = act(between(random, least, most));
             if free.is_empty() {
                 return;
             }
             let index = random.random_range(0..free.len());
             acts.push((seconds(free.swap_remove(index) * PLACE_S), act));
         };
-        let between = |random: &mut Pcg64, least: u64, most: u64| {
-            Nanos::from_millis(random.random_range(least..most))
-        };
         for _ in 0..3 {
-            let time = between(random, 5_000, 15_000);
-            plant(random, Act::Writes(Program::Camera, time));
+            plant(random, 5_000, 15_000, &|time| Act::Writes(Program::Camera, time));
         }
         if day.is_multiple_of(3) {
-            let time = between(random, 20_000, 40_000);
-            plant(random, Act::Writes(Program::Installer, time));
+            plant(random, 20_000, 40_000, &|time| Act::Writes(Program::Installer, time));
         }
         for _ in 0..2 {
-            let time = between(random, 400, 7_000);
-            plant(random, Act::Freeze(time));
+            plant(random, 400, 7_000, &Act::Freeze);
         }
-        let time = between(random, 400, 4_000);
-        plant(random, Act::Discard(time));
-        let time = between(random, 1_000, 60_000);
-        plant(random, Act::Stop(time));
-        let time = between(random, 500, 5_000);
-        plant(random, Act::Steal(time));
-        let time = between(random, 500, 5_000);
-        plant(random, Act::BusyCpu(time));
-        let time = between(random, 10_000, 240_000);
-        plant(random, Act::Clock(time));
+        plant(random, 400, 4_000, &Act::Discard);
+        plant(random, 1_000, 60_000, &Act::Stop);
+        plant(random, 500, 5_000, &Act::Steal);
+        plant(random, 500, 5_000, &Act::BusyCpu);
+        plant(random, 10_000, 240_000, &Act::Clock);
         let time = between(random, 15_000, 30_000);
         acts.push((seconds(3 * 3600), Act::Writes(Program::Backup, time)));
     }

@@ -11,7 +11,7 @@ mod user;
 
 use flashlag_flash::{FlashDevice, aged_by};
 use flashlag_iostack::{Stack, StackSpec};
-use flashlag_schema::history::{History, Span, Subject};
+use flashlag_schema::history::{History, Subject};
 use flashlag_spec::profile::Model;
 use flashlag_spec::target::{Age, MountSpec};
 use flashlag_units::{Bytes, Nanos};
@@ -63,16 +63,7 @@ pub struct Plan {
 /// The device can't be made or is too small, or the history can't be written.
 pub fn simulate(plan: &Plan, mut book: Book) -> Result<Score, SimError> {
     book.subject(&subject(plan))?;
-    let mut days = Vec::new();
-    let mut score = watched(plan, &mut |note| {
-        put(&mut book, &note)?;
-        if let Note::Part(span, _) = note {
-            days.push(*span);
-        }
-        Ok(())
-    })?;
-    score.trend = changes(&by_day(&days)).0;
-    Ok(score)
+    Ok(followed(plan, &mut |note| put(&mut book, note))?.0)
 }
 
 /// What changed over a simulated time: the days that a history would have, without one.
@@ -80,21 +71,25 @@ pub fn simulate(plan: &Plan, mut book: Book) -> Result<Score, SimError> {
 /// # Errors
 /// The device can't be made or is too small.
 pub fn days(plan: &Plan) -> Result<(Score, Vec<Day>), SimError> {
+    followed(plan, &mut |_| Ok(()))
+}
+
+/// Lets all days pass and looks for what changed over them.
+fn followed(
+    plan: &Plan,
+    keep: &mut dyn FnMut(&Note) -> Result<(), BookError>,
+) -> Result<(Score, Vec<Day>), SimError> {
     let mut spans = Vec::new();
     let mut score = watched(plan, &mut |note| {
+        keep(&note)?;
         if let Note::Part(span, _) = note {
             spans.push(*span);
         }
         Ok(())
     })?;
-    let days = by_day(&spans);
+    let days = day_of(&History { spans, ..History::default() });
     score.trend = changes(&days).0;
     Ok((score, days))
-}
-
-fn by_day(spans: &[Span]) -> Vec<Day> {
-    let history = History { spans: spans.to_vec(), ..History::default() };
-    day_of(&history)
 }
 
 /// Lets all days pass.

@@ -3,14 +3,16 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use flashlag_schema::history::{Before, ProgramBytes};
-use flashlag_units::{Bytes, InOrder, Nanos};
+use flashlag_units::{Bytes, Nanos};
 
 use crate::glance::{Glance, Recent};
+use crate::machine::{HALF_MINUTE, PERIOD};
 use crate::recorder::Scenery;
+use crate::span::programs;
 use crate::waits::Wait;
 
 /// Half a minute in looks.
-const LOOKS: usize = 120;
+const LOOKS: usize = (HALF_MINUTE.0 / PERIOD.0) as usize;
 
 /// Who moved how many bytes.
 #[derive(Debug, Default)]
@@ -52,9 +54,7 @@ impl People {
 fn named(sums: BTreeMap<&'static str, u64>) -> Vec<ProgramBytes> {
     let row =
         |(name, bytes): (&str, u64)| ProgramBytes { name: name.to_owned(), bytes: Bytes(bytes) };
-    let mut rows: Vec<ProgramBytes> = sums.into_iter().map(row).collect();
-    rows.order_by_key(|row| std::cmp::Reverse(row.bytes));
-    rows
+    programs(sums.into_iter().map(row).collect::<Vec<_>>().iter())
 }
 
 impl Scenery for People {
@@ -63,7 +63,6 @@ impl Scenery for People {
     }
 
     fn before(&mut self, wait: &Wait, recent: &Recent) -> Before {
-        const HALF_MINUTE: Nanos = Nanos::from_secs(30);
         let from = wait.from.saturating_since(HALF_MINUTE);
         let mut sums: BTreeMap<&'static str, u64> = BTreeMap::new();
         for (_, name, bytes) in self.recent.iter().filter(|(at, ..)| *at >= from) {

@@ -9,7 +9,7 @@ use flashlag_schema::trace::TraceFrame;
 use flashlag_units::{InOrder, Nanos, count};
 
 use super::super::making::Making;
-use super::message::{Message, Value, fields};
+use super::message::{Message, fields};
 
 /// Field numbers of `TracePacket`.
 const CLOCK_SNAPSHOT: u32 = 6;
@@ -66,6 +66,26 @@ enum Events {
     /// That much must be taken from a time of the trace.
     Behind(i128),
     Unknown,
+}
+
+/// The clock of a bundle's events, with a reading beside the trace's.
+#[derive(Debug, Default)]
+pub(super) struct EventClock {
+    is_other: bool,
+    event: Option<u64>,
+    trace: Option<u64>,
+}
+
+impl EventClock {
+    /// Takes a number among the fields of an `FtraceEventBundle`.
+    pub(super) fn field(&mut self, number: u32, value: u64) {
+        match number {
+            5 => self.is_other |= value != 0,
+            6 => _ = self.event.get_or_insert(value),
+            7 => _ = self.trace.get_or_insert(value),
+            _ => {}
+        }
+    }
 }
 
 /// Collects the frames of a trace.
@@ -179,25 +199,13 @@ impl Frames {
         }
     }
 
-    /// `FtraceEventBundle`: the clock of its events, with a reading beside the trace's.
-    pub(super) fn clock_of_events(&mut self, bundle: &[u8]) {
-        if self.events != Events::OfTheTrace {
+    /// Keeps the first clock of events that is not the trace's.
+    pub(super) fn clock_of_events(&mut self, clock: &EventClock) {
+        if self.events != Events::OfTheTrace || !clock.is_other {
             return;
         }
-        let other = fields(bundle)
-            .flatten()
-            .any(|(number, value)| number == 5 && !matches!(value, Value::Number(0)));
-        if !other {
-            return;
-        }
-        let of = |wanted: u32| {
-            fields(bundle).flatten().find_map(|(number, value)| match value {
-                Value::Number(t) if number == wanted => Some(i128::from(t)),
-                _ => None,
-            })
-        };
-        self.events = match (of(6), of(7)) {
-            (Some(event), Some(trace)) => Events::Behind(trace - event),
+        self.events = match (clock.event, clock.trace) {
+            (Some(event), Some(trace)) => Events::Behind(i128::from(trace) - i128::from(event)),
             _ => Events::Unknown,
         };
     }

@@ -11,7 +11,7 @@ use flashlag_schema::trace::TraceTask;
 use flashlag_units::Nanos;
 use flate2::read::ZlibDecoder;
 
-use self::frames::Frames;
+use self::frames::{EventClock, Frames};
 use self::message::{Message, Value, fields};
 use super::ftrace::{checkpoint, words_of};
 use super::kernel::{At, Kernel, Machine, Point, Step};
@@ -161,6 +161,7 @@ impl Perfetto {
 
     /// `FtraceEventBundle`
     fn bundle(&mut self, bundle: &[u8], making: &mut Making) {
+        let mut clock = EventClock::default();
         for field in fields(bundle) {
             match field {
                 Some((2, Value::Bytes(event))) => match self.event(event, making) {
@@ -176,11 +177,12 @@ impl Perfetto {
                         "Events were lost before some bundles; how many is not in the file.",
                     );
                 }
+                Some((number, Value::Number(value))) => clock.field(number, value),
                 Some(_) => {}
                 None => return making.damaged(),
             }
         }
-        self.frames.clock_of_events(bundle);
+        self.frames.clock_of_events(&clock);
     }
 
     /// `FtraceEvent`: whether it is a storage event; `None` if it is damaged.
