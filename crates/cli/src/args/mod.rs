@@ -426,6 +426,9 @@ pub enum ProfilesAction {
         /// Also show how much each row changes when a fitted parameter changes by a tenth
         #[arg(long)]
         sensitivity: bool,
+        /// Forecast each row that a profile was fitted to from its other rows
+        #[arg(long, conflicts_with_all = ["sensitivity", "seeds"])]
+        leave_one_out: bool,
     },
 }
 

@@ -1,6 +1,7 @@
 use anyhow::{Result, bail};
 use flashlag_commands::{Simulations, scenario_of_check};
 use flashlag_predict::check::{CheckOptions, check_each, runs};
+use flashlag_predict::fit::{LeftOut, left_out};
 use flashlag_runner::sim;
 use flashlag_spec::PROFILE_KEYS;
 use flashlag_spec::profile::Profile;
@@ -22,7 +23,10 @@ pub fn profiles(args: &ProfilesArgs, terminal: &Terminal) -> Result<Exit> {
     match &args.action {
         None => list(terminal),
         Some(ProfilesAction::Show { name }) => show(name),
-        Some(ProfilesAction::Check { names, seeds, sensitivity }) => {
+        Some(ProfilesAction::Check { names, leave_one_out: true, .. }) => {
+            leave_one_out(names, terminal)
+        }
+        Some(ProfilesAction::Check { names, seeds, sensitivity, .. }) => {
             let seeds = (1..=*seeds).collect();
             check_all(names, &CheckOptions { seeds, sensitivity: *sensitivity }, terminal)
         }
@@ -43,7 +47,8 @@ fn show(name: &str) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn check_all(names: &[String], options: &CheckOptions, terminal: &Terminal) -> Result<Exit> {
+/// The profiles of these names, by default all that have published rows.
+fn chosen(names: &[String]) -> Result<Vec<Profile>> {
     let mut chosen = Vec::new();
     if names.is_empty() {
         for name in sim::profile_names() {
@@ -58,12 +63,31 @@ fn check_all(names: &[String], options: &CheckOptions, terminal: &Terminal) -> R
         }
         chosen.push(profile);
     }
-    let count = chosen.iter().map(|profile| runs(profile, options)).sum();
-    let what = match chosen.as_slice() {
+    Ok(chosen)
+}
+
+/// How progress calls these profiles.
+fn named(profiles: &[Profile]) -> String {
+    match profiles {
         [profile] => profile.name.clone(),
         all => format!("{} profiles", all.len()),
-    };
-    let simulations = counted(&what, Some(count), terminal)?;
+    }
+}
+
+fn leave_one_out(names: &[String], terminal: &Terminal) -> Result<Exit> {
+    let chosen = chosen(names)?;
+    let simulations = counted(&named(&chosen), None, terminal)?;
+    let each = |profile| left_out(profile, checked(), &scenario_of_check, &simulations);
+    let all: Vec<LeftOut> = chosen.iter().map(each).collect::<Result<_, _>>()?;
+    simulations
+        .without_progress(|| say::view(&flashlag_term::predict::left_out(&all, terminal.stdout)))?;
+    Ok(Exit::Done)
+}
+
+fn check_all(names: &[String], options: &CheckOptions, terminal: &Terminal) -> Result<Exit> {
+    let chosen = chosen(names)?;
+    let count = chosen.iter().map(|profile| runs(profile, options)).sum();
+    let simulations = counted(&named(&chosen), Some(count), terminal)?;
     let (mut passed, mut printed) = (true, 0);
     check_each(&chosen, checked(), &scenario_of_check, &simulations, options, |report| {
         passed &= report.passed();

@@ -98,10 +98,14 @@ fn option_unknown(profile: &Profile, option: &TargetOption, on: bool) -> Vec<Str
     )]
 }
 
+/// Whether a published row of a profile is from full storage.
+pub(super) fn was_measured_full(profile: &Profile, published: &[Published]) -> bool {
+    states_checked(profile, published).contains(&flashlag_spec::State::Filled)
+}
+
 fn full(after: &Situation, level: f64, published: &[Published]) -> Option<String> {
     let profile = &after.profile;
-    let states = states_checked(profile, published);
-    if !states.contains(&flashlag_spec::State::Filled) {
+    if !was_measured_full(profile, published) {
         return Some(format!("no published row of {} is from full storage", profile.name));
     }
     let capacity = after.capacity().ok()?;

@@ -4,6 +4,7 @@
 
 mod beyond;
 mod figures;
+mod fullness;
 mod maintenance;
 mod mount;
 mod parse;
@@ -24,6 +25,7 @@ use flashlag_units::Nanos;
 use crate::{PredictError, RunInputError, Simulator, doubts};
 
 pub use figures::{DURABLE, Figures, PredictOptions, TestFigures};
+pub use fullness::{Fullness, Plausible};
 pub use maintenance::{Maintenance, Moment};
 pub use parse::{Change, parse};
 pub use plan::{Cause, Plan};
@@ -74,6 +76,9 @@ pub struct Stage {
     /// The effect of the years, cause by cause; `None` for a change that does not make the device
     /// older.
     pub years: Option<Years>,
+    /// What of a full device's fall is the day's writes, the reach and the fullness; `None` for other
+    /// changes, and without [`PredictOptions::causes`].
+    pub fullness: Option<Fullness>,
 }
 
 impl Forecast {
@@ -106,6 +111,8 @@ pub fn predict(
 ) -> Result<Forecast, PredictError> {
     let mut first = start.clone();
     (first.plan.daily, first.plan.rollback) = (options.daily, options.rollback);
+    let fills = changes.iter().any(|change| matches!(change, Change::Full(_)));
+    first.plan.afterwards = options.causes && fills;
     let mut situations = vec![(first, "as it is".to_owned())];
     for change in changes {
         let last = &situations[situations.len() - 1].0;
@@ -127,13 +134,20 @@ pub fn predict(
         })?;
         chains.push(chain);
     }
+    let fillings: Vec<Option<fullness::Chain>> = (1..count)
+        .map(|index| {
+            let fills = options.causes && matches!(changes.get(index - 1), Some(Change::Full(_)));
+            let only = fills && fullness::is_only_full(&situations[index].0.plan);
+            only.then(|| fullness::chain(index, published, &mut situations))
+        })
+        .collect();
     let measured = figures::measure(&situations, simulator, options)?;
     situations.truncate(count);
     let before = measured.first().cloned().unwrap_or_default();
     let mut assumptions = plan::assumptions(&situations[0].0.plan);
     let mut steps: Vec<Stage> = Vec::new();
-    let each = situations.windows(2).zip(changes).zip(&chains);
-    for (((pair, change), chain), after) in each.zip(measured.iter().skip(1).cloned()) {
+    let each = situations.windows(2).zip(changes).zip(chains.iter().zip(&fillings));
+    for (((pair, change), (chain, filling)), after) in each.zip(measured.iter().skip(1).cloned()) {
         let ((previous, _), (next, what)) = (&pair[0], &pair[1]);
         let last = steps.last().map_or(&before, |step| &step.after);
         steps.push(Stage {
@@ -145,6 +159,7 @@ pub fn predict(
             reasons: reason::reasons(last, &after),
             beyond: beyond::beyond(previous, next, change, published),
             years: chain.as_ref().map(|chain| chain.years(&measured)),
+            fullness: filling.as_ref().and_then(|filling| filling.fullness(&measured)),
             after,
         });
         for assumption in plan::assumptions(&next.plan) {

@@ -41,6 +41,9 @@ pub struct Plan {
     pub untrimmed: bool,
     /// Share of the rated cycles that blocks have used, 0 to 1.
     pub worn: f64,
+    /// Whether a day's writes follow the tests of a device that was not used before: its figures
+    /// without a rest are then known, too.
+    pub afterwards: bool,
     /// The last cause that is simulated; [`Cause::Wear`] for all of them. The profile decides about
     /// wear, and fragmentation has its own test.
     pub up_to: Cause,
@@ -58,6 +61,7 @@ impl Default for Plan {
             idle_maintenance: false,
             untrimmed: false,
             worn: 0.0,
+            afterwards: false,
             up_to: Cause::Wear,
         }
     }
@@ -91,6 +95,11 @@ impl Plan {
         self.is_used() && self.up_to >= Cause::Map
     }
 
+    /// Whether a day's writes come after the tests.
+    pub(super) fn ends_with_use(&self) -> bool {
+        self.afterwards && !self.settles()
+    }
+
     /// Bytes of a round of writes before the tests.
     pub(super) fn round(&self) -> Bytes {
         Bytes((self.daily.0 / ROUNDS_A_DAY).max(1 << 20)).round_down(Bytes(4096))
@@ -106,7 +115,7 @@ pub(super) fn assumptions(plan: &Plan) -> Vec<String> {
              durably: no data is cold. The flash starts in the state that long random writes \
              leave. Then {} are written, up to {MOST_DAYS} times as much if figures are not \
              steady. \"sustained\" is the end of \
-             that.",
+             that; of a new device, of a day's writes over its one file, after the tests.",
             Bytes(plan.round().0 * ROUNDS_A_DAY)
         ));
     }

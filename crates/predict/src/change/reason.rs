@@ -2,11 +2,15 @@
 
 use flashlag_units::{Bytes, Nanos, mb_per_s};
 
-use super::figures::{DURABLE, Figures, TestFigures};
+use super::figures::{DURABLE, Figures, READ, TestFigures};
 use super::scenario::{SAVE, SAVE_ROLLBACK};
 
 /// A smaller relative change counts as none.
 const SEEN: f64 = 0.02;
+
+/// Why reads of all that is stored change once it was overwritten at random.
+const SCATTERED: &str =
+    ": what was overwritten 4 KiB at a time lies in as many places of the flash";
 
 /// Why figures changed, one sentence for each kind of operation that did.
 pub fn reasons(before: &Figures, after: &Figures) -> Vec<String> {
@@ -26,15 +30,18 @@ pub fn reasons(before: &Figures, after: &Figures) -> Vec<String> {
         let (from, to) = (mb_per_s(from), mb_per_s(to));
         reasons.push(format!("durable writes without a rest go from {from} to {to} MB/s"));
     }
+    let scattered = before.settling.is_none() && after.settling.is_some();
     for (name, what) in [
-        ("seq_read_256k", "sequential reads"),
+        (READ, "sequential reads"),
         ("rand_read_4k", "random reads"),
         ("seq_write_256k", "sequential writes"),
     ] {
         if let (Some(before), Some(after)) = (before.test(name), after.test(name)) {
             let (from, to) = (before.bytes_per_second, after.bytes_per_second);
             if moved(from, to) {
-                reasons.push(format!("{what} go from {} to {} MB/s", mb_per_s(from), mb_per_s(to)));
+                let why = if scattered && name == READ { SCATTERED } else { "" };
+                let (from, to) = (mb_per_s(from), mb_per_s(to));
+                reasons.push(format!("{what} go from {from} to {to} MB/s{why}"));
             }
         }
     }
@@ -75,8 +82,8 @@ fn of_test(each: &str, before: &TestFigures, after: &TestFigures) -> Vec<String>
     });
     compare(before.amplification, after.amplification, &|from, to| {
         format!(
-            "for each byte sent, padding and garbage collection make the flash program {to:.2} bytes \
-             instead of {from:.2}"
+            "for each byte sent, padding, the map and garbage collection make the flash program \
+             {to:.2} bytes instead of {from:.2}"
         )
     });
     let tails = before.p99_ns.zip(after.p99_ns);

@@ -93,6 +93,13 @@ impl Row<'_> {
         format!("{state}/{}", self.test)
     }
 
+    /// Whether a parameter of the profile was fitted to it.
+    pub fn is_fitted(&self, profile: &Profile) -> bool {
+        let Some(place) = self.place else { return false };
+        let mut all = profile.parameters.values();
+        all.any(|parameter| is_fitted_to(parameter, place, self.test))
+    }
+
     /// Its figure in the runs of one seed; `None` if they lack it.
     pub fn figure(&self, protocol: &Protocol<'_>, pair: &Pair) -> Option<f64> {
         value(protocol, self.published, pair).ok()

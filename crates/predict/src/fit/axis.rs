@@ -132,6 +132,16 @@ pub(super) fn axes(profile: &Profile, held: &[(String, String)]) -> Vec<Axis> {
         .collect()
 }
 
+/// The parameters that were fitted to published rows, except those that double: a device with another
+/// page size is another device.
+pub(super) fn of_fitted(profile: &Profile) -> Vec<Axis> {
+    let fitted = profile.parameters.iter().filter(|(_, parameter)| !parameter.fitted.is_empty());
+    fitted
+        .filter_map(|(key, parameter)| Axis::new(key, parameter))
+        .filter(|axis| axis.grain != Grain::Doubled)
+        .collect()
+}
+
 /// Adds every parameter to `held` that the options do not allow to move.
 pub(super) fn hold_others(
     profile: &Profile,

@@ -13,6 +13,7 @@ mod bands;
 mod figures;
 mod identifiability;
 mod lacks;
+mod left_out;
 mod nearest;
 mod outcome;
 mod pace;
@@ -34,6 +35,7 @@ use crate::{PredictError, Simulator, doubts};
 
 pub use figures::{Figure, Residual};
 pub use identifiability::{ConfoundedGroup, Identifiability};
+pub use left_out::{LeftOut, LeftOutRow, left_out};
 pub use nearest::{Nearest, nearest};
 pub use outcome::{Fit, FitParameter};
 use request::stopped;

@@ -15,7 +15,7 @@ use crate::{PredictError, SimulationError, Simulator, parallel};
 
 /// This many points of a change weigh as much as a logarithm of one: five points are a fifth, as in
 /// their bounds.
-const POINTS: f64 = 25.0;
+pub(super) const POINTS: f64 = 25.0;
 
 /// A profile with the values that come nearest to its published rows.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,11 +38,12 @@ pub struct Tuning {
     pub exhausted: bool,
 }
 
-struct OfRows<'a> {
-    protocols: &'a [Protocol<'a>],
-    published: &'a [Published],
-    seeds: &'a [u64],
-    simulator: &'a dyn Simulator,
+/// The published rows of a profile's checks.
+pub(super) struct OfRows<'a> {
+    pub protocols: &'a [Protocol<'a>],
+    pub published: &'a [Published],
+    pub seeds: &'a [u64],
+    pub simulator: &'a dyn Simulator,
 }
 
 impl Objective for OfRows<'_> {

@@ -5,8 +5,8 @@ use std::sync::Mutex;
 use crate::common::daily::Daily;
 use crate::common::{ClosedForm, lifecycle, profile};
 use flashlag_predict::change::{
-    Change, DURABLE, DaysOfUse, Figures, Forecast, PredictOptions, Range, Situation, parse,
-    parse_levels, predict, reasons, situation_of, sweep,
+    Change, DURABLE, DaysOfUse, Figures, Forecast, Fullness, PredictOptions, Range, Situation,
+    parse, parse_levels, predict, reasons, situation_of, sweep,
 };
 use flashlag_predict::{PredictError, Simulation, SimulationError, Simulator};
 use flashlag_spec::published::Published;
@@ -24,8 +24,78 @@ fn forecast(filesystem: &str, changes: &str) -> Forecast {
     let options = PredictOptions::default();
     let forecast = predict(&start(filesystem), &changes, &[], &simulator, &options).unwrap();
     let ages = changes.iter().any(|change| matches!(change, Change::Age(_)));
-    assert_eq!(simulator.runs(), changes.len() + 1 + usize::from(ages), "and one only filled");
+    // A full device is compared with others.
+    if !changes.iter().any(|change| matches!(change, Change::Full(_))) {
+        assert_eq!(simulator.runs(), changes.len() + 1 + usize::from(ages), "and one only filled");
+    }
     forecast
+}
+
+#[test]
+fn the_parts_of_a_full_devices_fall_are_the_devices_between_and_sum_up_to_it() {
+    let forecast = forecast("ext4", "full=90%");
+    let fullness = forecast.steps[0].fullness.as_ref().unwrap();
+    let new = forecast.before.durable().unwrap().bytes_per_second;
+    let used = forecast.before.sustained.as_ref().unwrap().bytes_per_second;
+    let full = forecast.after().sustained.as_ref().unwrap().bytes_per_second;
+    assert_eq!((fullness.new, fullness.used, fullness.full), (new, used, full));
+    let reached = fullness.reached;
+    assert!(reached > 0.0 && reached != used && reached != full, "{fullness:?}");
+    // Half, a quarter of that, four fifths of that: a tenth in all.
+    let parts = Fullness { new: 40.0, used: 20.0, reached: 5.0, full: 4.0, plausible: None };
+    let shares = parts.shares().unwrap();
+    let wanted = [2.0_f64, 4.0, 1.25].map(|times| times.log10());
+    for (share, wanted) in shares.iter().zip(wanted) {
+        assert!((share - wanted).abs() < 1e-12, "{shares:?}");
+    }
+    assert_eq!(Fullness { full: 39.0, ..parts.clone() }.shares(), None, "no fall");
+    let mut shown = forecast.clone();
+    shown.steps[0].fullness = Some(parts);
+    let text = draw::forecast(&shown, Style::PLAIN);
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("Of that fall 30% comes from the day's writes before, 60% "), "{text}");
+    assert!(text.contains("10% from the full storage"), "{text}");
+}
+
+#[test]
+fn where_nothing_was_measured_full_a_forecast_is_a_range_over_plausible_devices() {
+    let row = filled_row();
+    let forecast_of = |rows: &[Published]| {
+        let changes = parse("full=90%").unwrap();
+        let options = PredictOptions::default();
+        let simulator = ClosedForm::default();
+        predict(&start("ext4"), &changes, rows, &simulator, &options).unwrap()
+    };
+    let unmeasured = forecast_of(&[]);
+    let plausible = unmeasured.steps[0].fullness.clone().unwrap().plausible.unwrap();
+    // Each end by itself: the same forecast of a device with that spare area.
+    for end in ["spare=30MiB", "spare=1GiB"] {
+        let other = forecast("ext4", &format!("{end},full=90%"));
+        let rate = other.after().sustained.as_ref().unwrap().bytes_per_second;
+        let range = plausible.sustained;
+        assert!((range.low..=range.high).contains(&rate), "{end}: {rate} {plausible:?}");
+    }
+    let own = unmeasured.after().sustained.as_ref().unwrap().bytes_per_second;
+    assert!(plausible.sustained.low < own && own <= plausible.sustained.high, "{plausible:?}");
+    assert!(plausible.varied.iter().any(|what| what.contains("map.spare=30MiB")), "{plausible:?}");
+    let text = draw::forecast(&unmeasured, Style::PLAIN);
+    assert!(text.contains("\n  plausible "), "{text}");
+    let measured = forecast_of(std::slice::from_ref(&row));
+    assert_eq!(measured.steps[0].fullness.as_ref().unwrap().plausible, None);
+}
+
+/// A published row of the device's full storage.
+fn filled_row() -> Published {
+    Published {
+        device: "small".to_owned(),
+        condition: "filled-run-1".to_owned(),
+        workload: "rand_write_4k".to_owned(),
+        metric: "throughput".to_owned(),
+        value: 1.0,
+        unit: "MB/s".to_owned(),
+        source: "test".to_owned(),
+        ..Published::default()
+    }
 }
 
 #[test]
@@ -74,16 +144,7 @@ fn full_storage_is_slower_and_more_spare_helps() {
 
 #[test]
 fn a_level_beyond_the_published_ones_is_a_warning() {
-    let row = Published {
-        device: "small".to_owned(),
-        condition: "filled-run-1".to_owned(),
-        workload: "rand_write_4k".to_owned(),
-        metric: "throughput".to_owned(),
-        value: 1.0,
-        unit: "MB/s".to_owned(),
-        source: "test".to_owned(),
-        ..Published::default()
-    };
+    let row = filled_row();
     let mut start = start("ext4");
     start.profile.checks[0].leave = Some("2GB".to_owned());
     let options = PredictOptions::default();
@@ -126,15 +187,15 @@ fn a_year_is_a_year_of_days_and_maintenance_trims_once_a_day_at_most() {
     let options = PredictOptions::default();
     predict(&start("ext4"), &changes, &[], &simulator, &options).unwrap();
     let heard = simulator.heard.into_inner().unwrap();
-    // A night's rest is before the tests of each.
+    // A night's rest is before the tests of each, and one before what is stored is written over.
     let count = |index: usize, wanted: &dyn Fn(&Step) -> bool| {
         heard[index].steps.iter().filter(|step| wanted(step)).count()
     };
     let trims = |index: usize| count(index, &|step| matches!(step, Step::Trim));
     let idles = |index: usize| count(index, &|step| matches!(step, Step::Idle { .. }));
-    assert_eq!((idles(1), trims(1)), (1, 0));
-    assert_eq!((idles(2), trims(2)), (121, 0));
-    assert_eq!(idles(3), 122, "and the night after the last day, with its trim");
+    assert_eq!((idles(1), trims(1)), (2, 0));
+    assert_eq!((idles(2), trims(2)), (122, 0));
+    assert_eq!(idles(3), 123, "and the night after the last day, with its trim");
     assert!((51..=61).contains(&trims(3)), "{}", trims(3));
 }
 

@@ -2,7 +2,7 @@
 
 use crate::common::{ClosedForm, LIFECYCLE, QUICK, lifecycle, on_ext4, profile};
 use flashlag_predict::change::{self, PredictOptions, Situation, situation_of};
-use flashlag_predict::fit::{Fit, FitOptions, FitRequest, fit, nearest, tune};
+use flashlag_predict::fit::{Fit, FitOptions, FitRequest, LeftOut, fit, left_out, nearest, tune};
 use flashlag_predict::{PredictError, Simulation, SimulationError, Simulator};
 use flashlag_schema::{CheckStatus, Run};
 use flashlag_spec::profile::Profile;
@@ -143,12 +143,12 @@ fn what_may_not_move_stays_and_what_may_must_have_a_range() {
     }
 }
 
-#[test]
-fn a_profile_is_tuned_to_its_published_rows() {
+/// The throughput of each test of a device's new and filled storage, as if it was published.
+fn published_of(device: &Profile) -> Vec<Published> {
     let wanted = ClosedForm::default()
-        .simulate(&on_ext4(&slower(), &lifecycle(), 1, Bytes::from_mb(100)))
+        .simulate(&on_ext4(device, &lifecycle(), 1, Bytes::from_mb(100)))
         .unwrap();
-    let rows: Vec<Published> = wanted
+    wanted
         .phases
         .iter()
         .filter(|phase| matches!(phase.state, State::New | State::Filled))
@@ -165,7 +165,63 @@ fn a_profile_is_tuned_to_its_published_rows() {
             source: "the closed form".to_owned(),
             ..Published::default()
         })
-        .collect();
+        .collect()
+}
+
+fn left_out_of(profile: &Profile, device: &Profile) -> LeftOut {
+    let scenario = |name: &str| (name == "lifecycle").then(|| LIFECYCLE.to_owned());
+    left_out(profile, &published_of(device), &scenario, &ClosedForm::default()).unwrap()
+}
+
+#[test]
+fn a_row_that_is_left_out_is_forecast_by_the_others_if_they_decide_its_parameter() {
+    let mut profile = profile();
+    for (key, parameter) in &mut profile.parameters {
+        parameter.fitted = match key.as_str() {
+            "nand.program" => {
+                ["new/rand_write_4k", "new/seq_write_256k"].map(str::to_owned).to_vec()
+            }
+            _ => Vec::new(),
+        };
+    }
+    let mut device = profile.clone();
+    device = device.with("nand.program", "900us").unwrap();
+    let left = left_out_of(&profile, &device);
+    assert_eq!(left.parameters, ["nand.program"]);
+    assert!(left.rows.len() >= 2, "{left:?}");
+    for row in &left.rows {
+        assert!(row.own > 15.0, "its own program is too quick: {row:?}");
+        assert!(row.error.abs() < 6.0, "{row:?}");
+    }
+    let (median, worst) = left.median_and_worst().unwrap();
+    assert!(median <= worst && worst < 6.0, "{median} {worst}");
+}
+
+#[test]
+fn a_row_that_no_other_decides_is_forecast_from_the_middle_of_the_plausible_range() {
+    let profile = profile();
+    let left = left_out_of(&profile, &profile);
+    assert_eq!(left.parameters, ["map.spare", "nand.program"]);
+    // Its own spare area fits to the row that it was fitted to, and to no other.
+    let filled: Vec<_> =
+        left.rows.iter().filter(|row| row.label == "filled/rand_write_4k").collect();
+    assert!(!filled.is_empty(), "{left:?}");
+    let middle = (30.0_f64 * 1024.0).sqrt();
+    let middle = profile.with("map.spare", &format!("{middle:.0}MiB")).unwrap();
+    let wanted = published_of(&middle);
+    for row in filled {
+        assert!(row.own.abs() < 0.1, "{row:?}");
+        let found = wanted.iter().find(|one| {
+            (&one.condition, &one.workload) == (&row.published.condition, &row.published.workload)
+        });
+        let expected = (found.unwrap().value / row.published.value - 1.0) * 100.0;
+        assert!(expected.abs() > 5.0 && (row.error - expected).abs() < 3.0, "{row:?} {expected}");
+    }
+}
+
+#[test]
+fn a_profile_is_tuned_to_its_published_rows() {
+    let rows = published_of(&slower());
     let scenario = |name: &str| (name == "lifecycle").then(|| LIFECYCLE.to_owned());
     let options = FitOptions {
         only: ["nand.program", "map.spare"].map(str::to_owned).to_vec(),

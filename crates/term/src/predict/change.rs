@@ -1,10 +1,10 @@
 //! Forecasts and sweeps.
 
 use flashlag_predict::change::{
-    DaysOfUse, Figures, Forecast, Level, SAVE, SAVE_ROLLBACK, STEADY, Settling, Stage, Sweep,
-    TestFigures, WINDOW,
+    DaysOfUse, Figures, Forecast, Fullness, Level, Plausible, Range, SAVE, SAVE_ROLLBACK, STEADY,
+    Settling, Stage, Sweep, TestFigures, WINDOW,
 };
-use flashlag_units::Bytes;
+use flashlag_units::{Bytes, mb_per_s};
 use flashlag_views::test_title;
 
 use super::spread::{self, megabytes, p99};
@@ -34,6 +34,9 @@ pub fn forecast(forecast: &Forecast, style: Style) -> String {
         days(&mut page, &step.after);
         if let Some(settling) = &step.after.settling {
             item(&mut page, "  written before: ", 4, &settled(settling));
+        }
+        if let Some(fullness) = &step.fullness {
+            parts(&mut page, fullness);
         }
         if let Some(causes) = &step.years {
             page.gap();
@@ -97,6 +100,35 @@ fn settled(settling: &Settling) -> String {
     format!("{} over all that is stored, until figures were {verdict}{change}", settling.written)
 }
 
+/// What a full device's fall is made of, and how far plausible devices differ.
+fn parts(page: &mut Page, fullness: &Fullness) {
+    if let Some(shares) = fullness.shares() {
+        // The shares sum up to all of it: tenths of a percent would say too much.
+        let [day, reach, full] =
+            shares.map(|share| format!("{:.0}%", (share * 100.0).round() + 0.0));
+        let text = format!(
+            "{} MB/s without a rest, {} on a new device after one. Of that fall {day} comes \
+             from the day's writes before, {reach} from writing over all that is stored instead of one \
+             file, {full} from the full storage",
+            mb_per_s(fullness.full),
+            mb_per_s(fullness.new),
+        );
+        item(page, "  parts: ", 4, &text);
+    }
+    if let Some(plausible) = &fullness.plausible {
+        let text = format!(
+            "as nothing of this device was measured full, also with {}",
+            plausible.varied.join(", and with "),
+        );
+        item(page, "  plausible: ", 4, &text);
+    }
+}
+
+fn range_of(range: Range) -> String {
+    let [low, high] = [range.low, range.high].map(mb_per_s);
+    if low == high { low } else { format!("{low}–{high}") }
+}
+
 /// A share that may be small.
 fn share(share: f64) -> String {
     if share < 0.001 { "less than 0.1%".to_owned() } else { flashlag_units::percent(share) }
@@ -111,7 +143,7 @@ fn steps(page: &mut Page, forecast: &Forecast) {
     titles.extend(sustained.then_some("sustained"));
     titles.extend(several.then_some("share"));
     let mut table = figures(&titles);
-    for Step { name, figures, shares: [share, ..] } in &rows {
+    for Step { name, figures, shares: [share, ..], plausible } in &rows {
         let durable = figures.durable();
         let mut cells = durable_cells(figures);
         cells.push(durable.map_or(NONE.to_owned(), megabytes));
@@ -119,6 +151,13 @@ fn steps(page: &mut Page, forecast: &Forecast) {
         cells.extend(sustained.then(at_last));
         cells.extend(several.then(|| in_words(*share)));
         row(&mut table, name, cells);
+        if let Some(plausible) = plausible {
+            let blank = String::new;
+            let mut cells = vec![blank(), blank(), blank(), range_of(plausible.rested)];
+            cells.extend(sustained.then(|| range_of(plausible.sustained)));
+            cells.extend(several.then(blank));
+            row(&mut table, "  plausible", cells);
+        }
     }
     table.print(page);
     page.gap();
@@ -137,16 +176,19 @@ struct Step<'a> {
     figures: &'a Figures,
     /// Its shares of the whole change: of durable writes, of saves, of saves with a rollback journal.
     shares: [Option<f64>; 3],
+    /// The rates of plausible devices, if the device was never measured full.
+    plausible: Option<&'a Plausible>,
 }
 
 impl<'a> Step<'a> {
     fn before(figures: &'a Figures) -> Step<'a> {
-        Step { name: "as it is", figures, shares: [None; 3] }
+        Step { name: "as it is", figures, shares: [None; 3], plausible: None }
     }
 
     fn of(stage: &'a Stage) -> Step<'a> {
         let shares = [stage.share, stage.share_of_saves, stage.share_of_rollback];
-        Step { name: &stage.change, figures: &stage.after, shares }
+        let plausible = stage.fullness.as_ref().and_then(|fullness| fullness.plausible.as_ref());
+        Step { name: &stage.change, figures: &stage.after, shares, plausible }
     }
 }
 

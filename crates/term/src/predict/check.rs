@@ -63,7 +63,7 @@ fn rows(page: &mut Page, report: &CheckReport) {
 }
 
 /// A condition cut at its end, where conditions differ least.
-fn shortened(condition: &str) -> String {
+pub(super) fn shortened(condition: &str) -> String {
     const MOST: usize = 18;
     if condition.chars().count() <= MOST {
         return condition.to_owned();

@@ -3,12 +3,14 @@
 mod change;
 mod check;
 mod fit;
+mod left_out;
 mod spread;
 mod years;
 
 pub use change::{forecast, sweep};
 pub use check::check;
 pub use fit::fit;
+pub use left_out::left_out;
 
 use flashlag_units::Nanos;
 
