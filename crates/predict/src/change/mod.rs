@@ -106,6 +106,7 @@ pub fn predict(
 ) -> Result<Forecast, PredictError> {
     let mut first = start.clone();
     (first.plan.daily, first.plan.rollback) = (options.daily, options.rollback);
+    first.plan.saves = options.saves;
     let mut situations = vec![(first, "as it is".to_owned())];
     for change in changes {
         let last = &situations[situations.len() - 1].0;
