@@ -42,7 +42,7 @@ struct MadeUp {
     file: u64,
     /// How often each chunk was written, by file and offset.
     writes: BTreeMap<(u32, u64), u32>,
-    /// Raised after so many more writes and reads.
+    /// Raised once this many more writes and reads were made.
     stops: Option<(u64, Arc<AtomicBool>)>,
 }
 
@@ -55,7 +55,7 @@ impl MadeUp {
         MadeUp { card, cells, starts, next: 0, open: 0, written: 0, file: 0, writes, stops }
     }
 
-    /// Has the process stop after so many more calls. Returns what it is stopped by.
+    /// Has the process stop once this many more calls were made. Returns what it is stopped by.
     fn stop_after(&mut self, calls: u64) -> Arc<AtomicBool> {
         let stop = Arc::new(AtomicBool::new(false));
         self.stops = Some((calls, Arc::clone(&stop)));
@@ -273,8 +273,8 @@ fn what_was_stopped_goes_on_at_the_file_that_was_not_whole() {
     assert_eq!(check.proven_bytes, MIB(64));
 }
 
-/// What is found of a card of 16 MiB in files of two chunks, in one go, or by a process that is killed after so
-/// many writes, one that is stopped and one that is killed while they read, and one that is killed at its end.
+/// What is found of a card of 16 MiB in files of two chunks, in one go, or by processes of which the first is killed
+/// once it has made `after` writes, one is stopped and one killed while they read, and one killed at its end.
 fn interrupted(card: Card, after: Option<u64>) -> CardCheck {
     let plan = CardPlan { span: MIB(16), file: MIB(2), each: MIB(2) };
     let mut medium = MadeUp { file: plan.file.0, ..MadeUp::new(card) };
@@ -297,7 +297,7 @@ fn interrupted(card: Card, after: Option<u64>) -> CardCheck {
     if let Some(after) = after {
         let stop = medium.stop_after(after);
         assert!(read_card(&mut medium, &job(&stop), &mut stored).stopped);
-        let kill = medium.stop_after(2);
+        let kill = medium.stop_after(1);
         assert!(read_card(&mut medium, &job(&kill), &mut stored.clone()).stopped);
         medium.stops = None;
     }

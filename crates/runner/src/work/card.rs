@@ -46,9 +46,8 @@ impl<W: World> Work<W> {
         let is_written = self.run.cards[check].is_written;
         // A killed run is resumed by what its file says.
         self.keep_card()?;
-        let at = (state, run);
         if !is_written {
-            let written = self.write_card(card, at, check, &mut *medium, observer)?;
+            let written = self.write_card(card, state, run, check, &mut *medium, observer)?;
             if !self.run.cards[check].is_written {
                 return Ok(Outcome::of(vec![written], None));
             }
@@ -59,7 +58,7 @@ impl<W: World> Work<W> {
         }
         if self.run.cards[check].files_read < self.run.cards[check].files {
             self.run.cards[check].resumed |= is_written && self.run.cards[check].files_read == 0;
-            let read = self.read_card(card, at, check, &mut *medium, observer)?;
+            let read = self.read_card(card, state, run, check, &mut *medium, observer)?;
             if read.cut_short {
                 return Ok(Outcome::Measured(Box::new(read)));
             }
@@ -73,7 +72,8 @@ impl<W: World> Work<W> {
     fn write_card(
         &mut self,
         card: &Card,
-        (state, run): (State, u32),
+        state: State,
+        run: u32,
         check: usize,
         medium: &mut dyn CardMedium,
         observer: &mut dyn Observer,
@@ -98,7 +98,8 @@ impl<W: World> Work<W> {
     fn read_card(
         &mut self,
         card: &Card,
-        (state, run): (State, u32),
+        state: State,
+        run: u32,
         check: usize,
         medium: &mut dyn CardMedium,
         observer: &mut dyn Observer,
