@@ -513,6 +513,7 @@ def cut(flashlag, stack, words, count):
     name = "".join(c if c.isalnum() else "-" for c in f"cuts {target} {' '.join(words[1::2])} {count}")
     output = KEPT / f"{name}.json"
     if not output.exists():
+        KEPT.mkdir(parents=True, exist_ok=True)
         print(f"{target}  {' '.join(words)}", file=sys.stderr, flush=True)
         done = subprocess.run(
             ["timeout", "-s", "KILL", "3600", flashlag, "cuts", target, *words, "--cuts", str(count),

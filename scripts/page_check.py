@@ -89,8 +89,10 @@ def look(browser, url):
 
 
 def choose(browser, question):
-    """Chooses on the page what a question says, and keeps the run file."""
-    for name, value in question.items():
+    """Chooses on the page what a question says, keeps the run file, and has it forecast what was chosen."""
+    forecast = question.pop("forecast", False)
+    # Another device brings its own filesystem and barriers, so it is chosen first.
+    for name, value in sorted(question.items(), key=lambda chosen: chosen[0] != "device"):
         place, event = ("checked", "input") if isinstance(value, bool) else ("value", "input")
         event = "change" if name == "device" else event
         browser.evaluate(
@@ -103,6 +105,11 @@ def choose(browser, question):
         browser.evaluate("window.kept = null; document.getElementById('keep').click()")
         wait_until(browser, "window.kept !== null", "the run file")
         shown["run"] = json.loads(browser.evaluate("window.kept"))
+    if forecast:
+        browser.evaluate("document.getElementById('foresee').click()")
+        wait_until(browser, "!document.getElementById('foreseen').hidden", "a forecast")
+        both = "[...document.querySelectorAll('#foreseen code')].map((code) => code.textContent)"
+        shown["forecast_command"], shown["forecast"] = browser.evaluate(both)
     return shown
 
 

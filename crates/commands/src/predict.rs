@@ -69,7 +69,8 @@ impl Prediction {
         let (daily, causes) = (words.daily, words.causes);
         // A change of the journal is about saves in that mode alone.
         let rollback = !changes.iter().any(|change| matches!(change, Change::Journal(_)));
-        let options = PredictOptions { daily, seeds: (1..=seeds).collect(), causes, rollback };
+        let seeds = (1..=seeds).collect();
+        let options = PredictOptions { daily, seeds, causes, rollback, saves: true };
         Ok(Prediction { start, changes, levels, options })
     }
 

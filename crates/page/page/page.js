@@ -7,13 +7,14 @@
   let module, worker, devices;
   let number = 0, running = null, wanted = null;
 
-  const question = (withRun) => JSON.stringify({
+  const question = (wants) => JSON.stringify({
     device: at("device").value,
     filesystem: at("filesystem").value,
     barriers: at("barriers").checked,
     full: Number(at("full").value),
     months: Number(at("months").value),
-    with_run: withRun,
+    with_run: wants === "run",
+    forecast: wants === "forecast",
   });
 
   const refuse = (words) => {
@@ -59,6 +60,13 @@
     setTimeout(() => URL.revokeObjectURL(link.href), 1000);
   };
 
+  const foresee = ({ command, forecast, error }) => {
+    at("foreseen").hidden = false;
+    at("forecast-command").textContent = command || "";
+    at("forecast").textContent = forecast || error;
+    at("state").textContent = "";
+  };
+
   const send = () => {
     if (!devices || !wanted) return;
     if (running) {
@@ -67,9 +75,9 @@
     }
     const asked = wanted;
     wanted = null;
-    running = { number: ++number, since: performance.now(), keeps: asked.keeps };
+    running = { number: ++number, since: performance.now(), wants: asked.wants };
     worker.postMessage({ number, question: asked.question });
-    at("answer").classList.add("old");
+    at("answer").classList.toggle("old", asked.wants !== "forecast");
     at("state").textContent = "Simulating…";
   };
 
@@ -80,17 +88,18 @@
       return;
     }
     if (!running || data.number !== running.number) return;
-    const { keeps } = running;
+    const { wants } = running;
     running = null;
     if (data.ended) start();
     const answer = data.ended
       ? { error: `The model ended (${data.ended}): choose something else.` }
       : JSON.parse(data.reply);
     // An answer that is no longer wanted is shown too, while the slider moves: it was right a moment ago.
-    if (answer.error) refuse(answer.error);
+    if (wants === "forecast") foresee(answer);
+    else if (answer.error) refuse(answer.error);
     else {
       show(answer, data.took);
-      if (keeps) keep(answer.run);
+      if (wants === "run") keep(answer.run);
     }
     if (!wanted) at("answer").classList.remove("old");
     document.body.dataset.answered = wanted ? "" : data.number;
@@ -108,12 +117,14 @@
     worker.postMessage(module);
   };
 
-  const ask = (keeps) => {
+  const ask = (wants) => {
     document.body.dataset.answered = "";
+    // A forecast of another choice.
+    at("foreseen").hidden = true;
     at("full-said").textContent = `${at("full").value}%`;
     const months = Number(at("months").value);
     at("months-said").textContent = months === 0 ? "new" : months === 1 ? "1 month" : `${months} months`;
-    wanted = { question: question(keeps), keeps };
+    wanted = { question: question(wants), wants };
     send();
     if (wanted) setTimeout(send, PATIENCE);
   };
@@ -135,7 +146,7 @@
     at("months").max = choices.oldest;
     at("device").value = "pixel-2016";
     chosen();
-    ask(false);
+    ask();
   };
 
   const unpack = async () => {
@@ -145,9 +156,10 @@
     start();
   };
 
-  at("device").addEventListener("change", () => { chosen(); ask(false); });
-  for (const id of controls.slice(1)) at(id).addEventListener("input", () => ask(false));
-  at("keep").addEventListener("click", () => ask(true));
+  at("device").addEventListener("change", () => { chosen(); ask(); });
+  for (const id of controls.slice(1)) at(id).addEventListener("input", () => ask());
+  at("keep").addEventListener("click", () => ask("run"));
+  at("foresee").addEventListener("click", () => ask("forecast"));
   at("copy").addEventListener("click", async () => {
     const text = at("command").textContent;
     try {

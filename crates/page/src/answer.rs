@@ -56,7 +56,7 @@ thread_local! {
 }
 
 /// Nobody watches: a page shows the end alone.
-struct Nobody;
+pub(crate) struct Nobody;
 
 impl Observer for Nobody {
     fn event(&mut self, _: Event<'_>) {}

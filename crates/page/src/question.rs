@@ -1,5 +1,6 @@
 //! A question, and the run that answers it.
 
+use flashlag_predict::{ModelError, PredictError};
 use flashlag_runner::{Request, RunError, SimTarget, Target, builtin, profile, sim};
 use flashlag_spec::profile::Profile;
 use flashlag_spec::scenario::{Scenario, ScenarioError};
@@ -38,6 +39,9 @@ pub struct Question {
     /// Whether the run file is wanted, too.
     #[serde(default)]
     pub with_run: bool,
+    /// Whether a forecast is wanted instead.
+    #[serde(default)]
+    pub forecast: bool,
 }
 
 /// Why a question has no answer.
@@ -49,6 +53,14 @@ pub enum QuestionError {
     TooFull { asked: u32 },
     #[error("{asked} months old: choose at most {OLDEST}")]
     TooOld { asked: u32 },
+    #[error(
+        "the device as it was sold, new and empty: choose something else, and see what that changes"
+    )]
+    NoChange,
+    #[error(
+        "{months} months of use are simulated day by day, by the program: flashlag predict --change age={months}mo"
+    )]
+    Ages { months: u32 },
     #[error("no size is simulated")]
     NoSize,
     #[error("there is no scenario named {SCENARIO}")]
@@ -59,6 +71,10 @@ pub enum QuestionError {
     Target(#[from] TargetError),
     #[error(transparent)]
     Run(#[from] RunError),
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    #[error(transparent)]
+    Forecast(#[from] PredictError),
     #[error("the simulation ended early: {0}")]
     Failed(String),
     #[error("the simulation measured nothing")]
@@ -78,7 +94,17 @@ pub(crate) fn has_barriers(mount: &str) -> bool {
 impl Question {
     /// The same device, new and empty.
     pub(crate) fn when_new(&self) -> Question {
-        Question { full: 0, months: 0, with_run: false, ..self.clone() }
+        Question { full: 0, months: 0, with_run: false, forecast: false, ..self.clone() }
+    }
+
+    /// The same device as it was sold, new and empty.
+    pub(crate) fn as_sold(&self, profile: &Profile) -> Question {
+        let own = &profile.filesystem;
+        Question {
+            filesystem: filesystem_of(own).to_owned(),
+            barriers: has_barriers(own),
+            ..self.when_new()
+        }
     }
 
     /// Whether both are of one state.
@@ -114,7 +140,7 @@ impl Question {
     }
 
     /// The device with its filesystem, of the least size.
-    fn target(&self, profile: &Profile) -> Result<SimTarget, QuestionError> {
+    pub(crate) fn target(&self, profile: &Profile) -> Result<SimTarget, QuestionError> {
         let mut refused = QuestionError::NoSize;
         for size in SIZES {
             let mount = format!("{},size={size}GiB{}", self.mount(&profile.filesystem), self.age());

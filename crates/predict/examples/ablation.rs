@@ -112,7 +112,7 @@ fn at_ninety(profile: &Profile) -> Result<[f64; 2], Failure> {
         seeds: (1..=3).collect(),
         daily: Bytes::from_mb(64),
         causes: false,
-        rollback: false,
+        ..PredictOptions::default()
     };
     let forecast = change::predict(&start, &[], &[], &SIMULATED, &options)?;
     let test = forecast.before.durable().ok_or("no durable writes")?;

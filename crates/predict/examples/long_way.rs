@@ -77,7 +77,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         situation = situation.with(&change)?;
     }
     let options =
-        PredictOptions { seeds: vec![1], daily: daily.parse()?, causes: false, rollback: false };
+        PredictOptions { daily: daily.parse()?, causes: false, ..PredictOptions::default() };
     let simulators: [(&str, &dyn Simulator); 2] =
         [("until steady", &SIMULATED), ("every day", &EveryDay)];
     let mut both = Vec::new();

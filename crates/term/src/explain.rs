@@ -42,7 +42,7 @@ pub fn set_up(
     page.gap();
     page.paragraph(Role::Muted, &no_purpose_measured());
     page.gap();
-    below(&mut page, environment);
+    below(&mut page, environment, None);
     page.finish()
 }
 
@@ -62,7 +62,7 @@ pub fn explained(run: &Run, findings: &[Finding], style: Style, full: bool) -> S
     // A simulation, and a file of an older version, say nothing about layers.
     if !run.environment.layers.is_empty() {
         page.gap();
-        below(&mut page, &run.environment);
+        below(&mut page, &run.environment, Some(run));
     }
     page.finish()
 }
@@ -197,7 +197,7 @@ fn piece(page: &mut Page, finding: &ListedFinding, full: bool) {
     }
 }
 
-fn below(page: &mut Page, environment: &Environment) {
+fn below(page: &mut Page, environment: &Environment, run: Option<&Run>) {
     let rows = layers(environment);
     if rows.is_empty() {
         let reason = environment.filesystem.kind.reason().unwrap_or("nothing is known");
@@ -210,7 +210,7 @@ fn below(page: &mut Page, environment: &Environment) {
         head.add(Role::Ink, "  ").left(Role::Muted, row.what, INDENT - 2);
         page.hanging(&head, INDENT, Role::Ink, &row.name);
     }
-    let state = state(environment);
+    let state = state(environment, run);
     if !state.is_empty() {
         page.gap();
         page.paragraph(Role::Strong, "Its state");

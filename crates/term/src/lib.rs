@@ -5,6 +5,8 @@
 //! lays it out: in columns that fit a width, with or without colour and with or without Unicode.
 //! Control characters are removed from strings that come from a device, a file or a user.
 #![forbid(unsafe_code)]
+// A page in a browser has forecasts alone.
+#![cfg_attr(target_family = "wasm", allow(dead_code))]
 
 mod axis;
 mod comparison;
@@ -16,10 +18,13 @@ mod line;
 mod picture;
 pub mod predict;
 mod profiles;
+#[cfg(not(target_family = "wasm"))]
 pub mod progress;
 mod recording;
 mod repeats;
 mod scenarios;
+#[cfg(not(target_family = "wasm"))]
+mod stream;
 mod style;
 mod summary;
 mod table;
@@ -31,6 +36,7 @@ pub use cuts::power_cuts;
 pub use device::{device_stats, power_cut};
 pub use history::history;
 pub use profiles::profiles;
+#[cfg(not(target_family = "wasm"))]
 pub use progress::{Counter, Progress, ProgressMode, SideBySide};
 pub use recording::{Recording, WriterRow, recording, recording_line};
 pub use repeats::repeats;

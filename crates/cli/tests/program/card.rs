@@ -292,6 +292,85 @@ fn what_has_no_data_or_no_room_is_no_card() {
     assert!(text(&few.stderr).contains("8 to 65536"), "{}", text(&few.stderr));
 }
 
+/// Kills a run as soon as its file says so. Returns the card in that file.
+fn killed_when(card: &MadeUpCard, there: impl Fn(&Value) -> bool) -> Value {
+    let mut command = Command::new(flashlag());
+    command.args(["run", "card", "--yes", "--on"]).arg(card.path("mnt"));
+    command.args(["-o", "run.json", "--force"]).current_dir(card.folder.path());
+    let mut run = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let until = Instant::now() + Duration::from_secs(60);
+    let stored = || -> Option<Value> {
+        serde_json::from_slice(&std::fs::read(card.path("run.json")).ok()?).ok()
+    };
+    while !stored().is_some_and(|stored| there(&stored["cards"][0])) {
+        assert!(run.try_wait().unwrap().is_none(), "it ended before it was killed");
+        assert!(Instant::now() < until, "not within a minute");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    run.kill().unwrap();
+    run.wait().unwrap();
+    stored().unwrap()
+}
+
+#[test]
+fn a_killed_run_goes_on_behind_what_was_synced_and_says_the_same() {
+    let mut card = flashlag_need::or_skip!(MadeUpCard::new(112));
+    card.fault(&["wrap", "--offset", "32MiB"]);
+    let whole = card.check(&[]);
+    whole.assert("fake", "Fake: about 3");
+    drop(card);
+    card = flashlag_need::or_skip!(MadeUpCard::new(112));
+    card.fault(&["wrap", "--offset", "32MiB"]);
+    // Killed while it writes, then while it reads or judges.
+    let killed = killed_when(&card, |check| check["files"].as_u64() >= Some(20));
+    assert_eq!(killed["cards"][0]["is_written"], false, "killed too late: {killed}");
+    let left = |check: &Value| {
+        let of = |key: &str| check[key].as_u64().unwrap_or_default();
+        of("span_bytes") - of("written_bytes")
+    };
+    let left = left(&killed["cards"][0]);
+    let again = card.check(&["--resume"]);
+    again.assert("fake", "Fake: about 3");
+    let written: Vec<u64> = again.run["phases"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|phase| phase["operation"] == "sequential_write")
+        .filter_map(|phase| phase["bytes"].as_u64())
+        .collect();
+    assert!(left > 0 && written == [left], "{left} were left, and {written:?} written");
+    let bytes = |pointer: &str| again.bytes(pointer);
+    assert_eq!(bytes("/checked_bytes"), bytes("/written_bytes"));
+    assert_eq!(bytes("/written_bytes"), whole.bytes("/written_bytes"));
+    let holds = |one: &Checked| one.bytes("/verdict/holds_bytes");
+    assert!(holds(&again).abs_diff(holds(&whole)) <= 2 << 20, "{} {}", again.card(), whole.card());
+    assert_eq!(std::fs::read_dir(card.path("mnt")).unwrap().count(), 1, "lost+found alone");
+}
+
+#[test]
+fn a_run_that_is_killed_while_it_reads_writes_nothing_again() {
+    let card = flashlag_need::or_skip!(MadeUpCard::new(112));
+    let killed = killed_when(&card, |check| check["is_written"] == true);
+    assert_ne!(killed["status"]["kind"], "complete", "killed too late");
+    let again = card.check(&["--resume"]);
+    again.assert("genuine", "Genuine: every one of");
+    assert_eq!(again.bytes("/proven_bytes"), again.bytes("/written_bytes"));
+    let writes = again.run["phases"].as_array().unwrap();
+    let writes = writes.iter().filter(|phase| phase["operation"] == "sequential_write");
+    assert_eq!(writes.count(), 1, "{}", again.run["phases"]);
+}
+
+#[test]
+fn a_card_with_f2fs_is_proven_to_its_last_byte() {
+    let card = flashlag_need::or_skip!(LoopMount::f2fs(112));
+    let home = TempDir::new().unwrap();
+    let whole = checked(card.path(), home.path(), &[]);
+    whole.assert("genuine", "Genuine: every one of");
+    assert_eq!(whole.bytes("/proven_bytes"), whole.bytes("/written_bytes"));
+    assert!(whole.bytes("/written_bytes") > 20 << 20, "{}", whole.card());
+    assert_eq!(std::fs::read_dir(card.path()).unwrap().count(), 0, "left as it was");
+}
+
 #[test]
 fn a_card_with_a_filesystem_that_cards_have_is_proven_to_its_last_byte() {
     let mut reasons = Vec::new();

@@ -66,6 +66,26 @@ fn saves_through_a_fuse_daemon_an_overlay_and_a_bind_mount_reach_the_device() {
 }
 
 #[test]
+fn a_card_with_f2fs_is_proven_in_a_guest_whose_kernel_has_it() {
+    if !can_boot("mkfs.f2fs") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("run.json");
+    let mut command = crate::support::lab::command("run");
+    command.args(["card", "--yes", "--on", "lab:zero+f2fs,size=128MiB", "--leave", "8MB", "-o"]);
+    let output = command.arg(&file).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(said.contains("Genuine: every one of"), "{said}");
+    let run: serde_json::Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    let card = &run["cards"][0];
+    assert!(card["proven_bytes"].as_u64() > Some(40 << 20), "{card}");
+    assert_eq!(card["proven_bytes"], card["written_bytes"]);
+    // The kernel says where a file of F2FS lies.
+    assert!(card["reached"]["to"].as_u64() > Some(60 << 20), "{card}");
+}
+
+#[test]
 fn what_the_lab_has_not_is_refused_before_anything_boots() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("run.json");

@@ -30,6 +30,61 @@ fn choices() -> Vec<(Value, Option<&'static str>)> {
     ]
 }
 
+/// Choices whose change is forecast, and what is said where it is not.
+fn forecasts() -> Vec<(Value, Option<&'static str>)> {
+    let of = |device: &str, filesystem: &str, barriers: bool, full: u32, months: u32| {
+        json!({ "device": device, "filesystem": filesystem, "barriers": barriers, "forecast": true,
+                "full": full.to_string(), "months": months.to_string() })
+    };
+    vec![
+        (of("pixel-2016", "f2fs", false, 0, 0), None),
+        (of("nexus5-2013", "ext4", true, 90, 0), None),
+        (of("nexus5-2013", "ext4", true, 0, 0), Some("as it was sold, new and empty")),
+        (of("nexus5-2013", "ext4", true, 50, 3), Some("--change age=3mo")),
+    ]
+}
+
+/// What a command of the page prints, line by line, without the widths of columns.
+fn printed_by(command: &str) -> Vec<String> {
+    let mut words = command.split(' ');
+    assert_eq!(words.next(), Some("flashlag"));
+    let mut program = Command::new(env!("CARGO_BIN_EXE_flashlag"));
+    let done = program.args(words).env("COLUMNS", "80").env("LC_ALL", "C.UTF-8").output().unwrap();
+    assert!(done.status.success(), "{command}: {}", String::from_utf8_lossy(&done.stderr));
+    lines(&String::from_utf8(done.stdout).unwrap())
+}
+
+fn lines(text: &str) -> Vec<String> {
+    let plain = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+    text.lines().map(plain).filter(|line| !line.is_empty()).collect()
+}
+
+/// Whether a line is another, of which a wider column may have cut the label.
+fn is_line(line: &str, other: &str) -> bool {
+    other == line
+        || other
+            .split_once('…')
+            .is_some_and(|(label, figures)| line.starts_with(label) && line.ends_with(figures))
+}
+
+/// The page says nothing that the program does not, and has its durable writes and reads.
+fn assert_forecast(answer: &Value, choice: &Value) {
+    let command = answer["forecast_command"].as_str().unwrap();
+    let (here, there) = (lines(answer["forecast"].as_str().unwrap()), printed_by(command));
+    for line in &here {
+        // Of saves the program may say more.
+        let is_said =
+            there.iter().any(|other| is_line(line, other)) || line.starts_with("no figure changes");
+        assert!(is_said, "{choice}: “{line}” is not in {there:#?}");
+    }
+    for begins in ["as it is", "4K rand write", "256K seq read"] {
+        assert!(here.iter().any(|line| line.starts_with(begins)), "{choice}: {here:#?}");
+    }
+    for change in command.split_once("--change ").unwrap().1.split(',') {
+        assert!(here.iter().any(|line| line == change), "{choice}: no {change} in {here:#?}");
+    }
+}
+
 /// Builds the page; `None` where Rust has no target for it, after a visible skip.
 fn page() -> Option<PathBuf> {
     let built = Command::new(format!("{ROOT}/scripts/page")).output().unwrap();
@@ -97,7 +152,7 @@ fn the_page_gives_the_programs_figures_to_the_digit() {
         return;
     }
     let Some(page) = page() else { return };
-    let choices = choices();
+    let choices = [choices(), forecasts()].concat();
     let checked = Command::new("python3")
         .arg(format!("{ROOT}/scripts/page_check.py"))
         .arg(&page)
@@ -114,6 +169,16 @@ fn the_page_gives_the_programs_figures_to_the_digit() {
     assert_eq!(answers.len(), choices.len());
     let mut seen = Vec::new();
     for (answer, (choice, refusal)) in answers.iter().zip(&choices) {
+        if choice["forecast"] == true {
+            match refusal {
+                Some(refusal) => {
+                    let said = answer["forecast"].as_str().unwrap();
+                    assert!(said.contains(refusal), "{choice}: {said}");
+                }
+                None => assert_forecast(answer, choice),
+            }
+            continue;
+        }
         if let Some(refusal) = refusal {
             let said = answer["refused"].as_str().unwrap_or_default();
             assert!(said.contains(refusal), "{choice}: {answer}");

@@ -140,6 +140,7 @@ fn a_card_in_a_phone_is_measured_and_explained_as_what_android_mounts() {
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("Android calls it a public volume"), "{said}");
+    assert!(said.contains("true size not known: `flashlag run card`"), "{said}");
     assert!(said.contains("writes no journal: what was not synced is lost"), "{said}");
     bench.is_clean();
     let gone =

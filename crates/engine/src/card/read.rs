@@ -8,40 +8,38 @@ use crate::aligned::AlignedBuffer;
 /// What is read again, part by part, of a chunk that can't be read.
 const PART: usize = 4096;
 
-/// Reads back what was written and was not read yet, and says in `check` what was found. Also returns the
-/// chunks that were as written, by file and offset.
+/// Reads back what was written and was not read yet, and says in `check` what was found.
 pub fn read_card(
     medium: &mut dyn CardMedium,
     job: &CardJob<'_>,
     check: &mut CardCheck,
-) -> (CardPhase, Vec<(u32, Bytes)>) {
+) -> CardPhase {
     let plan = CardPlan::of(check);
+    check.direct |= check.files_read == 0;
+    // What is known of whole files: one that was not read to its end counts as not read.
+    let mut whole = check.clone();
     let mut reading = Reading {
-        tally: Tally::new(job.seed, check.generation),
+        tally: Tally::of(job.seed, check),
         buffer: AlignedBuffer::new(CHUNK.0 as usize, 4096),
         recording: job.recording(),
-        right: Vec::new(),
     };
-    check.direct = true;
-    while check.files_read < check.files {
-        // A file that was not read to its end counts as not read.
-        let before = check.clone();
-        if !reading.file(medium, job, &plan, check) {
-            *check = before;
-            return (reading.recording.end(true), reading.right);
+    let mut stopped = false;
+    while check.files_read < check.files && !stopped {
+        stopped = !reading.file(medium, job, &plan, check);
+        if !stopped {
+            check.files_read += 1;
+            whole = check.clone();
+            reading.tally.tell(&mut whole);
         }
-        check.files_read += 1;
     }
-    reading.tally.end(check);
-    (reading.recording.end(false), reading.right)
+    *check = whole;
+    reading.recording.end(stopped)
 }
 
 struct Reading {
     tally: Tally,
     buffer: AlignedBuffer,
     recording: Recording,
-    /// Chunks that were as written.
-    right: Vec<(u32, Bytes)>,
 }
 
 impl Reading {
@@ -66,11 +64,7 @@ impl Reading {
             let address = plan.address(file).plus(offset);
             let buffer = self.buffer.as_mut_slice();
             match self.recording.time(CHUNK, || medium.read(offset, buffer)) {
-                Ok(()) => {
-                    if self.tally.add(check, address, self.buffer.as_slice()) {
-                        self.right.push((file, offset));
-                    }
-                }
+                Ok(()) => self.tally.add(check, address, self.buffer.as_slice()),
                 Err(_) => self.in_parts(medium, check, address, offset),
             }
         }
@@ -88,7 +82,7 @@ impl Reading {
         for (index, part) in (0..).zip(self.buffer.as_mut_slice().chunks_mut(PART)) {
             let within = Bytes(index * PART as u64);
             match medium.read(offset.plus(within), part) {
-                Ok(()) => _ = self.tally.add(check, address.plus(within), part),
+                Ok(()) => self.tally.add(check, address.plus(within), part),
                 Err(_) => {
                     let length = Bytes(part.len() as u64);
                     self.tally.unreadable(check, address.plus(within), length);

@@ -1,4 +1,4 @@
-use flashlag_schema::CardCheck;
+use flashlag_schema::{CardCheck, CardStretch};
 use flashlag_units::Bytes;
 use flashlag_workload::Payload;
 
@@ -14,9 +14,9 @@ pub fn rewrite_card(
     medium: &mut dyn CardMedium,
     job: &CardJob<'_>,
     check: &mut CardCheck,
-    right: &[(u32, Bytes)],
 ) -> Bytes {
     let plan = CardPlan::of(check);
+    let right = right(&plan, check);
     let (first, second) = (check.generation, check.generation.wrapping_add(1));
     let payload = Payload::new(job.seed);
     let mut buffer = AlignedBuffer::new(CHUNK.0 as usize, 4096);
@@ -47,4 +47,19 @@ pub fn rewrite_card(
         *count += 1;
     }
     Bytes(taken.len() as u64 * CHUNK.0)
+}
+
+/// The chunks that held what was written, by file and offset: those that no stretch touches. Where not all stretches
+/// are listed, only those before the last that is.
+fn right(plan: &CardPlan, check: &CardCheck) -> Vec<(u32, Bytes)> {
+    let is_listed = check.stretches_seen == check.stretches.len() as u64;
+    let known = check.stretches.last().filter(|_| !is_listed).map(|last| last.offset);
+    let is_right = |from: Bytes| {
+        let to = from.plus(CHUNK);
+        let touches = |one: &CardStretch| one.offset < to && one.offset.plus(one.length) > from;
+        known.is_none_or(|known| from < known) && !check.stretches.iter().any(touches)
+    };
+    let chunks = |file| plan.chunks(file).map(move |offset| (file, offset));
+    let all = (0..check.files_read).flat_map(chunks);
+    all.filter(|(file, offset)| is_right(plan.address(*file).plus(*offset))).collect()
 }

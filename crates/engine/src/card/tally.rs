@@ -32,17 +32,21 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    pub fn new(seed: u64, generation: u32) -> Tally {
-        let payload = Payload::new(seed);
-        Tally { payload, generation, distances: BTreeMap::new(), open: None }
+    /// Goes on with what an earlier process found: the next sector may continue its last stretch.
+    pub fn of(seed: u64, check: &mut CardCheck) -> Tally {
+        let of_repeats = |distance: Bytes| (distance.0 / CHUNK.0, check.lost.other_address.0);
+        let distances = check.repeats_after.map(of_repeats).into_iter().collect();
+        let listed = check.stretches_seen == check.stretches.len() as u64;
+        let open = if listed { check.stretches.pop() } else { None };
+        check.stretches_seen -= u64::from(open.is_some());
+        Tally { payload: Payload::new(seed), generation: check.generation, distances, open }
     }
 
-    /// Counts what was read at an address. Returns whether all of it was as written.
-    pub fn add(&mut self, check: &mut CardCheck, address: Bytes, read: &[u8]) -> bool {
+    /// Counts what was read at an address.
+    pub fn add(&mut self, check: &mut CardCheck, address: Bytes, read: &[u8]) {
         let length = Bytes(read.len() as u64);
         if self.payload.check(read, address, self.generation).is_ok() {
-            self.right(check, length);
-            return true;
+            return self.right(check, length);
         }
         for (index, sector) in (0..).zip(read.chunks(SECTOR)) {
             let at = address.plus(Bytes(index * SECTOR as u64));
@@ -52,7 +56,6 @@ impl Tally {
                 Some(found) => self.wrong(check, (at, size), found),
             }
         }
-        false
     }
 
     /// Counts what could not be read.
@@ -61,9 +64,9 @@ impl Tally {
         self.wrong(check, (address, length), found);
     }
 
-    /// Ends the last stretch, and says after which distance addresses repeat.
-    pub fn end(&mut self, check: &mut CardCheck) {
-        self.close(check);
+    /// Also says what is known of the last stretch, and after which distance addresses repeat.
+    pub fn tell(&self, check: &mut CardCheck) {
+        list(check, self.open);
         let all: u64 = self.distances.values().sum();
         let frequent = self.distances.iter().find(|(_, bytes)| **bytes >= all.div_ceil(50));
         if let Some((mebibytes, _)) = frequent {
@@ -110,17 +113,9 @@ impl Tally {
                 return;
             }
         }
-        self.close(check);
+        list(check, self.open.take());
         let Found { holds, from, bits } = found;
         self.open = Some(CardStretch { offset: at, length, holds, from, bits });
-    }
-
-    fn close(&mut self, check: &mut CardCheck) {
-        let Some(stretch) = self.open.take() else { return };
-        check.stretches_seen += 1;
-        if check.stretches.len() < KEPT {
-            check.stretches.push(stretch);
-        }
     }
 
     /// What a sector holds instead of its own data; `None` if that is there.
@@ -152,5 +147,14 @@ impl Tally {
         self.payload.fill(&mut expected[..sector.len()], at, self.generation);
         let wrong = sector.iter().zip(&expected).map(|(found, right)| (found ^ right).count_ones());
         wrong.map(u64::from).sum()
+    }
+}
+
+/// Counts a stretch that ended, and lists it among the first.
+fn list(check: &mut CardCheck, stretch: Option<CardStretch>) {
+    let Some(stretch) = stretch else { return };
+    check.stretches_seen += 1;
+    if check.stretches.len() < KEPT {
+        check.stretches.push(stretch);
     }
 }

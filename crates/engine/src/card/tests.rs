@@ -1,7 +1,8 @@
 //! Made-up cards, each with its own way of losing data.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::AtomicBool;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use flashlag_device::DeviceError;
 use flashlag_schema::{CardCheck, CardHolds};
@@ -39,6 +40,10 @@ struct MadeUp {
     open: u32,
     written: u64,
     file: u64,
+    /// How often each chunk was written, by file and offset.
+    writes: BTreeMap<(u32, u64), u32>,
+    /// Raised once this many more writes and reads were made.
+    stops: Option<(u64, Arc<AtomicBool>)>,
 }
 
 const CELL: u64 = 4096;
@@ -46,7 +51,22 @@ const CELL: u64 = 4096;
 impl MadeUp {
     fn new(card: Card) -> MadeUp {
         let (cells, starts) = (BTreeMap::new(), BTreeMap::new());
-        MadeUp { card, cells, starts, next: 0, open: 0, written: 0, file: 0 }
+        let (writes, stops) = (BTreeMap::new(), None);
+        MadeUp { card, cells, starts, next: 0, open: 0, written: 0, file: 0, writes, stops }
+    }
+
+    /// Has the process stop once this many more calls were made. Returns what it is stopped by.
+    fn stop_after(&mut self, calls: u64) -> Arc<AtomicBool> {
+        let stop = Arc::new(AtomicBool::new(false));
+        self.stops = Some((calls, Arc::clone(&stop)));
+        stop
+    }
+
+    fn called(&mut self) {
+        if let Some((left, stop)) = &mut self.stops {
+            stop.store(*left <= 1, Relaxed);
+            *left = left.saturating_sub(1);
+        }
     }
 
     fn fails(operation: &'static str) -> DeviceError {
@@ -76,6 +96,8 @@ impl CardMedium for MadeUp {
     }
 
     fn write(&mut self, offset: Bytes, from: &[u8]) -> Result<(), DeviceError> {
+        self.called();
+        *self.writes.entry((self.open, offset.0)).or_default() += 1;
         let start = self.starts[&self.open] + offset.0;
         for (index, cell) in (0..).zip(from.chunks(CELL as usize)) {
             let at = self.place(start + index * CELL);
@@ -98,6 +120,7 @@ impl CardMedium for MadeUp {
     }
 
     fn read(&mut self, offset: Bytes, into: &mut [u8]) -> Result<(), DeviceError> {
+        self.called();
         let start = self.starts[&self.open] + offset.0;
         for (index, cell) in (0..).zip(into.chunks_mut(CELL as usize)) {
             let at = self.place(start + index * CELL);
@@ -151,12 +174,12 @@ fn checked(card: Card, quick: bool) -> CardCheck {
     let mut medium = MadeUp { file: plan.file.0, ..MadeUp::new(card) };
     let stop = AtomicBool::new(false);
     let mut check = begun(plan, quick);
-    let written = write_card(&mut medium, &job(&stop), &mut check).unwrap();
+    let written = write_card(&mut medium, &job(&stop), &mut check, &mut |_| ()).unwrap();
     assert!(!written.stopped && check.is_written);
-    let (read, right) = read_card(&mut medium, &job(&stop), &mut check);
+    let read = read_card(&mut medium, &job(&stop), &mut check);
     assert!(!read.stopped);
     assert_eq!(read.recorded.bytes, read.moved);
-    rewrite_card(&mut medium, &job(&stop), &mut check, &right);
+    rewrite_card(&mut medium, &job(&stop), &mut check);
     assert_eq!(check.checked_bytes, check.written_bytes);
     assert_eq!(check.proven_bytes.plus(check.lost.total()), check.checked_bytes);
     check
@@ -215,7 +238,7 @@ fn a_card_that_keeps_what_it_had_is_found_by_a_second_write() {
     let stop = AtomicBool::new(false);
     for (generation, old) in [(5, MIB(0)), (9, MIB(8))] {
         let mut check = CardCheck { generation, ..begun(plan, false) };
-        write_card(&mut medium, &job(&stop), &mut check).unwrap();
+        write_card(&mut medium, &job(&stop), &mut check, &mut |_| ()).unwrap();
         read_card(&mut medium, &job(&stop), &mut check);
         assert_eq!(check.lost.old, old);
     }
@@ -237,15 +260,68 @@ fn what_was_stopped_goes_on_at_the_file_that_was_not_whole() {
     let mut medium = MadeUp { file: plan.file.0, ..MadeUp::new(Card::Honest) };
     let mut check = begun(CardPlan { span: MIB(20), ..plan }, false);
     let (go, stop) = (AtomicBool::new(false), AtomicBool::new(true));
-    write_card(&mut medium, &job(&go), &mut check).unwrap();
+    write_card(&mut medium, &job(&go), &mut check, &mut |_| ()).unwrap();
     check.span_bytes = plan.span;
-    let stopped = write_card(&mut medium, &job(&stop), &mut check).unwrap();
+    let stopped = write_card(&mut medium, &job(&stop), &mut check, &mut |_| ()).unwrap();
     assert!(stopped.stopped && !check.is_written);
     assert_eq!((stopped.moved, check.files), (MIB(0), 20));
-    let rest = write_card(&mut medium, &job(&go), &mut check).unwrap();
+    let rest = write_card(&mut medium, &job(&go), &mut check, &mut |_| ()).unwrap();
     assert_eq!((rest.moved, check.written_bytes, check.is_written), (MIB(44), MIB(64), true));
-    let (half, _) = read_card(&mut medium, &job(&stop), &mut check);
+    let half = read_card(&mut medium, &job(&stop), &mut check);
     assert!(half.stopped && check.files_read == 0 && check.checked_bytes == MIB(0));
     read_card(&mut medium, &job(&go), &mut check);
     assert_eq!(check.proven_bytes, MIB(64));
+}
+
+/// What is found of a card of 16 MiB in files of two chunks, in one go, or by processes of which the first is killed
+/// once it has made `after` writes, one is stopped and one killed while they read, and one killed at its end.
+fn interrupted(card: Card, after: Option<u64>) -> CardCheck {
+    let plan = CardPlan { span: MIB(16), file: MIB(2), each: MIB(2) };
+    let mut medium = MadeUp { file: plan.file.0, ..MadeUp::new(card) };
+    let go = AtomicBool::new(false);
+    let mut stored = begun(plan, false);
+    if let Some(after) = after {
+        let kill = medium.stop_after(after);
+        let mut lost = stored.clone();
+        let keep = &mut |now: &CardCheck| stored = now.clone();
+        assert!(write_card(&mut medium, &job(&kill), &mut lost, keep).unwrap().stopped);
+        assert_eq!((u64::from(stored.files), stored.is_written), (after / 2, false));
+        medium.stops = None;
+    }
+    let synced = stored.files;
+    write_card(&mut medium, &job(&go), &mut stored, &mut |_| ()).unwrap();
+    for ((file, offset), times) in &medium.writes {
+        let again = *file == synced && after.is_some_and(|after| *offset < after % 2 * CHUNK.0);
+        assert_eq!(*times, 1 + u32::from(again), "{card:?} {after:?}: file {file} at {offset}");
+    }
+    if let Some(after) = after {
+        let stop = medium.stop_after(after);
+        assert!(read_card(&mut medium, &job(&stop), &mut stored).stopped);
+        let kill = medium.stop_after(1);
+        assert!(read_card(&mut medium, &job(&kill), &mut stored.clone()).stopped);
+        medium.stops = None;
+    }
+    assert!(!read_card(&mut medium, &job(&go), &mut stored).stopped);
+    if after.is_some() {
+        rewrite_card(&mut medium, &job(&go), &mut stored.clone());
+    }
+    rewrite_card(&mut medium, &job(&go), &mut stored);
+    assert_eq!(stored.checked_bytes, MIB(16));
+    stored
+}
+
+#[test]
+fn after_a_kill_nothing_synced_is_written_again_and_the_same_is_found() {
+    let cards = [
+        Card::Honest,
+        Card::Wraps(4 << 20),
+        Card::Drops(6 << 20, 0xff),
+        Card::Flips(7 << 20, 9 << 20),
+    ];
+    for card in cards {
+        let whole = interrupted(card, None);
+        for after in [1, 4, 7, 9, 15] {
+            assert_eq!(interrupted(card, Some(after)), whole, "{card:?} {after}");
+        }
+    }
 }

@@ -17,7 +17,8 @@ enum End {
     Stopped,
 }
 
-/// Writes what `check` lacks, and says in it how far that went. A file that was not whole is written anew.
+/// Writes what `check` lacks, and says in it how far that went: to `keep` after each file, so that a process that
+/// is killed can be followed by another. A file that was not whole is written anew.
 ///
 /// # Errors
 /// The filesystem can't give files room before they are written. An error of the storage is an answer, and
@@ -26,6 +27,7 @@ pub fn write_card(
     medium: &mut dyn CardMedium,
     job: &CardJob<'_>,
     check: &mut CardCheck,
+    keep: &mut dyn FnMut(&CardCheck),
 ) -> Result<CardPhase, DeviceError> {
     let plan = CardPlan::of(check);
     if check.quick {
@@ -38,7 +40,7 @@ pub fn write_card(
         failures: 0,
         doubtful: 0,
     };
-    let end = writing.all(medium, job, check);
+    let end = writing.all(medium, job, check, keep);
     check.is_written = matches!(end, End::Written);
     Ok(writing.recording.end(matches!(end, End::Stopped)))
 }
@@ -88,6 +90,7 @@ impl Writing {
         medium: &mut dyn CardMedium,
         job: &CardJob<'_>,
         check: &mut CardCheck,
+        keep: &mut dyn FnMut(&CardCheck),
     ) -> End {
         while check.refused.is_none() && check.files < CardPlan::of(check).files() {
             let plan = CardPlan::of(check);
@@ -118,6 +121,10 @@ impl Writing {
             self.doubtful = if self.failures > 0 { self.doubtful + 1 } else { 0 };
             check.files += 1;
             check.written_bytes = check.written_bytes.plus(plan.length(file));
+            // Files after a failed write may be taken back.
+            if self.doubtful == 0 {
+                keep(check);
+            }
         }
         End::Written
     }

@@ -1,11 +1,13 @@
 //! What a run shows on its own, without a side to compare it with: the kind of its saves, and its
 //! failed checks.
 
+use std::cmp::Reverse;
+
 use flashlag_schema::finding::{Effect, EffectBasis, Estimate, Fact, Finding, FindingId, Severity};
-use flashlag_schema::{Check, CheckCause, CheckId, CheckStatus, LayerKind};
+use flashlag_schema::{Check, CheckCause, CheckId, CheckStatus, LayerKind, Phase};
 use flashlag_spec::Reading;
 use flashlag_spec::replay::TraceTransactions;
-use flashlag_spec::scenario::JournalMode;
+use flashlag_spec::scenario::{FileKind, JournalMode, PrefsCall};
 use flashlag_units::{Nanos, ratio};
 
 use super::phases::{felt, of_phase};
@@ -13,6 +15,7 @@ use crate::candidate::Context;
 use crate::pairs::counted;
 use crate::remedy::finding;
 use crate::set_up;
+use crate::verdict::{LagVerdict, verdict};
 
 /// The findings of this kind.
 pub(super) fn all(context: &Context<'_>) -> Vec<Finding> {
@@ -21,6 +24,7 @@ pub(super) fn all(context: &Context<'_>) -> Vec<Finding> {
     found.extend(replayed_journal(context));
     found.extend(fast_commit(context));
     found.extend(databases(context));
+    found.extend(commit_on_main_thread(context));
     found.extend(no_op_sync(context));
     found.extend(other_io(context));
     found.extend(hot(context));
@@ -115,6 +119,38 @@ fn databases(context: &Context<'_>) -> Option<Finding> {
         )],
         Reading::unavailable("this run has no such saves in one database to compare with"),
     ))
+}
+
+/// Commits of `SharedPreferences` of which one in a hundred takes longer than a frame, or which freeze: whoever
+/// calls `commit` waits for all of it, and that is the app's main thread. Single ones, where the run has any: several
+/// for one save are a finding of their own.
+fn commit_on_main_thread(context: &Context<'_>) -> Option<Finding> {
+    let late =
+        |phase: &Phase| verdict(context.run, phase).is_some_and(|it| it > LagVerdict::Smooth);
+    let commits = context.run.phases.iter().enumerate().filter_map(|(index, phase)| {
+        let save = context.plan.file_save(phase)?;
+        let waits = save.kind == FileKind::SharedPreferences && save.call == PrefsCall::Commit;
+        let mean = phase.latency_ns.mean?;
+        (waits && late(phase)).then_some((save.changes, Reverse(mean), index, phase))
+    });
+    let (_, Reverse(mean), index, phase) =
+        commits.min_by_key(|(changes, mean, index, _)| (*changes, *mean, *index))?;
+    let mut evidence = vec![of_phase(index, "latency_ns.mean", mean.to_string())];
+    if let Some(lag) = phase.lag {
+        let late = format!("{} of {}", lag.over_60hz, lag.saves);
+        evidence.push(of_phase(index, "lag.over_60hz", late));
+    }
+    let effect = Effect {
+        basis: EffectBasis::Part { phase: phase.label() },
+        per: counted(phase),
+        now_ns: mean,
+        fixed_ns: None,
+        cost_s_per_1000: Estimate { value: mean.as_secs_f64() * 1e3, interval: None },
+    };
+    let source =
+        "SharedPreferencesImpl.commit (frameworks/base): the thread that calls it awaits the write";
+    let felt = felt(context, Some(phase));
+    Some(finding(FindingId::CommitOnMainThread, felt, source, evidence, Reading::Value(effect)))
 }
 
 /// The first failed check of that kind.

@@ -22,6 +22,7 @@ fn planted(id: FindingId) -> Option<(Run, Run)> {
         SeveralDatabases => (several("databases = 3", 30), several("databases = 3", 10)),
         SmallTransactions => (several("statements = 10", 20), several("statements = 10", 100)),
         CommitPerChange => (commits(50), commits(10)),
+        CommitOnMainThread => (commits(50), commits(10)),
         WholeFileAgain => (whole_file(30), whole_file(10)),
         GrowingFiles => (with_growth("save_delete", 30), with_growth("save_delete", 10)),
         FlushPerWrite => (with_flush(200), with_flush(199)),

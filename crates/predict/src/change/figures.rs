@@ -20,6 +20,9 @@ pub struct PredictOptions {
     pub causes: bool,
     /// Whether saves with SQLite's default journal are simulated, too.
     pub rollback: bool,
+    /// Whether saves are simulated at all: not where there is no SQLite. What would come after them is then left
+    /// out, too, so that every figure is the one beside saves.
+    pub saves: bool,
 }
 
 impl Default for PredictOptions {
@@ -29,6 +32,7 @@ impl Default for PredictOptions {
             seeds: vec![1],
             causes: true,
             rollback: false,
+            saves: true,
         }
     }
 }

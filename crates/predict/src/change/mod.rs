@@ -113,6 +113,7 @@ pub fn predict(
     (first.plan.daily, first.plan.rollback) = (options.daily, options.rollback);
     let fills = changes.iter().any(|change| matches!(change, Change::Full(_)));
     first.plan.afterwards = options.causes && fills;
+    first.plan.saves = options.saves;
     let mut situations = vec![(first, "as it is".to_owned())];
     for change in changes {
         let last = &situations[situations.len() - 1].0;

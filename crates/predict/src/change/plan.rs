@@ -29,6 +29,8 @@ pub struct Plan {
     pub synchronous: Synchronous,
     /// Whether saves with SQLite's default journal are measured, too.
     pub rollback: bool,
+    /// Whether saves are measured.
+    pub saves: bool,
     /// Share of the filesystem's room in use, 0 to 1; `None`: nearly empty.
     pub full: Option<f64>,
     /// Time in use.
@@ -55,6 +57,7 @@ impl Default for Plan {
             journal: JournalMode::Wal,
             synchronous: Synchronous::Full,
             rollback: false,
+            saves: true,
             full: None,
             age: Nanos::ZERO,
             daily: Bytes(5_000_000_000),

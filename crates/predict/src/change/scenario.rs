@@ -75,16 +75,21 @@ pub(super) fn scenario(situation: &Situation, room: Bytes) -> Result<Scenario, S
     }
     text.push_str(REST);
     let mut names = vec!["seq_read_256k", "seq_write_256k", "rand_read_4k", "rand_write_4k"];
-    let saves = situation.mount.filesystem != FilesystemKind::Raw;
+    let has_files = situation.mount.filesystem != FilesystemKind::Raw;
+    let saves = plan.saves && has_files;
     if saves {
         names.push(SAVE);
     }
     let file = FILE.min(span);
-    let of_file = file_tests(&mut text, plan.settles(), WRITE_FILE, READ_FILE, &[spanned(file)]);
+    // What comes after saves would be another figure without them.
+    let after_saves = plan.saves || !has_files;
     // Nothing was overwritten in a new file yet: so it is read before the tests write.
     let at = if plan.settles() { names.len() } else { 0 };
-    names.splice(at..at, of_file);
-    if plan.days() > 0 && room.0.saturating_sub(stored) >= 4 * file {
+    if at == 0 || after_saves {
+        let of = &[spanned(file)];
+        names.splice(at..at, file_tests(&mut text, plan.settles(), WRITE_FILE, READ_FILE, of));
+    }
+    if after_saves && plan.days() > 0 && room.0.saturating_sub(stored) >= 4 * file {
         let grown = [spanned(file), "grown = true".to_owned()];
         names.extend(file_tests(&mut text, true, WRITE_GROWN, READ_GROWN, &grown));
     }
@@ -137,8 +142,8 @@ fn tests(text: &mut String, situation: &Situation, span: u64) {
     let mut durable = limits(40 << 20);
     durable.push("durable = \"fdatasync\"".to_owned());
     io(text, "rand_write_4k", "write", "random", "4KiB", &durable);
-    if situation.mount.filesystem != FilesystemKind::Raw {
-        let plan = &situation.plan;
+    let plan = &situation.plan;
+    if plan.saves && situation.mount.filesystem != FilesystemKind::Raw {
         let rollback = plan.rollback.then_some((SAVE_ROLLBACK, JournalMode::Delete));
         for (name, journal) in [(SAVE, plan.journal)].into_iter().chain(rollback) {
             let _ = write!(

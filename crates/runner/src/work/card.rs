@@ -45,45 +45,96 @@ impl<W: World> Work<W> {
         let check = self.check_of(card)?;
         let is_written = self.run.cards[check].is_written;
         // A killed run is resumed by what its file says.
-        self.save().map_err(|error: RunError| Hindrance::Failure(error.to_string()))?;
-        let plan = CardPlan::of(&self.run.cards[check]);
+        self.keep_card()?;
         if !is_written {
-            let left = plan.written().saturating_minus(self.run.cards[check].written_bytes);
-            let most = left.plus(plan.most().saturating_minus(plan.written()));
-            self.allow(most, "the card's data")?;
-            let (name, bytes) = (card.write_phase(), left);
-            let (operation, direction) = (Operation::SequentialWrite, Direction::Write);
-            let medium = &mut *medium;
-            let part = Part { name, state, run, operation, direction, bytes, check, medium };
-            let written = self.card_part(part, observer, |medium, job, check| {
-                write_card(medium, job, check).map(|phase| (phase, ()))
-            })?;
-            self.settle(most, written.0.bytes);
-            self.wrote(written.0.bytes);
+            let written = self.write_card(card, state, run, check, &mut *medium, observer)?;
             if !self.run.cards[check].is_written {
-                return Ok(Outcome::of(vec![written.0], None));
+                return Ok(Outcome::of(vec![written], None));
             }
-            // Kept now, as the end of a part of its own.
-            observer.event(Event::PhaseFinished(&written.0));
-            self.run.phases.push(written.0);
-            self.save().map_err(|error: RunError| Hindrance::Failure(error.to_string()))?;
+            self.end_part(written, observer)?;
             if card.take_out {
                 return Ok(Outcome::Paused);
             }
         }
-        self.run.cards[check].resumed |= is_written;
+        if self.run.cards[check].files_read < self.run.cards[check].files {
+            self.run.cards[check].resumed |= is_written && self.run.cards[check].files_read == 0;
+            let read = self.read_card(card, state, run, check, &mut *medium, observer)?;
+            if read.cut_short {
+                return Ok(Outcome::Measured(Box::new(read)));
+            }
+            self.end_part(read, observer)?;
+        }
+        self.judge_card(check, &mut *medium, observer);
+        Ok(Outcome::Done)
+    }
+
+    /// Writes what is left to be written.
+    fn write_card(
+        &mut self,
+        card: &Card,
+        state: State,
+        run: u32,
+        check: usize,
+        medium: &mut dyn CardMedium,
+        observer: &mut dyn Observer,
+    ) -> Result<Phase, Hindrance> {
+        let plan = CardPlan::of(&self.run.cards[check]);
+        let left = plan.written().saturating_minus(self.run.cards[check].written_bytes);
+        let most = left.plus(plan.most().saturating_minus(plan.written()));
+        self.allow(most, "the card's data")?;
+        let (name, bytes) = (card.write_phase(), left);
+        let (operation, direction) = (Operation::SequentialWrite, Direction::Write);
+        let part = Part { name, state, run, operation, direction, bytes, check, medium };
+        let mut keep = self.keeper(check);
+        let written = self.card_part(part, observer, |medium, job, check| {
+            write_card(medium, job, check, &mut keep)
+        })?;
+        self.settle(most, written.bytes);
+        self.wrote(written.bytes);
+        Ok(written)
+    }
+
+    /// Reads what is left to be read.
+    fn read_card(
+        &mut self,
+        card: &Card,
+        state: State,
+        run: u32,
+        check: usize,
+        medium: &mut dyn CardMedium,
+        observer: &mut dyn Observer,
+    ) -> Result<Phase, Hindrance> {
         let (name, bytes) = (card.read_phase(), self.run.cards[check].written_bytes);
         let (operation, direction) = (Operation::SequentialRead, Direction::Read);
-        let part =
-            Part { name, state, run, operation, direction, bytes, check, medium: &mut *medium };
-        let (read, right) =
+        let part = Part { name, state, run, operation, direction, bytes, check, medium };
+        let read =
             self.card_part(part, observer, |medium, job, check| Ok(read_card(medium, job, check)))?;
-        let cut_short = read.cut_short;
         self.note_cached(check, &read);
-        if !cut_short {
-            self.judge_card(check, &right, &mut *medium, observer);
+        Ok(read)
+    }
+
+    /// Keeps a part in the run file, so that a killed run goes on behind it.
+    fn end_part(&mut self, part: Phase, observer: &mut dyn Observer) -> Result<(), Hindrance> {
+        observer.event(Event::PhaseFinished(&part));
+        self.run.phases.push(part);
+        self.keep_card()
+    }
+
+    fn keep_card(&mut self) -> Result<(), Hindrance> {
+        self.save().map_err(|error: RunError| Hindrance::Failure(error.to_string()))
+    }
+
+    /// Stores how far a card is written.
+    fn keeper(&self, check: usize) -> impl FnMut(&CardCheck) + use<W> {
+        let (mut run, output) = (self.run.clone(), self.request.output.clone());
+        let (began, wear) = (run.cards[check].written_bytes, run.wear.written_bytes);
+        move |now| {
+            let Some(output) = &output else { return };
+            run.wear.written_bytes = wear.plus(now.written_bytes.saturating_minus(began));
+            run.cards[check] = now.clone();
+            // What can't be stored now is stored at the part's end, or refused there with the reason.
+            let _ = output.store(&mut run);
         }
-        Ok(Outcome::Measured(Box::new(read)))
     }
 
     /// The check of a test, begun by an earlier process or now.
@@ -118,7 +169,7 @@ impl<W: World> Work<W> {
     }
 
     /// Does one part, and makes a phase of it.
-    fn card_part<T>(
+    fn card_part(
         &mut self,
         part: Part<'_>,
         observer: &mut dyn Observer,
@@ -126,8 +177,8 @@ impl<W: World> Work<W> {
             &mut dyn CardMedium,
             &CardJob<'_>,
             &mut CardCheck,
-        ) -> Result<(CardPhase, T), flashlag_device::DeviceError>,
-    ) -> Result<(Phase, T), Hindrance> {
+        ) -> Result<CardPhase, flashlag_device::DeviceError>,
+    ) -> Result<Phase, Hindrance> {
         let head = card_head(&part, self.world.now());
         let (label, direction, check) = (head.label(), part.direction, part.check);
         let live = self.announce(None, observer);
@@ -152,7 +203,7 @@ impl<W: World> Work<W> {
         let done = work(part.medium, &job, &mut self.run.cards[check]);
         let to = meter.read();
         let after = self.world.counters(Edge::End);
-        let (CardPhase { mut recorded, moved, stopped: cut_short }, more) = done?;
+        let CardPhase { mut recorded, moved, stopped: cut_short } = done?;
         let stopped = self.world.stops().map(|stops| {
             recorded.take_stops(&stops);
             recorded.stopped(&stops)
@@ -178,7 +229,7 @@ impl<W: World> Work<W> {
         let changes = changes_of(&recorded, head.operation, None);
         let whole = Phase { changes, ..phase(head, &recorded, tail) };
         self.evidence.phases.push(Some((before, after)));
-        Ok((self.with_causes(whole), more))
+        Ok(self.with_causes(whole))
     }
 
     /// What reads got from a page cache instead of the device, by the device's own count.
@@ -200,7 +251,6 @@ impl<W: World> Work<W> {
     fn judge_card(
         &mut self,
         check: usize,
-        right: &[(u32, Bytes)],
         medium: &mut dyn CardMedium,
         observer: &mut dyn Observer,
     ) {
@@ -212,10 +262,10 @@ impl<W: World> Work<W> {
             live: None,
             stop: &stop,
         };
-        let most = Bytes((right.len() as u64).saturating_mul(CHUNK.0));
-        if self.run.cards[check].refused.is_none() && most > Bytes::ZERO {
+        let asked = &self.run.cards[check];
+        if asked.refused.is_none() && asked.proven_bytes > Bytes::ZERO {
             observer.event(Event::Preparing("writing some places once more"));
-            let written = rewrite_card(medium, &job, &mut self.run.cards[check], right);
+            let written = rewrite_card(medium, &job, &mut self.run.cards[check]);
             self.wrote(written);
         }
         let reached = self.world.card_reach(self.run.cards[check].files);

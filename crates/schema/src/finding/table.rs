@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 /// Version of the rules and of these rows: raise it with every change of what is found. 5: what an
 /// operation took before and after a change is read from its waits; what is felt comes before what may
 /// help a little. 6: limits of control groups. 7: quotas on storage. 8: saves without SQLite. 10: drives
-/// that can be pulled out.
-pub const RULES: u32 = 10;
+/// that can be pulled out. 11: commits on the main thread.
+pub const RULES: u32 = 11;
 
 /// What is known of a kind of finding, whatever run it is found in.
 #[derive(Clone, Debug, PartialEq)]
@@ -122,6 +122,8 @@ findings! {
         => GroupFlushes, price MoreLostAtOnce;
     CommitPerChange: "Each of several changes has a `commit` of its own, and waits for its own fsync."
         => SaveTogether, price MoreLostAtOnce;
+    CommitOnMainThread: "An app's main thread waits in `commit` until the file is durable, at times for longer than a frame."
+        => SaveBehind, price StoredLater;
     WholeFileAgain: "A large file is written anew for a change of a hundredth of it or less."
         => KeepApart, price DataMoved;
     GrowingFiles: "Saves that make a file grow also wait for a commit of the filesystem."
@@ -237,6 +239,7 @@ sentences! {
     RaiseMemoryLimit: "Raise the limit (systemd: `MemoryHigh=`, `MemoryMax=`; Docker: `docker run --memory`), or use less.";
     GroupFlushes: "Put several changes into one transaction, or several writes before one fdatasync.";
     SaveTogether: "Make all changes of a moment with one editor, and one `commit` or `apply` of it.";
+    SaveBehind: "Save with `apply`, or call `commit` on another thread.";
     KeepApart: "Keep what changes often in a small file of its own, or in SQLite.";
     OneDatabase: "Keep what changes together in one database, and change it in one transaction.";
     RewriteDatabase: "Copy it into one piece: `VACUUM INTO` another file, then take that.";
@@ -282,6 +285,7 @@ sentences! {
     OtherWorkWaits: "The other work ends later.";
     LessMemoryForOthers: "Less memory is left for other work.";
     MoreLostAtOnce: "A crash or a power cut loses more changes at once.";
+    StoredLater: "The change is lost if the app is killed just after it, and an activity that stops waits for what `apply` left.";
     NotShared: "Other apps can't read them there.";
     Reformat: "All data has to be written anew.";
     EachFlushWaits: "Each durable write waits for a flush.";

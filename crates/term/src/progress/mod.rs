@@ -24,7 +24,8 @@ use flashlag_units::{Bytes, Nanos};
 use indicatif::ProgressDrawTarget;
 use rustix::termios::isatty;
 
-use crate::style::{Style, is_dumb};
+use crate::stream::is_dumb;
+use crate::style::Style;
 pub use counter::Counter;
 use output::Output;
 use plan::Plan;

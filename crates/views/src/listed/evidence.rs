@@ -46,6 +46,7 @@ fn of_phase(field: &str) -> &str {
         "flush_latency_ns.mean" => "mean flush",
         "growth.grew.latency_ns.mean" => "mean where a file grew",
         "growth.in_place.latency_ns.mean" => "mean within what is allocated",
+        "lag.over_60hz" => "longer than a frame",
         "time.runnable_ns" => "runnable, waiting for a CPU",
         "changes" => "over time",
         "intervals" => "of all waits",

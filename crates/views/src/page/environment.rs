@@ -1,7 +1,7 @@
 //! The environment of the run: machine, system, filesystem, device. A missing value has its reason.
 
 use flashlag_schema::internals::FilesystemInternals;
-use flashlag_schema::{Cpu, Device, Environment, Filesystem, Run, TargetKind};
+use flashlag_schema::{Cpu, Device, Filesystem, Run, TargetKind};
 use flashlag_spec::{Calibration, Reading};
 use flashlag_units::Nanos;
 
@@ -10,7 +10,7 @@ use crate::conditions::conditions;
 use crate::format;
 use crate::naming::kind_name;
 use crate::outline::environment_heading;
-use crate::set_up::{lost, promise};
+use crate::set_up::{lost, promise, true_size};
 
 /// A name with its value, or with the reason why that is missing.
 type Fact = (&'static str, String);
@@ -53,7 +53,7 @@ pub(super) fn section(run: &Run) -> Section {
     cpu(&mut facts, &environment.cpu);
     facts.add("Memory", &environment.memory_bytes, |bytes| format::size(*bytes));
     filesystem(&mut facts, &environment.filesystem);
-    facts.known.extend(drive(environment));
+    facts.known.extend(drive(run));
     facts.add("Encryption", &environment.encryption, |encryption| match &encryption.cipher {
         Some(cipher) => format!("{}, {cipher}", encryption.kind),
         None => encryption.kind.clone(),
@@ -78,7 +78,8 @@ pub(super) fn section(run: &Run) -> Section {
 }
 
 /// What an fsync promises on a drive that other systems read, and what is lost if it is pulled out.
-fn drive(environment: &Environment) -> Vec<Fact> {
+fn drive(run: &Run) -> Vec<Fact> {
+    let environment = &run.environment;
     let Some(internals) = &environment.internals else { return Vec::new() };
     let format = match internals.filesystem.value() {
         Some(FilesystemInternals::Portable { format, by_fuse, .. }) => {
@@ -89,7 +90,8 @@ fn drive(environment: &Environment) -> Vec<Fact> {
         _ => None,
     };
     let lost = internals.unplugged.as_ref().map(|one| ("If pulled out", lost(one, internals)));
-    format.into_iter().chain(lost).collect()
+    let size = true_size(environment, Some(run)).map(|text| ("True size", text));
+    format.into_iter().chain(lost).chain(size).collect()
 }
 
 /// Missing values grouped by reason; none for a simulation, which has no machine.

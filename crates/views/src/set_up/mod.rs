@@ -6,7 +6,7 @@ mod unplugged;
 use flashlag_schema::{Environment, Layer, LayerKind};
 
 pub use state::state;
-pub(crate) use unplugged::{lost, promise};
+pub(crate) use unplugged::{lost, promise, true_size};
 
 /// The machine and its system: `LENOVO 20XW (ThinkPad X1), Debian GNU/Linux 12, Linux 6.1`; `None` where neither
 /// is known.

@@ -4,16 +4,16 @@ use flashlag_schema::counters::Throttle;
 use flashlag_schema::internals::{
     Databases, DeviceInternals, Ext4Journal, FilesystemInternals, MemoryState, PortableFormat,
 };
-use flashlag_schema::{Environment, Limit, Limits};
+use flashlag_schema::{Environment, Limit, Limits, Run};
 use flashlag_spec::Reading;
 use flashlag_units::Bytes;
 
-use super::unplugged::{lost, promise};
+use super::unplugged::{lost, promise, true_size};
 use crate::format;
 
 /// The lines, each with its subject: `ext4`, `journal ordered, barriers on`. What could not be read is
-/// left out.
-pub fn state(environment: &Environment) -> Vec<(&'static str, String)> {
+/// left out. `run`: what was measured there, if it was.
+pub fn state(environment: &Environment, run: Option<&Run>) -> Vec<(&'static str, String)> {
     let mut lines = Vec::new();
     let mut add = |subject, parts: Vec<Option<String>>| {
         let parts: Vec<String> = parts.into_iter().flatten().collect();
@@ -22,6 +22,7 @@ pub fn state(environment: &Environment) -> Vec<(&'static str, String)> {
         }
     };
     add("space", vec![space(environment)]);
+    add("true size", vec![true_size(environment, run)]);
     if let Some(internals) = &environment.internals {
         if let Some(one) = internals.filesystem.value() {
             let (subject, parts) = filesystem(one);
