@@ -8,7 +8,7 @@ use std::process::ExitCode;
 pub enum Exit {
     /// 0: done.
     Done,
-    /// 1: a `--fail-if` threshold was crossed, or `verify` found a changed figure.
+    /// 1: a `--fail-if` threshold was crossed, `verify` found a changed figure, or `store trend` a slower device.
     Crossed,
     /// 2: it could not run.
     CouldNotRun,

@@ -143,6 +143,17 @@ impl Look {
             quiet_before_ns: None,
         }
     }
+
+    /// What changed since an earlier reading, and how long the disk had been idle at that one, by the readings before
+    /// it, the latest first.
+    pub fn around<'a>(&self, first: &Look, before: impl Iterator<Item = &'a Look>) -> Surroundings {
+        let quiet_before_ns = first.counts.disk_bytes.map(|moved| {
+            let still = before.take_while(|look| look.counts.disk_bytes == Some(moved));
+            let since = still.last().map_or(first.at, |look| look.at);
+            first.at.saturating_since(since)
+        });
+        Surroundings { quiet_before_ns, ..self.since(first) }
+    }
 }
 
 /// Readings of counters in order of time, at most [`Looks::MOST`]: at that number every second one
@@ -185,9 +196,8 @@ impl Looks {
     /// if there is no reading before or after.
     pub fn around(&self, from: Nanos, to: Nanos) -> Option<Surroundings> {
         let (first, last) = self.edges(from, to)?;
-        let mut found = self.looks.get(last)?.since(self.looks.get(first)?);
-        found.quiet_before_ns = self.quiet_until(first);
-        Some(found)
+        let (before, begin) = (self.looks.get(..first)?, self.looks.get(first)?);
+        Some(self.looks.get(last)?.around(begin, before.iter().rev()))
     }
 
     /// Indices of the last reading up to `from` and of the first one from `to` on.
@@ -195,16 +205,6 @@ impl Looks {
         let first = self.looks.partition_point(|look| look.at <= from).checked_sub(1)?;
         let last = self.looks.partition_point(|look| look.at < to);
         (last < self.looks.len()).then_some((first, last))
-    }
-
-    /// How long the disk had been idle before a reading.
-    fn quiet_until(&self, index: usize) -> Option<Nanos> {
-        let at = self.looks.get(index)?;
-        let moved = at.counts.disk_bytes?;
-        let before = self.looks.get(..index)?;
-        let still = before.iter().rev().take_while(|look| look.counts.disk_bytes == Some(moved));
-        let since = still.last().map_or(at.at, |look| look.at);
-        Some(at.at.saturating_since(since))
     }
 
     /// The changes between readings from `begin` to `end` with none of the given times (in order)

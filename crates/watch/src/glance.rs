@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use flashlag_inspect::{Completed, Requests};
 use flashlag_schema::history::{Second, WaitKind};
-use flashlag_schema::{Look, Looks, Surroundings};
+use flashlag_schema::{Look, Surroundings};
 use flashlag_units::{Bytes, Nanos};
 
 /// Readings that are kept: five minutes of four a second.
@@ -74,11 +74,12 @@ impl Recent {
         self.0.back()
     }
 
-    /// What the counters showed around a time.
+    /// What the counters showed around a time; `None` if there is no reading before or after.
     pub fn around(&self, from: Nanos, to: Nanos) -> Option<Surroundings> {
-        let mut looks = Looks::default();
-        self.0.iter().for_each(|glance| looks.push(glance.look));
-        looks.around(from, to)
+        let first = self.0.partition_point(|glance| glance.look.at <= from).checked_sub(1)?;
+        let last = self.0.get(self.0.partition_point(|glance| glance.look.at < to))?;
+        let before = self.0.range(..first).rev().map(|glance| &glance.look);
+        Some(last.look.around(&self.0.get(first)?.look, before))
     }
 
     /// Whether the process was stopped or the machine suspended at some time between these.

@@ -31,4 +31,4 @@ pub use error::WatchError;
 pub use listen::{Answer, Listener};
 pub use live::Live;
 pub use probe::BLOCK as PROBE_BYTES;
-pub use watch::{Cost, Event, Settings, watch};
+pub use watch::{Cost, Event, MINUTE, Settings, watch};

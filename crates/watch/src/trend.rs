@@ -17,10 +17,12 @@ const LEAST_WAITS: u64 = 100;
 const LEAST_DAYS: usize = 28;
 /// Days whose median makes one value of the line: what differs between days of a week cancels out.
 const WEEK: usize = 7;
-/// Fewest weeks for a line.
-const LEAST_WEEKS: usize = 6;
+/// Fewest weeks for a line: even if each of eight is longer than the one before, they are not [`SURE`].
+pub const LEAST_WEEKS: usize = 9;
 /// A line is claimed beyond this many standard deviations: 0.05 % of lines through noise.
 const SURE: f64 = 3.5;
+/// Three standard deviations in median deviations, if noise is normal.
+const FAR: f64 = 3.0 * 1.4826;
 /// A change that nobody would notice is not reported.
 const NOTICEABLE: f64 = 1.15;
 /// The smallest ratio between two levels.
@@ -81,7 +83,53 @@ pub fn days(history: &History, of: WaitKind) -> Vec<Day> {
 
 /// The slow change of days in order, and the sudden ones.
 pub fn changes(days: &[Day]) -> (Option<Trend>, Vec<Shift>) {
-    let values: Vec<f64> = days.iter().map(|day| day.median.0.max(1) as f64).collect();
+    let weeks = days.chunks_exact(WEEK).filter_map(middle);
+    (line(&weeks.collect::<Vec<_>>(), days.first()), shifts(days))
+}
+
+/// What changed over runs that were made now and then, in order of time. Those of a day resemble each other more than
+/// those of two days do: they count as one. `None` if they were made in fewer weeks than a slow change needs, and on fewer
+/// days than a sudden one.
+pub fn trends_of_runs(runs: &[Day]) -> Option<Trends> {
+    let same_day = |a: &Day, b: &Day| a.start_s / DAY_S == b.start_s / DAY_S;
+    let day = |runs: &[Day]| {
+        let last = runs.last()?;
+        Some(Day { median: Nanos(median(&values(runs)) as u64), ..last.clone() })
+    };
+    let days: Vec<Day> = runs.chunk_by(same_day).filter_map(day).collect();
+    let weeks: Vec<(f64, f64)> = weeks_of(&days).filter_map(middle).collect();
+    let is_enough = weeks.len() >= LEAST_WEEKS || days.len() >= LEAST_DAYS;
+    is_enough.then(|| Trends {
+        days: runs.len() as u32,
+        of: None,
+        trend: line(&weeks, days.first()),
+        shifts: shifts(&days),
+    })
+}
+
+/// In how many weeks runs were made.
+pub fn weeks_of_runs(runs: &[Day]) -> usize {
+    weeks_of(runs).count()
+}
+
+fn weeks_of(days: &[Day]) -> impl Iterator<Item = &[Day]> {
+    let week = |day: &Day| day.start_s / (DAY_S * WEEK as u64);
+    days.chunk_by(move |a, b| week(a) == week(b))
+}
+
+fn values(days: &[Day]) -> Vec<f64> {
+    days.iter().map(|day| day.median.0.max(1) as f64).collect()
+}
+
+/// The middle of a week's days, and the logarithm of their median.
+fn middle(days: &[Day]) -> Option<(f64, f64)> {
+    let at = days.get(days.len() / 2)?.start_s as f64 / DAY_S as f64;
+    Some((at, median(&values(days)).ln()))
+}
+
+/// The sudden changes.
+fn shifts(days: &[Day]) -> Vec<Shift> {
+    let values = values(days);
     let found = levels(&values, SHIFT);
     let pairs = found.windows(2).map(|pair| {
         let of = |level: &std::ops::Range<usize>| Nanos(median(&values[level.clone()]) as u64);
@@ -92,19 +140,11 @@ pub fn changes(days: &[Day]) -> (Option<Trend>, Vec<Shift>) {
             beside: beside(days, pair[1].start),
         }
     });
-    (line(days, &values), pairs.collect())
+    pairs.collect()
 }
 
 /// The line through the weeks.
-fn line(days: &[Day], values: &[f64]) -> Option<Trend> {
-    let weeks: Vec<(f64, f64)> = days
-        .chunks_exact(WEEK)
-        .zip(values.chunks_exact(WEEK))
-        .map(|(days, values)| {
-            let middle = days[WEEK / 2].start_s as f64 / DAY_S as f64;
-            (middle, median(values).ln())
-        })
-        .collect();
+fn line(weeks: &[(f64, f64)], since: Option<&Day>) -> Option<Trend> {
     if weeks.len() < LEAST_WEEKS {
         return None;
     }
@@ -120,7 +160,7 @@ fn line(days: &[Day], values: &[f64]) -> Option<Trend> {
     let slope = median(&slopes);
     let count = weeks.len() as f64;
     // Neighbouring weeks resemble each other, which makes the score larger by chance.
-    let alike = correlation(&weeks, slope).clamp(0.0, 0.9);
+    let alike = correlation(weeks, slope).clamp(0.0, 0.9);
     let spread = (count * (count - 1.0) * (2.0 * count + 5.0) / 18.0).sqrt()
         * ((1.0 + alike) / (1.0 - alike)).sqrt();
     if score.abs() <= SURE * spread {
@@ -142,19 +182,25 @@ fn line(days: &[Day], values: &[f64]) -> Option<Trend> {
     Some(Trend {
         from_ns: Nanos(level.exp() as u64),
         to_ns: Nanos((level + slope * length).exp() as u64),
-        since_s: days.first()?.start_s,
+        since_s: since?.start_s,
         ratio,
         low: (low * length).exp(),
         high: (high * length).exp(),
     })
 }
 
-/// The correlation of neighbouring weeks about the line.
+/// The correlation of neighbouring weeks about the line. Weeks beyond three standard deviations (estimated from the
+/// median deviation) are drawn in to that distance: the first two of a new card, which are three times as fast as all
+/// others, would else make all weeks seem alike.
 fn correlation(weeks: &[(f64, f64)], slope: f64) -> f64 {
     let left: Vec<f64> = weeks.iter().map(|(at, value)| value - slope * at).collect();
-    let mean = left.iter().sum::<f64>() / left.len().max(1) as f64;
-    let all: f64 = left.iter().map(|value| (value - mean).powi(2)).sum();
-    let beside: f64 = left.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum();
+    let middle = median(&left);
+    let mut about: Vec<f64> = left.iter().map(|value| value - middle).collect();
+    let sizes: Vec<f64> = about.iter().map(|value| value.abs()).collect();
+    let limit = FAR * median(&sizes);
+    about.iter_mut().for_each(|value| *value = value.clamp(-limit, limit));
+    let all: f64 = about.iter().map(|value| value.powi(2)).sum();
+    let beside: f64 = about.windows(2).map(|pair| pair[0] * pair[1]).sum();
     if all > 0.0 { beside / all } else { 0.0 }
 }
 

@@ -22,7 +22,7 @@ use crate::span::add;
 use crate::writer::{Note, Writer};
 
 /// How often a part of an hour is written, if the day's bytes allow it.
-const MINUTE: Nanos = Nanos::from_secs(60);
+pub const MINUTE: Nanos = Nanos::from_secs(60);
 /// How often the state of machine and disk is read.
 const STATE: Nanos = Nanos::from_secs(600);
 /// How long the end may wait for the storage, so that all is over within a second of a signal.
@@ -47,6 +47,8 @@ pub struct Settings {
     pub daily: Bytes,
     /// Ends by itself after this time.
     pub time: Option<Nanos>,
+    /// How often a part of an hour is written: [`MINUTE`], and less in tests.
+    pub part: Nanos,
     /// The version of flashlag.
     pub version: String,
 }
@@ -58,6 +60,8 @@ pub enum Event {
     Begins(Box<Subject>),
     /// An incident began, or is over.
     Incident(Box<Incident>),
+    /// A part of an hour is durable, in which the storage was watched for this time.
+    Kept(Nanos),
     /// Something can't be done, and the watch goes on.
     Trouble(String),
 }
@@ -107,6 +111,7 @@ pub fn watch(
     let flash = is_flash(&machine.probe().device());
     let now = read_clock(ClockId::Monotonic);
     let mut session = Session {
+        part: settings.part,
         machine,
         recorder: Recorder::new(settings.over, flash),
         purse: Purse::new(settings.daily, now),
@@ -134,6 +139,8 @@ pub fn watch(
 
 /// A watch in progress.
 struct Session<'a> {
+    /// How often a part is written.
+    part: Nanos,
     machine: Machine,
     recorder: Recorder,
     purse: Purse,
@@ -187,11 +194,19 @@ impl Session<'_> {
             self.state = now;
             self.recorder.part.state(self.machine.state());
         }
-        if now.saturating_since(self.minute) >= MINUTE && self.may_write(now) {
+        if now.saturating_since(self.minute) >= self.part && self.may_write(now) {
             self.write(now, wall_ms, tell);
         }
-        for error in self.writer.errors().collect::<Vec<_>>() {
-            self.trouble(error.to_string(), tell);
+        self.hear(tell);
+    }
+
+    /// Tells what has been written, and what could not be.
+    fn hear(&mut self, tell: &mut dyn FnMut(Event)) {
+        for done in self.writer.done().collect::<Vec<_>>() {
+            match done {
+                Ok(watched) => tell(Event::Kept(watched)),
+                Err(error) => self.trouble(error.to_string(), tell),
+            }
         }
     }
 
@@ -268,9 +283,7 @@ impl Session<'_> {
         let is_written = self.writer.end(PATIENCE);
         let left = deadline.saturating_duration_since(Instant::now());
         let is_clean = prober.is_none_or(|prober| prober.end(left));
-        for error in self.writer.errors().collect::<Vec<_>>() {
-            self.trouble(error.to_string(), tell);
-        }
+        self.hear(tell);
         Ok(Cost {
             lasted: now.saturating_since(self.began),
             cpu: read_clock(ClockId::ProcessCPUTime),

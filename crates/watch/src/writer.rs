@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use flashlag_schema::history::{Incident, Span};
-use flashlag_units::Bytes;
+use flashlag_units::{Bytes, Nanos};
 
 use crate::book::{Book, BookError};
 use crate::error::WatchError;
@@ -29,7 +29,7 @@ pub enum Note {
 pub struct Writer {
     to: Option<SyncSender<Note>>,
     thread: Option<JoinHandle<()>>,
-    errors: Receiver<BookError>,
+    done: Receiver<Result<Nanos, BookError>>,
     written: Arc<AtomicU64>,
     least: Bytes,
 }
@@ -41,21 +41,24 @@ impl Writer {
     /// No thread can be started.
     pub fn start(mut book: Book) -> Result<Writer, WatchError> {
         let (to, notes) = sync_channel::<Note>(QUEUE);
-        let (fail, errors) = channel();
+        let (report, done) = channel();
         let written = Arc::new(AtomicU64::new(book.written().0));
         let least = book.least();
         let count = Arc::clone(&written);
         let thread = std::thread::Builder::new().name("history".to_owned()).spawn(move || {
             for note in notes {
-                if let Err(error) = put(&mut book, &note) {
-                    // The reader may have ended.
-                    let _ = fail.send(error);
-                }
+                let put = put(&mut book, &note);
                 count.store(book.written().0, Ordering::Relaxed);
+                // The reader may have ended.
+                let _ = match (put, note) {
+                    (Err(error), _) => report.send(Err(error)),
+                    (Ok(()), Note::Part(span, _)) => report.send(Ok(span.watched_ns)),
+                    (Ok(()), Note::Incident(_)) => Ok(()),
+                };
             }
         });
         let thread = Some(thread.map_err(WatchError::Thread)?);
-        Ok(Writer { to: Some(to), thread, errors, written, least })
+        Ok(Writer { to: Some(to), thread, done, written, least })
     }
 
     /// Hands a note over; returns it if too many wait already.
@@ -67,9 +70,10 @@ impl Writer {
         }
     }
 
-    /// What could not be written since the last call.
-    pub fn errors(&self) -> impl Iterator<Item = BookError> + '_ {
-        self.errors.try_iter()
+    /// The parts that became durable since the last call, each with the time that was watched in it, and what could
+    /// not be written.
+    pub fn done(&self) -> impl Iterator<Item = Result<Nanos, BookError>> + '_ {
+        self.done.try_iter()
     }
 
     /// Bytes written since the start.

@@ -80,7 +80,27 @@ pub enum StoreAction {
         #[command(flatten)]
         form: TableArgs,
     },
+    /// Say whether devices became slower over runs that were made now and then
+    #[command(after_long_help = TREND_HELP)]
+    Trend {
+        /// The store
+        #[command(flatten)]
+        place: PlaceArgs,
+        /// The test, by its name in the scenario [default: the first that decides the verdict]
+        #[arg(long, value_name = "NAME")]
+        test: Option<String>,
+        /// Only runs for which this SQL condition holds, e.g. "device = 'SC64G'"
+        #[arg(long = "where", value_name = "CONDITION")]
+        condition: Option<String>,
+    },
 }
+
+const TREND_HELP: &str = "\
+Median waits are compared over good runs of one scenario on one device and
+filesystem, as found; runs of one day count as one. Noise hardly ever shows a
+change: a slow one needs runs in nine weeks.
+
+Exit status: 1 if a device became slower, else 0.";
 
 const QUERY_HELP: &str = "\
 For instance:

@@ -68,6 +68,9 @@ pub struct WatchLiveArgs {
     /// both, with the names of programs.
     #[arg(long, value_name = "PORT", value_parser = listen)]
     pub listen: Option<SocketAddr>,
+    /// How many times as long each request of sim: takes at the end [default: 1.5]
+    #[arg(hide_short_help = true, long, value_name = "RATIO", value_parser = ageing)]
+    pub ageing: Option<f64>,
     /// Seed of every random choice of sim:
     #[arg(hide_short_help = true, long, default_value_t = 1)]
     pub seed: u64,
@@ -127,6 +130,11 @@ fn every(text: &str) -> Result<Nanos, String> {
 
 fn over(text: &str) -> Result<Nanos, String> {
     within(text, Nanos::from_millis(10), Nanos::from_secs(3600))
+}
+
+fn ageing(text: &str) -> anyhow::Result<f64> {
+    let ratio = text.parse().ok().filter(|ratio| (0.25..=4.0).contains(ratio));
+    ratio.context("write a ratio from 0.25 to 4: 0.7 for a device that becomes faster")
 }
 
 /// A port is one of this machine alone.

@@ -22,6 +22,8 @@ pub mod share;
 pub mod site;
 #[cfg(feature = "site")]
 pub mod store;
+#[cfg(feature = "site")]
+mod store_trend;
 #[cfg(feature = "sweep")]
 pub mod sweep;
 pub mod trace;

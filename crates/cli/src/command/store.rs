@@ -4,6 +4,7 @@ use anyhow::Result;
 use flashlag_runner::{Destination, OutputKind};
 use flashlag_store::{Added, Outcome, Selection, Standing, Store, Table, TableFormat, selected};
 
+use super::store_trend;
 use crate::args::{PlaceArgs, StoreAction, StoreArgs, TableArgs, TableForm, TableName};
 use crate::exit::Exit;
 use crate::say;
@@ -39,6 +40,10 @@ pub fn store(args: &StoreArgs, terminal: &Terminal) -> Result<Exit> {
             let parts = Selection { from: from.to_owned(), columns, condition };
             let sql = sql.clone().unwrap_or_else(|| selected(&parts));
             print(&open(place)?.query(&sql)?, form, terminal)
+        }
+        StoreAction::Trend { place, test, condition } => {
+            let (test, condition) = (test.as_deref(), condition.as_deref());
+            store_trend::trend(&mut open(place)?, &store_trend::Asked { test, condition })
         }
     }
 }

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use flashlag_runner::{Destination, OutputKind};
 use flashlag_schema::history::History;
 use flashlag_units::Nanos;
 use flashlag_views::history::{incident_line, started};
-use flashlag_watch::{Cost, Event, Live, PROBE_BYTES, Settings};
+use flashlag_watch::{Cost, Event, Live, MINUTE, PROBE_BYTES, Settings};
 
 use super::{watch_listen, watch_sim};
 use crate::args::{HistoryForm, WatchAction, WatchArgs, WatchLiveArgs};
@@ -38,6 +38,9 @@ fn live(args: &WatchLiveArgs, terminal: &Terminal) -> Result<Exit> {
     if let Some(target) = watch_sim::target(&args.directory) {
         return watch_sim::simulate(target, args, terminal);
     }
+    if args.ageing.is_some() {
+        bail!("a real device ages by itself: --ageing is for sim:PROFILE");
+    }
     let settings = Settings {
         directory: args.directory.clone(),
         history: args.history.clone().unwrap_or_else(|| args.directory.join(HISTORY)),
@@ -46,6 +49,7 @@ fn live(args: &WatchLiveArgs, terminal: &Terminal) -> Result<Exit> {
         size: args.size,
         daily: args.daily,
         time: args.time,
+        part: MINUTE,
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };
     let stop = signals::stop_flag().context("signals can't be handled")?;
@@ -60,7 +64,7 @@ fn live(args: &WatchLiveArgs, terminal: &Terminal) -> Result<Exit> {
                     .iter()
                     .for_each(|line| say::sentence(line));
             }
-            Event::Begins(_) => {}
+            Event::Begins(_) | Event::Kept(_) => {}
             Event::Incident(incident) => say::sentence(&incident_line(&incident)),
             Event::Trouble(reason) => say::sentence(&reason),
         })?;

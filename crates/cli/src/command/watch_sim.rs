@@ -19,8 +19,8 @@ const TIME: Nanos = Nanos::from_secs(180 * 86_400);
 const DAY: Nanos = Nanos::from_secs(86_400);
 /// How often a probe is made.
 const PROBE: Nanos = Nanos::from_secs(30);
-/// Each request takes this many times as long at the end.
-const GROWN: f64 = 1.5;
+/// How many times as long each request takes at the end.
+const AGEING: f64 = 1.5;
 
 /// The simulated device that is named in the place of a directory.
 pub fn target(place: &Path) -> Option<&str> {
@@ -44,7 +44,7 @@ pub fn simulate(target: &str, args: &WatchLiveArgs, terminal: &Terminal) -> Resu
         probe: args.probe.unwrap_or(PROBE),
         over: args.over,
         planted: true,
-        grown: GROWN,
+        grown: args.ageing.unwrap_or(AGEING),
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };
     if !terminal.quiet {

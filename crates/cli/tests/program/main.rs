@@ -51,6 +51,7 @@ mod repeats;
 mod showcase;
 mod stopped;
 mod store_modes;
+mod store_trend;
 mod streams;
 mod support;
 mod sweep_workers;

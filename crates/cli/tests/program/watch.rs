@@ -114,6 +114,46 @@ fn it_probes_until_a_signal_leaves_its_history_alone_and_says_what_it_cost() {
     assert!(text.starts_with("In ") && text.contains("day (UTC)"), "{text}");
 }
 
+/// The words after a process's name in `/proc/PID/stat`.
+fn stat(id: u32) -> Vec<String> {
+    let text = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap();
+    let (_, words) = text.rsplit_once(')').unwrap();
+    words.split_whitespace().map(str::to_owned).collect()
+}
+
+#[test]
+fn what_it_says_of_its_own_cost_is_what_the_kernel_counts() {
+    let Some(home) = home() else { return };
+    let place = home.path().to_str().unwrap();
+    let words = ["watch", place, "--probe", "1s", "--for", "5s"];
+    let child = flashlag(&words).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let (mut child, mut peak_kb) = (Ends(child), 0u64);
+    let id = child.0.id();
+    // Nobody has waited for it, so its times stay after its end; its memory does not.
+    while stat(id)[0] != "Z" {
+        let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap();
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let peak = peak.and_then(|peak| peak.split_whitespace().next()?.parse().ok());
+        peak_kb = peak.unwrap_or(peak_kb);
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let times = stat(id);
+    let tick = |index: usize| times[index].parse::<f64>().unwrap() / 100.0;
+    let cpu_s = tick(11) + tick(12);
+    let mut said = String::new();
+    std::io::Read::read_to_string(&mut child.0.stderr.take().unwrap(), &mut said).unwrap();
+    let number = |before: &str, after: &str| -> f64 {
+        let found = said.split(before).nth(1).and_then(|rest| rest.split(after).next());
+        found.and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("{before}: {said}"))
+    };
+    let own_s = number("it took ", "% of one CPU") / 100.0 * number("watched for ", " s");
+    // The kernel counts whole ticks, and what it takes to start and to end.
+    assert!((own_s - cpu_s).abs() <= 0.04 + cpu_s * 0.3, "{own_s} s of {cpu_s} s: {said}");
+    let own_mb = number("CPU, ", " MB of memory");
+    let peak_mb = peak_kb as f64 * 1024.0 / 1e6;
+    assert!((own_mb - peak_mb).abs() <= 0.6 + peak_mb * 0.05, "{own_mb} of {peak_mb} MB: {said}");
+}
+
 #[test]
 fn a_second_watch_of_a_directory_is_refused_and_the_first_goes_on() {
     let Some(home) = home() else { return };

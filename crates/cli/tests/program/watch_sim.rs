@@ -51,4 +51,6 @@ fn a_simulated_watch_keeps_a_history_where_one_is_asked_for_and_refuses_what_it_
     said(&words, "exists: name a new file");
     said(&["watch", "sim:sd-a1", "--listen", "9178"], "leave out --listen");
     said(&["watch", "sim:sd-a9"], "sd-a1");
+    said(&["watch", "sim:sd-a1", "--ageing", "0"], "from 0.25 to 4");
+    said(&["watch", home.path().to_str().unwrap(), "--ageing", "2"], "is for sim:");
 }

@@ -9,4 +9,4 @@ mod phases;
 mod runs;
 
 pub use lifecycle::{SampleDevice, lifecycle, lifecycle_on};
-pub use runs::{SampleKind, all, memory, overloaded, quick, soak, sqlite};
+pub use runs::{SampleKind, all, memory, overloaded, quick, slower, soak, sqlite};

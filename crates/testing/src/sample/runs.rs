@@ -106,15 +106,32 @@ pub fn overloaded() -> Run {
     run
 }
 
+/// `quick` on a device whose every wait takes this many times as long.
+pub fn slower(times: f64) -> Run {
+    let mut specs = quick_specs(&[(1000, 3.6, 0.4)], 1_200);
+    for spec in &mut specs {
+        spec.waits.iter_mut().for_each(|(_, millis, _)| *millis *= times);
+    }
+    quick_of(&specs)
+}
+
 fn quick_with(waits: &[Part], busy_saves: u64) -> Run {
+    quick_of(&quick_specs(waits, busy_saves))
+}
+
+fn quick_specs(waits: &[Part], busy_saves: u64) -> Vec<Spec> {
     let mut specs = four(State::New, 1, NEW, 1.0);
     specs.push(save("save_wal", &[(1000, 3.0, 0.3), (5, 26.0, 0.5)], 1_800));
     specs.push(save("save_delete", &[(1000, 8.1, 0.25), (6, 40.0, 0.4)], 900));
     let mut busy = save("save_busy", waits, 1_800);
     (busy.rate, busy.background, busy.ops) = (Some(100), Some("stream_1m"), busy_saves);
     specs.push(busy);
+    specs
+}
+
+fn quick_of(specs: &[Spec]) -> Run {
     let text = include_str!("../../../../scenarios/quick.toml");
-    build(text, 20_160, "/data/sample", environment::tablet(), &specs, checks(&[]))
+    build(text, 20_160, "/data/sample", environment::tablet(), specs, checks(&[]))
 }
 
 /// `sqlite`: inserts, updates and deletes by journal mode and `synchronous`.

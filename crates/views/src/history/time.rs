@@ -15,6 +15,11 @@ pub fn day(s: u64) -> String {
     minute(s.saturating_mul(1000)).split(' ').next().unwrap_or_default().to_owned()
 }
 
+/// Seconds since 1970 of a time as in RFC 3339; `None` if it is none, or before.
+pub fn seconds_of(text: &str) -> Option<u64> {
+    u64::try_from(text.parse::<Timestamp>().ok()?.as_second()).ok()
+}
+
 /// `31 days`, `5 hours`: the larger unit that fits.
 pub fn length(time: Nanos) -> String {
     let seconds = time.0 / 1_000_000_000;

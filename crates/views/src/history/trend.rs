@@ -18,8 +18,19 @@ pub(super) fn kind_words(kind: WaitKind) -> &'static str {
 
 /// The slow change, then the sudden ones; none if there is nothing but noise.
 pub fn trend_sentences(trends: &Trends) -> Vec<String> {
-    let Some(of) = trends.of else { return Vec::new() };
-    let of = kind_words(of);
+    trends.of.map(|of| sentences(trends, kind_words(of))).unwrap_or_default()
+}
+
+/// What changed over runs of a test, in one sentence: the slow change, else the last sudden one.
+pub fn runs_sentence(trends: &Trends, test: &str) -> String {
+    let found = sentences(trends, test);
+    let newest = if trends.trend.is_some() { found.first() } else { found.last() };
+    newest.cloned().unwrap_or_else(|| {
+        format!("The median wait of {test} shows no change beyond noise over {} runs.", trends.days)
+    })
+}
+
+fn sentences(trends: &Trends, of: &str) -> Vec<String> {
     let mut sentences = Vec::new();
     if let Some(trend) = &trends.trend {
         let verb = if trend.ratio > 1.0 { "grew" } else { "fell" };

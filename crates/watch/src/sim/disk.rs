@@ -41,9 +41,10 @@ impl Disk {
         }
     }
 
-    /// From now on each request takes this many times as long as in the model.
+    /// From now on each request takes this many times as long as in the model, at least once: what the model has
+    /// not completed can't be known to end.
     pub fn slow(&mut self, factor: f64) {
-        self.factor = factor;
+        self.factor = factor.max(1.0);
     }
 
     /// Nothing proceeds for this time from now on.

@@ -3,6 +3,8 @@
 
 mod book;
 mod day;
+mod ends;
+mod glance;
 mod kills;
 mod made;
 mod noise;

@@ -2,7 +2,7 @@
 
 use flashlag_schema::history::{Beside, MachineState, Span};
 use flashlag_units::{Bytes, Nanos};
-use flashlag_watch::trend::{Day, changes};
+use flashlag_watch::trend::{Day, changes, trends_of_runs};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
@@ -63,29 +63,53 @@ fn under_one_percent_of_years_of_noise_have_a_trend_or_a_shift() {
 }
 
 #[test]
-fn a_year_that_grows_by_half_is_found_within_fifteen_percent() {
-    const YEARS: u64 = 100;
+fn a_year_that_grows_by_half_and_one_that_falls_by_a_third_are_found_within_fifteen_percent() {
     for noise in ALL {
-        let (mut none, mut far, mut beside) = (Vec::new(), Vec::new(), Vec::new());
-        for seed in 1..=YEARS {
-            let days = year(seed, noise, 365, |day| 1.0 + 0.5 * day as f64 / 364.0);
-            let Some(trend) = changes(&days).0 else {
-                none.push(seed);
-                continue;
-            };
-            assert!(trend.low <= trend.ratio && trend.ratio <= trend.high, "{trend:?}");
-            if (trend.ratio / 1.5 - 1.0).abs() > 0.15 {
-                far.push((seed, trend.ratio));
-            }
-            if trend.low > 1.5 || trend.high < 1.5 {
-                beside.push((seed, trend.low, trend.high));
-            }
+        found(noise, 1.5);
+        found(noise, 1.0 / 1.5);
+    }
+}
+
+fn found(noise: Noise, ends: f64) {
+    const YEARS: u64 = 100;
+    let (mut none, mut far, mut beside) = (Vec::new(), Vec::new(), Vec::new());
+    for seed in 1..=YEARS {
+        let days = year(seed, noise, 365, |day| 1.0 + (ends - 1.0) * day as f64 / 364.0);
+        let Some(trend) = changes(&days).0 else {
+            none.push(seed);
+            continue;
+        };
+        assert!(trend.low <= trend.ratio && trend.ratio <= trend.high, "{trend:?}");
+        if (trend.ratio / ends - 1.0).abs() > 0.15 {
+            far.push((seed, trend.ratio));
         }
-        // Days that resemble each other leave fewer independent values.
-        let most = if matches!(noise, Noise::Correlated) { 5 } else { 0 };
-        assert!(none.len() <= most, "{noise:?}: not found with seeds {none:?}");
-        assert!(far.len() <= most, "{noise:?}: seeds and ratios {far:?}");
-        assert!(beside.len() <= 12, "{noise:?}: seeds and intervals {beside:?}");
+        if trend.low > ends || trend.high < ends {
+            beside.push((seed, trend.low, trend.high));
+        }
+    }
+    // Days that resemble each other leave fewer independent values.
+    let most = match noise {
+        Noise::Correlated if ends > 1.0 => 5,
+        Noise::Correlated => 8,
+        Noise::Independent | Noise::Weeks => 0,
+    };
+    assert!(none.len() <= most, "{noise:?}: not found with seeds {none:?}");
+    assert!(far.len() <= most, "{noise:?}: seeds and ratios {far:?}");
+    assert!(beside.len() <= 12, "{noise:?}: seeds and intervals {beside:?}");
+}
+
+/// A new card is three times as fast until its first blocks are full.
+#[test]
+fn two_quick_weeks_at_the_beginning_hide_no_slow_change() {
+    for ends in [1.6, 1.0 / 1.6] {
+        let course = |day: usize| {
+            let slow = f64::powf(ends, day as f64 / 364.0);
+            if day < 12 { slow / 3.0 } else { slow }
+        };
+        let none: Vec<u64> = (1..=50)
+            .filter(|seed| changes(&year(*seed, Noise::Independent, 365, course)).0.is_none())
+            .collect();
+        assert!(none.is_empty(), "{ends}: not found with seeds {none:?}");
     }
 }
 
@@ -112,6 +136,77 @@ fn a_step_is_found_at_its_day_and_named_by_what_changed_beside_it() {
         let kernel = Beside::Kernel { from: "6.1.0".to_owned(), to: "6.12.0".to_owned() };
         assert!(shift.beside.contains(&kernel), "seed {seed}: {shift:?}");
         assert!(shift.beside.contains(&Beside::FreeSpace { from: 30, to: 5 }), "{shift:?}");
+    }
+}
+
+/// When runs were made, in days from the first.
+#[derive(Clone, Copy, Debug)]
+enum Made {
+    EachWeek,
+    EachNight,
+    /// Some on one day, then none for days.
+    NowAndThen,
+}
+
+/// Two years of runs, each of a day as noisy as `noise` says; a few on one day resemble each other.
+fn runs(seed: u64, noise: Noise, made: Made, course: impl Fn(usize) -> f64) -> Vec<Day> {
+    let mut random = Pcg64::seed_from_u64(seed ^ 0xA5A5);
+    let days = year(seed, noise, 730, course);
+    let of = |(index, day): (usize, &Day)| {
+        let count = match made {
+            Made::EachWeek => usize::from(index % 7 == 3),
+            Made::EachNight => 1,
+            Made::NowAndThen if random.random_range(0..9) == 0 => random.random_range(1..6),
+            Made::NowAndThen => 0,
+        };
+        let near =
+            |random: &mut Pcg64| (day.median.0 as f64 * (0.03 * normal(random)).exp()) as u64;
+        let run = |nth: usize| {
+            let start_s = day.start_s + 600 * nth as u64;
+            Day { start_s, median: Nanos(near(&mut random)), ..day.clone() }
+        };
+        (0..count).map(run).collect::<Vec<Day>>()
+    };
+    days.iter().enumerate().flat_map(of).collect()
+}
+
+#[test]
+fn under_one_percent_of_runs_made_now_and_then_have_a_trend_that_is_noise() {
+    const SEEDS: u64 = 700;
+    for (made, noise) in [Made::EachWeek, Made::EachNight, Made::NowAndThen]
+        .into_iter()
+        .flat_map(|made| ALL.map(|noise| (made, noise)))
+    {
+        let is_false = |seed: &u64| {
+            let all = runs(*seed, noise, made, |_| 1.0);
+            // Someone asks after a few months, too.
+            let some = &all[..all.len() / 4];
+            [&all[..], some].into_iter().any(|runs| {
+                trends_of_runs(runs)
+                    .is_some_and(|found| found.trend.is_some() || !found.shifts.is_empty())
+            })
+        };
+        let false_ones: Vec<u64> = (1..=SEEDS).filter(is_false).collect();
+        assert!(false_ones.len() as u64 * 100 < SEEDS, "{made:?} {noise:?}: seeds {false_ones:?}");
+    }
+}
+
+#[test]
+fn a_device_that_doubles_over_two_years_of_runs_is_found_and_one_that_halves() {
+    for made in [Made::EachWeek, Made::EachNight, Made::NowAndThen] {
+        for ends in [2.0, 0.5] {
+            let mut none = 0;
+            for seed in 1..=50 {
+                let course = |day: usize| f64::powf(ends, day as f64 / 729.0);
+                let runs = runs(seed, Noise::Independent, made, course);
+                let Some(trend) = trends_of_runs(&runs).unwrap().trend else {
+                    none += 1;
+                    continue;
+                };
+                assert!((trend.ratio / ends - 1.0).abs() < 0.25, "{made:?} {seed}: {trend:?}");
+            }
+            assert!(none == 0, "{made:?} {ends}: {none} not found");
+        }
     }
 }
 
