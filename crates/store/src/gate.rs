@@ -10,8 +10,9 @@ use crate::read::bytes_of;
 use crate::rows::short;
 use crate::standing::Standing;
 
-/// The largest file that is taken: a shared run of `quick` has 58 kB.
-pub const MOST_TAKEN: Bytes = Bytes(64_000);
+/// The largest file that is taken. A shared run of `quick` has 206 kB on a busy machine, and 49 kB when git has packed
+/// it; a simulated one has 58 kB.
+pub const MOST_TAKEN: Bytes = Bytes(256_000);
 
 /// A file that may not go in.
 #[derive(Clone, Debug, PartialEq, Eq)]

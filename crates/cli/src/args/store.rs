@@ -18,7 +18,7 @@ pub struct SiteArgs {
     /// Make no site: say which files may not go into a collection of shared runs, and exit with 1
     ///
     /// A file may if it verifies, passed its checks, is no copy, holds nothing that `flashlag share`
-    /// would remove, and has at most 64 kB
+    /// would remove, and has at most 256 kB
     #[arg(long, conflicts_with_all = ["output", "title"])]
     pub check: bool,
 }

@@ -72,7 +72,7 @@ fn each_other_file_is_refused_with_what_is_wrong_and_what_to_do() {
     let expected = [
         ("copy.json", "is a copy: the same measurement as a.json"),
         ("doubted.json", "can't be believed: failed check"),
-        ("large.json", "and at most 64 kB are taken"),
+        ("large.json", "and at most 256 kB are taken"),
         ("named.json", "holds what `flashlag share` removes, in label: share it again"),
         ("new.json", "does not verify: verification: "),
         ("none.json", "can't be read: "),
