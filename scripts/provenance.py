@@ -13,7 +13,7 @@ def main():
     folder, commit, repository = pathlib.Path(sys.argv[1]), *sys.argv[2:4]
     subjects = [{"name": file.name, "digest": {"sha256": dist_files.sha256(file)}} for file in sorted(folder.iterdir())]
     inputs = [{"uri": f"git+{repository}", "digest": {"gitCommit": commit}}]
-    locked = ["Cargo.lock", "packaging/nfpm/go.sum", "scripts/dist-requirements.txt"]
+    locked = ["Cargo.lock", "packaging/nfpm/go.sum", "scripts/dist-requirements.txt", "scripts/wheel-requirements.txt"]
     inputs += [{"name": name, "digest": {"sha256": dist_files.sha256(pathlib.Path(name))}} for name in locked]
     statement = {
         "_type": "https://in-toto.io/Statement/v1",

@@ -54,6 +54,7 @@ fn all() -> std::process::ExitCode {
         Command::Report(args) => command::report::report(&args, &terminal),
         Command::Verify(args) => command::verify::verify(&args),
         Command::Share(args) => command::share::share(&args),
+        Command::Bug(args) => command::bug::bug(&args),
         #[cfg(feature = "site")]
         Command::Site(args) => command::site::site(&args),
         #[cfg(feature = "site")]

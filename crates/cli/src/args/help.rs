@@ -11,7 +11,17 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Many runs", &["site", "store", "sweep"]),
     (
         "More",
-        &["cuts", "device", "profiles", "scenarios", "schema", "clean", "completions", "help"],
+        &[
+            "cuts",
+            "device",
+            "profiles",
+            "scenarios",
+            "schema",
+            "clean",
+            "completions",
+            "bug",
+            "help",
+        ],
     ),
 ];
 
@@ -83,13 +93,15 @@ pub fn grouped(command: Command) -> Command {
 }
 
 /// One line for each command, with the name of its group before the first; the last group in one
-/// line.
+/// line, without `help`.
 fn short(command: &Command) -> String {
     let mut lines = Vec::new();
     for (group, names) in GROUPS {
         let names = present(command, names);
         if group == "More" {
-            let names: Vec<&str> = names.iter().map(|(name, _)| *name).collect();
+            // Whoever reads this knows of help; there is room for the others.
+            let names: Vec<&str> =
+                names.iter().map(|(name, _)| *name).filter(|name| *name != "help").collect();
             lines.push(format!("{group:<11}{}", names.join(", ")));
             continue;
         }

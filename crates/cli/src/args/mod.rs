@@ -1,5 +1,6 @@
 //! The command line as typed. Each command builds validated objects from it.
 
+mod bug;
 mod cuts;
 mod device;
 mod explain;
@@ -22,6 +23,7 @@ use flashlag_units::Bytes;
 use crate::form::Form;
 use help::{AFTER_HELP, CHANGES, PREDICT_HELP};
 
+pub use bug::BugArgs;
 pub use cuts::{CutsArgs, JournalArg, KindArg, SynchronousArg};
 pub use device::{
     CutArgs, DeviceAction, DeviceArgs, FaultArgs, FaultWhat, RecordArgs, ServeArgs, StatFormat,
@@ -102,6 +104,8 @@ pub enum Command {
     Clean(CleanArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
+    /// Write what a report of a fault needs, without what is private
+    Bug(BugArgs),
     /// Write the man pages into a folder: for who packages flashlag
     #[cfg(feature = "man")]
     #[command(hide = true)]

@@ -10,11 +10,17 @@ pub struct SiteArgs {
     #[arg(value_name = "RUNS")]
     pub runs: PathBuf,
     /// The folder of the site: new, empty, or an earlier site
-    #[arg(short, long, value_name = "FOLDER")]
-    pub output: PathBuf,
+    #[arg(short, long, value_name = "FOLDER", required_unless_present = "check")]
+    pub output: Option<PathBuf>,
     /// Name of the site, above every page
     #[arg(long, value_name = "NAME", value_parser = super::label)]
     pub title: Option<String>,
+    /// Make no site: say which files may not go into a collection of shared runs, and exit with 1
+    ///
+    /// A file may if it verifies, passed its checks, is no copy, holds nothing that `flashlag share`
+    /// would remove, and has at most 256 kB
+    #[arg(long, conflicts_with_all = ["output", "title"])]
+    pub check: bool,
 }
 
 const SITE_HELP: &str = "\

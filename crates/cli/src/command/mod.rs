@@ -1,5 +1,6 @@
 //! The commands, one module each.
 
+pub mod bug;
 pub mod clean;
 pub mod compare;
 pub mod completions;

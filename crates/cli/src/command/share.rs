@@ -29,7 +29,7 @@ pub fn share(args: &ShareArgs) -> Result<Exit> {
         return Ok(Exit::CouldNotRun);
     }
     for (_, to, shared) in &runs {
-        to.write(shared.run.to_json().as_bytes())?;
+        to.write(shared.to_json().as_bytes())?;
         say::line(&format!("Wrote {}", to.path().display()))?;
     }
     Ok(Exit::Done)
@@ -37,6 +37,14 @@ pub fn share(args: &ShareArgs) -> Result<Exit> {
 
 /// One run and its file, nothing written yet.
 fn planned<'a>(path: &'a Path, args: &ShareArgs) -> Result<(&'a Path, Destination, Shared)> {
+    let shared = shared_from(path)?;
+    let to = args.output.clone().unwrap_or_else(|| beside(path));
+    let place = place_of(&to, OutputKind::Export, args.force, &args.runs)?;
+    Ok((path, place, shared))
+}
+
+/// The run in a file, without what is private.
+pub(super) fn shared_from(path: &Path) -> Result<Shared> {
     let mut shared = flashlag_share::shared(&run_from(path)?)
         .with_context(|| format!("{} can't be shared", path.display()))?;
     // Findings repeat texts in which names were replaced, so they are computed again from the
@@ -46,9 +54,7 @@ fn planned<'a>(path: &'a Path, args: &ShareArgs) -> Result<(&'a Path, Destinatio
         flashlag_explain::attach(&mut shared.run);
         shared.run.seal();
     }
-    let to = args.output.clone().unwrap_or_else(|| beside(path));
-    let place = place_of(&to, OutputKind::Export, args.force, &args.runs)?;
-    Ok((path, place, shared))
+    Ok(shared)
 }
 
 /// `dir/run.json` as `dir/run-shared.json`.
@@ -95,7 +101,7 @@ fn account(from: &Path, to: &Path, shared: &Shared) -> String {
 
 /// What stays that describes the machine and the device: each text once, with the names of all fields
 /// that have it. A simulated device's machine and model are the same text.
-fn descriptions(run: &Run) -> Vec<(String, &str)> {
+pub(super) fn descriptions(run: &Run) -> Vec<(String, &str)> {
     let environment = &run.environment;
     let software = &environment.software;
     fn text(reading: &Reading<String>) -> Option<&str> {

@@ -2,7 +2,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use flashlag_site::{Options, write_site};
-use flashlag_store::{Entry, Standing, read_folder};
+use flashlag_store::{Entry, Standing, read_folder, refusals};
 use flashlag_units::{Bytes, count};
 
 use crate::args::SiteArgs;
@@ -19,13 +19,16 @@ pub fn site(args: &SiteArgs) -> Result<Exit> {
     if entries.is_empty() {
         bail!("there is no run file (*.json) in {}", args.runs.display());
     }
+    let Some(output) = args.output.as_deref().filter(|_| !args.check) else {
+        return check(&args.runs, &entries);
+    };
     let options = Options { title: args.title.clone() };
-    let written = write_site(&args.output, &entries, &options)?;
+    let written = write_site(output, &entries, &options)?;
     notes(&args.runs, &entries);
     let good = entries.iter().filter(|entry| entry.is_good()).count();
     say::line(&format!(
         "{}: {} of {} files count, {} set apart; {} pages and tables, {}",
-        args.output.join("index.html").display(),
+        output.join("index.html").display(),
         count(good as u64),
         count(entries.len() as u64),
         count((entries.len() - good) as u64),
@@ -33,6 +36,20 @@ pub fn site(args: &SiteArgs) -> Result<Exit> {
         Bytes(written.bytes)
     ))?;
     Ok(Exit::Done)
+}
+
+/// Says which files may not go into a collection, each with its reasons, and how many may.
+fn check(folder: &Path, entries: &[Entry]) -> Result<Exit> {
+    let refused = refusals(folder, entries);
+    for refusal in &refused {
+        refusal.reasons.iter().try_for_each(|why| say::line(&format!("{} {why}", refusal.file)))?;
+    }
+    say::line(&format!(
+        "{} of {} files may go in",
+        count((entries.len() - refused.len()) as u64),
+        count(entries.len() as u64)
+    ))?;
+    Ok(if refused.is_empty() { Exit::Done } else { Exit::Crossed })
 }
 
 /// Prints to standard error what the reader must know about the files.

@@ -9,6 +9,7 @@ mod engine_common;
 #[path = "../../../seccomp/tests/common/mod.rs"]
 mod seccomp_common;
 
+mod bug;
 mod calm;
 mod card;
 mod commands;
@@ -19,6 +20,7 @@ mod device;
 mod findings;
 mod first_sentence;
 mod fuzz_seeds;
+mod gate;
 mod golden;
 mod guest_limits;
 mod held_back;

@@ -17,6 +17,7 @@ mod source;
 mod strings;
 mod unsafety;
 mod words;
+mod workflows;
 
 use std::path::{Path, PathBuf};
 
