@@ -5,7 +5,7 @@ SHELL := /bin/bash
 CARGO ?= cargo
 FLASHLAG := target/release/flashlag
 
-.PHONY: help build run python wheels page test quick checks lint unit setup-test bench sweep-bench round-trip monotone lab pictures site man dist dist-twice release release-twice release-check fuzz clean
+.PHONY: help build run python wheels page test quick checks lint unit setup-test bench sweep-bench round-trip monotone left-out lab pictures site man dist dist-twice release release-twice release-check fuzz clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -51,6 +51,10 @@ round-trip: build ## Fits of simulated devices with hidden parameters, 20 of the
 
 monotone: ## Every profile on every mount: fuller, older, less spare area is never faster; minutes
 	$(CARGO) test --release --locked -p flashlag-cli --test program monotone -- --ignored
+
+left-out: ## What each profile forecasts of rows that were left out: a table into docs/model.md; minutes
+	$(CARGO) build --release --locked -p flashlag-cli
+	python3 scripts/left_out.py $(FLASHLAG)
 
 lab: ## The lab's questions, in real kernels, and a phone that boots: tables into docs/; hours, needs QEMU
 	$(CARGO) build --release --locked -p flashlag-cli -p flashlag-nbd

@@ -109,20 +109,7 @@ pub fn predict(
     simulator: &dyn Simulator,
     options: &PredictOptions,
 ) -> Result<Forecast, PredictError> {
-    let mut first = start.clone();
-    (first.plan.daily, first.plan.rollback) = (options.daily, options.rollback);
-    let fills = changes.iter().any(|change| matches!(change, Change::Full(_)));
-    first.plan.afterwards = options.causes && fills;
-    first.plan.saves = options.saves;
-    let mut situations = vec![(first, "as it is".to_owned())];
-    for change in changes {
-        let last = &situations[situations.len() - 1].0;
-        let next = last.with(change).map_err(|error| PredictError::Change {
-            change: change.to_string(),
-            reason: error.into(),
-        })?;
-        situations.push((next, change.to_string()));
-    }
+    let mut situations = asked_for(start, changes, options)?;
     let count = situations.len();
     let mut chains = Vec::new();
     for (index, change) in changes.iter().enumerate() {
@@ -178,6 +165,29 @@ pub fn predict(
         warnings: start.warnings(),
         assumptions,
     })
+}
+
+/// The device before the first change and after each, with its name in errors.
+fn asked_for(
+    start: &Situation,
+    changes: &[Change],
+    options: &PredictOptions,
+) -> Result<Vec<figures::Named>, PredictError> {
+    let mut first = start.clone();
+    (first.plan.daily, first.plan.rollback) = (options.daily, options.rollback);
+    let fills = changes.iter().any(|change| matches!(change, Change::Full(_)));
+    first.plan.afterwards = options.causes && fills;
+    first.plan.saves = options.saves;
+    let mut situations = vec![(first, "as it is".to_owned())];
+    for change in changes {
+        let last = &situations[situations.len() - 1].0;
+        let next = last.with(change).map_err(|error| PredictError::Change {
+            change: change.to_string(),
+            reason: error.into(),
+        })?;
+        situations.push((next, change.to_string()));
+    }
+    Ok(situations)
 }
 
 /// A smaller total change counts as none.

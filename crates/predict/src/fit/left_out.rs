@@ -193,7 +193,7 @@ impl<'a> Rest<'a> {
         // The profile's own values know the row that is left out, so they are no candidate.
         let mut best: Option<(f64, DVector<f64>)> = None;
         for _ in 0..STEPS {
-            let down = &weighted * &residuals + (&places).map(|place| (place - MIDDLE) * pull);
+            let down = &weighted * &residuals + places.map(|place| (place - MIDDLE) * pull);
             places = (&places - normal.solve(&down)).map(|place| place.clamp(0.0, 1.0));
             residuals = self.at(&places)?;
             let cost = cost(&places, &residuals);
