@@ -1,5 +1,5 @@
-//! Packs the texts that the program carries (deflate): profiles, protocols, published figures and the lists
-//! of keys. Plain, they and the JSON Schema of run files would be half a megabyte of it.
+//! Packs the texts that the program carries (deflate): profiles, protocols, published figures, scenarios and
+//! the lists of keys. Plain, they and the JSON Schema of run files would be half a megabyte of it.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,12 @@ use flate2::Compression;
 use flate2::write::DeflateEncoder;
 
 /// Folders of texts, relative to this crate, and the extensions that are packed.
-const FOLDERS: [(&str, &[&str]); 3] = [
+const FOLDERS: [(&str, &[&str]); 5] = [
     ("generated", &["txt"]),
     ("../../profiles", &["toml", "csv"]),
     ("../../profiles/protocols", &["toml"]),
+    ("../../scenarios", &["toml"]),
+    ("../../requirements", &["toml"]),
 ];
 
 fn main() -> std::io::Result<()> {

@@ -38,7 +38,7 @@ pub(crate) fn text_from(path: &Path) -> Result<String, CommandError> {
 /// # Errors
 /// There is neither; the error lists the built-in names.
 pub fn scenario_text(name: &str) -> Result<String, CommandError> {
-    let builtin = builtin(name).map(|builtin| builtin.text);
+    let builtin = builtin(name).map(|builtin| builtin.text());
     match builtin.or_else(|| sim::builtin_protocol(name)) {
         Some(text) => Ok(text.to_owned()),
         None if name.ends_with(".toml") || Path::new(name).exists() => {

@@ -204,7 +204,7 @@ impl Observer for Shared<'_, '_> {
 
 /// The text of the scenario of a profile's check: a reviewers' protocol or a built-in scenario.
 pub fn scenario_of_check(name: &str) -> Option<String> {
-    let builtin = || builtin(name).map(|builtin| builtin.text);
+    let builtin = || builtin(name).map(|builtin| builtin.text());
     sim::builtin_protocol(name).or_else(builtin).map(ToOwned::to_owned)
 }
 

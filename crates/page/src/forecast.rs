@@ -49,7 +49,8 @@ impl Forecast {
             forecast.after().tests.iter().map(|test| test.name.clone()).collect();
         forecast.before.tests.retain(|test| known.contains(&test.name));
         Ok(Forecast {
-            command: format!("flashlag predict {} --change {changes}", target.text),
+            // Quietly: without the devices between and the plausible ones, which take as long again.
+            command: format!("flashlag predict -q {} --change {changes}", target.text),
             forecast: predict::forecast(&forecast, Style::PLAIN),
         })
     }

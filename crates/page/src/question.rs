@@ -122,7 +122,7 @@ impl Question {
         }
         let profile = profile(&self.device)?;
         let target = self.target(&profile)?;
-        let text = builtin(SCENARIO).ok_or(QuestionError::NoScenario)?.text;
+        let text = builtin(SCENARIO).ok_or(QuestionError::NoScenario)?.text();
         let mut words: Vec<String> =
             ["flashlag", "run", SCENARIO, "--on", &target.text].map(str::to_owned).into();
         let mut set = Vec::new();

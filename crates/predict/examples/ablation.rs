@@ -127,7 +127,7 @@ struct Device {
 
 fn device(base: &Profile, set: u64) -> Result<Device, Failure> {
     let hidden = hidden(base, set)?;
-    let text = builtin("lifecycle").ok_or("no lifecycle")?.text;
+    let text = builtin("lifecycle").ok_or("no lifecycle")?.text();
     let settings = [("sizes", "1"), ("span", "8MB"), ("limit", "4MB")];
     let settings = settings.map(|(key, value)| (key.to_owned(), value.to_owned()));
     let scenario = Scenario::parse(text, &settings)?;

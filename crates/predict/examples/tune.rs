@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let profile = sim::profile(name)?;
     let scenario_text = |name: &str| {
-        let text = builtin(name).map(|builtin| builtin.text);
+        let text = builtin(name).map(|builtin| builtin.text());
         sim::builtin_protocol(name).or(text).map(ToOwned::to_owned)
     };
     let options = FitOptions { only: only.to_vec(), simulations: 300, ..FitOptions::default() };

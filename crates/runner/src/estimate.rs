@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn quick_writes_at_most_what_the_documentation_says() {
-        let text = crate::builtin("quick").unwrap().text;
+        let text = crate::builtin("quick").unwrap().text();
         let scenario = Scenario::parse(text, &[]).unwrap();
         let cost = estimate(&scenario, Bytes::ZERO);
         assert_eq!(cost.written.to_string(), "1.7 GB");

@@ -59,7 +59,7 @@ mod tests {
     use crate::builtin;
 
     fn quick() -> Scenario {
-        Scenario::parse(builtin("quick").unwrap().text, &[]).unwrap()
+        Scenario::parse(builtin("quick").unwrap().text(), &[]).unwrap()
     }
 
     #[test]
@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn what_is_suggested_fits() {
         for name in ["quick", "lifecycle", "fill", "soak"] {
-            let scenario = Scenario::parse(builtin(name).unwrap().text, &[]).unwrap();
+            let scenario = Scenario::parse(builtin(name).unwrap().text(), &[]).unwrap();
             for megabytes in [20, 50, 100, 150, 200, 250, 300, 473, 1000] {
                 let (free, total) = (Bytes::from_mb(megabytes), Bytes::from_mb(megabytes + 17));
                 for leave in [Bytes(total.0 / 10), Bytes::from_mb(1000)] {

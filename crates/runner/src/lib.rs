@@ -10,7 +10,6 @@
 
 #[cfg(not(target_family = "wasm"))]
 pub mod android;
-mod builtin;
 mod error;
 mod estimate;
 mod events;
@@ -37,7 +36,6 @@ mod task;
 mod wear;
 mod work;
 
-pub use builtin::{BUILTINS, Builtin, PURPOSES, builtin};
 #[cfg(not(target_family = "wasm"))]
 pub use error::{DirectoryFault, OutputFault, ResumeFault};
 pub use error::{Fits, RunError, VirtualError};
@@ -45,6 +43,7 @@ pub use estimate::Estimate;
 pub use events::{Event, Observer};
 #[cfg(not(target_family = "wasm"))]
 pub use flashlag_engine::guard::{Cleanup, GuardError, clean, clean_of_all_machines};
+pub use flashlag_spec::scenario::{BUILTINS, Builtin, PURPOSES, builtin};
 #[cfg(not(target_family = "wasm"))]
 pub use output::{Destination, OutputKind, RunFile, is_same_file};
 #[cfg(not(target_family = "wasm"))]

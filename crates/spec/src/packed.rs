@@ -52,9 +52,10 @@ mod tests {
 
     use super::*;
     use crate::profile::{builtin_profile, builtin_protocol, names, protocol_names};
+    use crate::scenario::{BUILTINS, PURPOSES};
 
     #[test]
-    fn each_text_that_the_program_carries_is_its_file_and_no_profile_or_protocol_is_left_out() {
+    fn each_text_that_the_program_carries_is_its_file_and_no_file_is_left_out() {
         let profiles = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../profiles");
         let read = |path: &Path| std::fs::read_to_string(path).unwrap();
         let files = |folder: &Path| {
@@ -68,6 +69,14 @@ mod tests {
         for name in protocol_names() {
             let path = profiles.join(format!("protocols/{name}.toml"));
             assert!(builtin_protocol(name) == Some(&*read(&path)), "{name}");
+        }
+        for (scenarios, folder) in [(&BUILTINS[..], "scenarios"), (&PURPOSES[..], "requirements")] {
+            let folder = profiles.with_file_name(folder);
+            for scenario in scenarios {
+                let path = folder.join(format!("{}.toml", scenario.name));
+                assert!(scenario.text() == read(&path), "{}", scenario.name);
+            }
+            assert_eq!(scenarios.len(), files(&folder));
         }
         assert_eq!(names().count(), files(&profiles));
         assert_eq!(protocol_names().count(), files(&profiles.join("protocols")));

@@ -4,7 +4,7 @@
 use flashlag_explain::{Plan, failed_for};
 use flashlag_schema::Run;
 use flashlag_spec::State;
-use flashlag_spec::scenario::{Builtin, Limit, PURPOSES, Requirement, Scenario, Step};
+use flashlag_spec::scenario::{Limit, PURPOSES, Requirement, Scenario, Step};
 
 use crate::fail_if::{Metric, Threshold};
 use crate::format::list;
@@ -91,8 +91,9 @@ pub fn other_purposes(run: &Run) -> OtherPurposes {
     let plan = Plan::of(run);
     let is_own = |name: &str| run.scenario.name == name && !plan.requirements().is_empty();
     let mut others = OtherPurposes::default();
-    for Builtin { name, text } in PURPOSES.iter().copied().filter(|purpose| !is_own(purpose.name)) {
-        let Ok(scenario) = Scenario::parse(text, &[]) else { continue };
+    for purpose in PURPOSES.iter().filter(|purpose| !is_own(purpose.name)) {
+        let name = purpose.name;
+        let Ok(scenario) = Scenario::parse(purpose.text(), &[]) else { continue };
         let fills = scenario.steps.iter().any(|step| matches!(step, Step::Fill { .. }));
         let same = |requirement: &Requirement| {
             let (test, metric) = requirement.figure.rsplit_once('.')?;

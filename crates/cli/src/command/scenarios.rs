@@ -39,7 +39,7 @@ fn show(name: &str, args: &ScenariosArgs) -> Result<Exit> {
 }
 
 fn list(terminal: &Terminal) -> Result<Exit> {
-    let parsed = BUILTINS.iter().map(|builtin| Scenario::parse(builtin.text, &[]));
+    let parsed = BUILTINS.iter().map(|builtin| Scenario::parse(builtin.text(), &[]));
     let scenarios = parsed.collect::<Result<Vec<_>, _>>()?;
     say::view(&flashlag_term::scenarios(&scenarios, terminal.stdout))?;
     for scenario in &scenarios {

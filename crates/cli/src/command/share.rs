@@ -84,7 +84,7 @@ fn account(from: &Path, to: &Path, shared: &Shared) -> String {
         text += &format!("          {names}: {known}\n");
     }
     let is_builtin = flashlag_runner::builtin(&shared.run.scenario.name)
-        .is_some_and(|builtin| builtin.text == shared.run.scenario.text);
+        .is_some_and(|builtin| builtin.text() == shared.run.scenario.text);
     let scenario = ["scenario.text", "scenario.name"];
     let kept = shared.kept.iter();
     for kept in kept.filter(|kept| !is_builtin || !scenario.contains(&kept.field.as_str())) {

@@ -361,17 +361,6 @@ fn a_run_that_is_killed_while_it_reads_writes_nothing_again() {
 }
 
 #[test]
-fn a_card_with_f2fs_is_proven_to_its_last_byte() {
-    let card = flashlag_need::or_skip!(LoopMount::f2fs(112));
-    let home = TempDir::new().unwrap();
-    let whole = checked(card.path(), home.path(), &[]);
-    whole.assert("genuine", "Genuine: every one of");
-    assert_eq!(whole.bytes("/proven_bytes"), whole.bytes("/written_bytes"));
-    assert!(whole.bytes("/written_bytes") > 20 << 20, "{}", whole.card());
-    assert_eq!(std::fs::read_dir(card.path()).unwrap().count(), 0, "left as it was");
-}
-
-#[test]
 fn a_card_with_a_filesystem_that_cards_have_is_proven_to_its_last_byte() {
     let mut reasons = Vec::new();
     let mut proven = 0;

@@ -147,7 +147,7 @@ fn check_all(filesystem: &str) {
             let is_taken =
                 !rarely || (index % 10 == 0 && (builtin.name != "fill" || filesystem == "raw"));
             if is_taken {
-                checked += check(profile, filesystem, builtin.name, &shortened(builtin.text));
+                checked += check(profile, filesystem, builtin.name, &shortened(builtin.text()));
             }
         }
     }

@@ -11,9 +11,9 @@ use flashlag_views::{PhaseName, Requires, Threshold, good_enough, other_purposes
 
 #[test]
 fn every_purpose_requires_figures_that_its_own_tests_have_and_names_their_source() {
-    for purpose in PURPOSES {
-        let scenario =
-            Scenario::parse(purpose.text, &[]).unwrap_or_else(|e| panic!("{}: {e}", purpose.name));
+    for purpose in &PURPOSES {
+        let scenario = Scenario::parse(purpose.text(), &[])
+            .unwrap_or_else(|e| panic!("{}: {e}", purpose.name));
         assert_eq!(scenario.name, purpose.name);
         assert!(!scenario.requirements.is_empty(), "{}", purpose.name);
         let phases: Vec<PhaseName> = measured(&scenario)
@@ -121,7 +121,7 @@ fn of_a_directory_nothing_was_measured_so_every_purpose_is_unknown() {
     let said = String::from_utf8_lossy(&output.stdout);
     let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
     let (names, _) = said.split_once(" is unknown: that was not measured").expect(&said);
-    for purpose in PURPOSES {
+    for purpose in &PURPOSES {
         assert!(names.contains(purpose.name), "{}: {said}", purpose.name);
     }
     assert!(said.contains("`flashlag run --for NAME`"), "{said}");

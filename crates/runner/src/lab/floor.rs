@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn every_test_that_is_measured_is_left_once_and_takes_a_moment() {
-        let text = builtin("lifecycle").unwrap().text;
+        let text = builtin("lifecycle").unwrap().text();
         let mut scenario = Scenario::parse(text, &[]).unwrap();
         lessen(&mut scenario);
         let [Step::Measure { tests, repeat: 1, .. }] = scenario.steps.as_slice() else {

@@ -9,12 +9,12 @@ use flashlag_spec::scenario::{Scenario, Test};
 use flashlag_units::Bytes;
 
 use super::{SimTarget, Simulation, prepare};
-use crate::builtin::{BUILTINS, builtin};
 use crate::estimate::estimate;
 use crate::real::Files;
 use crate::request::Request;
 use crate::target::Target;
 use crate::work::{Controls, FillOrder, Role, Work, World};
+use crate::{BUILTINS, builtin};
 
 fn simulated(scenario: &Scenario, target: &str) -> Work<Simulation> {
     let target = SimTarget::parse(target).unwrap();
@@ -55,7 +55,7 @@ fn in_directory(directory: &Path) -> Vec<(String, u64)> {
 
 #[test]
 fn a_span_is_the_same_files_in_a_simulation_and_in_a_directory() {
-    let quick = Scenario::parse(builtin("quick").unwrap().text, &[]).unwrap();
+    let quick = Scenario::parse(builtin("quick").unwrap().text(), &[]).unwrap();
     for span in [1, 4096, 5000, 1_000_000, 3 << 20].map(Bytes) {
         for role in Role::ALL {
             let parent = tempfile::tempdir().unwrap();
@@ -72,8 +72,8 @@ fn a_span_is_the_same_files_in_a_simulation_and_in_a_directory() {
 
 #[test]
 fn every_built_in_scenario_has_the_files_that_a_directory_has() {
-    for scenario in BUILTINS {
-        let parsed = Scenario::parse(scenario.text, &[]).unwrap();
+    for scenario in &BUILTINS {
+        let parsed = Scenario::parse(scenario.text(), &[]).unwrap();
         let needs = estimate(&parsed, Bytes::from_mb(1));
         for (role, span) in [(Role::Test, needs.test_file), (Role::Background, needs.beside_file)] {
             if span == Bytes::ZERO {
@@ -95,7 +95,7 @@ fn every_built_in_scenario_has_the_files_that_a_directory_has() {
 
 #[test]
 fn a_span_of_more_than_two_gib_lies_in_several_files() {
-    let quick = Scenario::parse(builtin("quick").unwrap().text, &[]).unwrap();
+    let quick = Scenario::parse(builtin("quick").unwrap().text(), &[]).unwrap();
     let mut work = simulated(&quick, "sim:nexus5-2013+ext4");
     work.world.lay_out(Role::Test, Bytes((5 << 30) + 5000), &controls()).unwrap();
     let names = ["test-0000.dat", "test-0001.dat", "test-0002.dat"];
@@ -106,7 +106,7 @@ fn a_span_of_more_than_two_gib_lies_in_several_files() {
 
 #[test]
 fn a_fill_lies_in_files_of_two_gib_like_one_of_a_directory_and_all_are_deleted() {
-    let fill = Scenario::parse(builtin("lifecycle").unwrap().text, &[]).unwrap();
+    let fill = Scenario::parse(builtin("lifecycle").unwrap().text(), &[]).unwrap();
     let mut work = simulated(&fill, "sim:nexus5-2013+f2fs,size=8GiB");
     let filling = fill.tests.values().find_map(|test| match test {
         Test::Io(io) if io.operation.writes() && io.block.0 >= Bytes::from_kib(256) => Some(io),

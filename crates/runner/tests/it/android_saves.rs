@@ -24,7 +24,7 @@ impl Observer for Silent {
 fn scenario(set: &[(&str, &str)]) -> Result<Scenario, String> {
     let set: Vec<(String, String)> =
         set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-    Scenario::parse(builtin("sqlite").unwrap().text, &set).map_err(|error| error.to_string())
+    Scenario::parse(builtin("sqlite").unwrap().text(), &set).map_err(|error| error.to_string())
 }
 
 /// Updates in each way, on a simulated device.

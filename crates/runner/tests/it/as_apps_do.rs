@@ -120,7 +120,7 @@ fn a_device_falls_asleep_while_the_app_thinks() {
 /// The Pixel 4's link sleeps after 1 ms and its clocks stop after 50 ms: what waking costs is in its profile.
 #[test]
 fn a_write_after_a_rest_takes_what_waking_the_device_takes_besides() {
-    let wake = flashlag_runner::builtin("wake").unwrap().text;
+    let wake = flashlag_runner::builtin("wake").unwrap().text();
     let target = target("pixel4-2019");
     let rests = target.profile.model().unwrap().host.rests;
     let run: Run = serde_json::from_str(&run_file(wake, target, 1)).unwrap();

@@ -39,7 +39,7 @@ impl Observer for Sums {
 #[test]
 fn the_last_sum_of_a_run_is_what_its_file_says_it_wrote() {
     for name in ["quick", "lifecycle"] {
-        let scenario = builtin(name).unwrap().text;
+        let scenario = builtin(name).unwrap().text();
         let mut sums = Sums::default();
         let run = run(request(scenario, target("sim:nexus5-2013"), 7), &mut sums).unwrap();
         assert!(sums.all.is_sorted(), "{:?}", sums.all);

@@ -217,7 +217,7 @@ fn verify_finds_a_mixed_half_that_was_changed() {
 
 #[test]
 fn the_scenario_disk_completes_on_a_simulated_card_and_gives_reads_and_writes_of_each_shape() {
-    let mut text = builtin("disk").unwrap().text.to_owned();
+    let mut text = builtin("disk").unwrap().text().to_owned();
     for (from, to) in [("\"2GB\"", "\"64MB\""), ("\"10s\"", "\"500ms\""), ("\"30s\"", "\"500ms\"")]
     {
         assert!(text.contains(from), "disk has no {from} any more");
@@ -233,7 +233,7 @@ fn the_scenario_disk_completes_on_a_simulated_card_and_gives_reads_and_writes_of
 
 #[test]
 fn what_disk_writes_is_what_it_estimates_at_most_and_not_much_less() {
-    let mut text = builtin("disk").unwrap().text.to_owned();
+    let mut text = builtin("disk").unwrap().text().to_owned();
     let smaller = [
         ("\"2GB\"", "\"16MB\""),
         ("bytes = \"8GB\"", "bytes = \"8MB\""),

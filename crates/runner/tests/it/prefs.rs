@@ -25,7 +25,7 @@ const NAMES: [&str; 8] = [
 fn prefs(set: &[(&str, &str)]) -> Scenario {
     let set: Vec<(String, String)> =
         set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-    Scenario::parse(builtin("prefs").unwrap().text, &set).unwrap()
+    Scenario::parse(builtin("prefs").unwrap().text(), &set).unwrap()
 }
 
 /// `prefs` on a simulated device, of 200 saves each.

@@ -24,7 +24,7 @@ fn both(small: &str, public: &str) -> Vec<PathBuf> {
 }
 
 fn replayed(trace: &Path, on: &str, set: &[(&str, &str)]) -> Run {
-    let text = flashlag_runner::builtin("app").unwrap().text;
+    let text = flashlag_runner::builtin("app").unwrap().text();
     let mut settings = vec![("trace".to_owned(), trace.display().to_string())];
     settings.extend(set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())));
     let scenario = Scenario::parse(text, &settings).unwrap();
@@ -234,7 +234,7 @@ fn a_budget_below_the_room_that_a_replay_needs_is_refused() {
     let write = |n: u64| TraceAction::Write { file: 0, offset: Some(n * 4096), bytes: Bytes(4096) };
     let events = (0..10).map(|n| event(0, 0, write(n))).collect();
     let path = stored(home.path(), &[TraceFileKind::Other], events);
-    let text = flashlag_runner::builtin("app").unwrap().text;
+    let text = flashlag_runner::builtin("app").unwrap().text();
     let settings = [("trace".to_owned(), path.display().to_string())];
     let scenario = Scenario::parse(text, &settings).unwrap();
     let on = Target::parse(home.path().to_str().unwrap()).unwrap();
@@ -250,7 +250,7 @@ fn no_trace_a_missing_one_and_one_that_is_none_are_refused_before_anything_is_wr
     let nothing = home.path().join("empty");
     std::fs::write(&nothing, "").unwrap();
     let refused = |trace: &str| {
-        let text = flashlag_runner::builtin("app").unwrap().text;
+        let text = flashlag_runner::builtin("app").unwrap().text();
         let scenario = Scenario::parse(text, &[("trace".to_owned(), trace.to_owned())]).unwrap();
         let on = Target::parse("sim:nexus5-2013").unwrap();
         run(Request::new(scenario, on, 1), &mut Silent).unwrap_err().to_string()
@@ -274,7 +274,7 @@ fn a_trace_that_is_only_half_understood_is_refused_unless_it_is_asked_for() {
     ];
     for (more, why) in lacking {
         std::fs::write(&path, format!("{write}{more}")).unwrap();
-        let text = flashlag_runner::builtin("app").unwrap().text;
+        let text = flashlag_runner::builtin("app").unwrap().text();
         let settings = [("trace".to_owned(), path.display().to_string())];
         let scenario = Scenario::parse(text, &settings).unwrap();
         let on = Target::parse("sim:nexus5-2013").unwrap();
@@ -285,7 +285,7 @@ fn a_trace_that_is_only_half_understood_is_refused_unless_it_is_asked_for() {
     }
     // A table whose columns nobody knows: the way is named.
     std::fs::write(&path, "when,what,where,size\n1,R,2,3\n4,W,5,6\n").unwrap();
-    let text = flashlag_runner::builtin("app").unwrap().text;
+    let text = flashlag_runner::builtin("app").unwrap().text();
     let settings = [("trace".to_owned(), path.display().to_string())];
     let scenario = Scenario::parse(text, &settings).unwrap();
     let on = Target::parse("sim:nexus5-2013").unwrap();

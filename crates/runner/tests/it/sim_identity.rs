@@ -63,7 +63,7 @@ fn a_life_is_lived_to_its_end_on_every_filesystem() {
 /// `quick`, with an eighth of its time; with far less on the device that takes none, which does
 /// tens of millions of operations a second.
 fn quick(name: &str) -> String {
-    let mut text = builtin("quick").unwrap().text.to_owned();
+    let mut text = builtin("quick").unwrap().text().to_owned();
     let time = if name == "zero" { "time = \"20ms\"" } else { "time = \"1s\"" };
     let shorter = [
         ("time = \"8s\"", time),

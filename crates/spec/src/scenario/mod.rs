@@ -4,6 +4,7 @@
 //! (`[[io]]`, `[[save]]`, `[[card]]` and `[[replay]]`) and steps (`[[step]]`) that run them, fill, delete, trim and wait. It may
 //! say what its figures must reach (`[[require]]`).
 
+mod builtin;
 mod card;
 mod error;
 mod fault;
@@ -23,13 +24,13 @@ mod validate;
 pub(crate) use parse::ScenarioFile;
 
 pub use crate::words::{Durability, EngineKind, Pattern};
+pub use builtin::{BUILTINS, Builtin, PURPOSES, builtin};
 pub use card::Card;
 pub use error::ScenarioError;
 pub use fault::{Combination, ScenarioFault};
 pub use file_save::{FileKind, FileSave, PrefsCall};
 pub use hash::hash_of_text;
 pub use pace::{Arrivals, SavePace, Schedule};
-pub use purposes::{Builtin, PURPOSES};
 pub use repeats::{After, Stretch};
 pub use replay::{Replay, ReplayAs, ReplayFacts};
 pub use types::{

@@ -1,31 +1,7 @@
-//! The scenarios that ask whether a storage is good enough for one purpose, and which tests of another run answer them.
+//! Which tests of another run answer what a purpose asks.
 
 use super::types::{Io, Save, Test};
 use super::{EngineKind, FileSave};
-
-/// A scenario that comes with flashlag.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Builtin {
-    /// The name on the command line.
-    pub name: &'static str,
-    /// The text of the file.
-    pub text: &'static str,
-}
-
-macro_rules! purposes {
-    ($($name:literal)*) => {
-        &[$(Builtin {
-            name: $name,
-            text: include_str!(concat!("../../../../requirements/", $name, ".toml")),
-        }),*]
-    };
-}
-
-/// The scenarios of `flashlag run --for`.
-pub const PURPOSES: &[Builtin] = purposes! {
-    "etcd" "k3s" "postgres" "sqlite-app" "home-assistant" "android" "android-full" "media-class" "sd-a1" "sd-a2"
-    "video-30mbit"
-};
 
 impl Test {
     /// Whether the other test does the same, however it is called and however long it lasts: then its figures are

@@ -125,7 +125,7 @@ fn scenarios(
     let wrong = |error: &dyn Display| at.wrong("scenario", error);
     let read = |name: &String| {
         let text = match builtin(name) {
-            Some(builtin) => builtin.text.to_owned(),
+            Some(builtin) => builtin.text().to_owned(),
             None if name.ends_with(".toml") => std::fs::read_to_string(name)
                 .map_err(|error| wrong(&format_args!("cannot read {name}: {error}")))?,
             None => {

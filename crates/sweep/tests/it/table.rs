@@ -97,7 +97,7 @@ fn repeated(command: &str) -> Run {
     };
     let pairs = |option: &str| after(option).iter().map(pair).collect::<Vec<_>>();
     let builtin = flashlag_runner::builtin(words[2]).unwrap();
-    let scenario = Scenario::parse(builtin.text, &pairs("--set")).unwrap();
+    let scenario = Scenario::parse(builtin.text(), &pairs("--set")).unwrap();
     let target = Target::parse(after("--on")[0]).unwrap();
     let target = target.with_parameters(&pairs("--parameter")).unwrap();
     let leave = after("--leave").first().map(|leave| leave.parse().unwrap());

@@ -109,7 +109,7 @@ fn others(run: &Run) -> Vec<(String, Requires)> {
     let judged: Vec<_> = judged.collect();
     // Each purpose is either judged, or said to be not measured, or the run's own.
     let named = |name: &str| judged.iter().any(|(judged, _)| judged == name);
-    for purpose in PURPOSES {
+    for purpose in &PURPOSES {
         let unmeasured = others.unmeasured.contains(&purpose.name);
         let is_own = run.scenario.name == purpose.name;
         assert_eq!(
@@ -150,7 +150,7 @@ fn a_run_answers_for_other_purposes_where_it_made_the_same_tests() {
 fn the_tests_of_one_class_answer_for_the_other_by_its_own_limits() {
     let mut run = sample::quick();
     let class = PURPOSES.iter().find(|purpose| purpose.name == "sd-a1").unwrap();
-    run.scenario.text = class.text.to_owned();
+    run.scenario.text = class.text().to_owned();
     run.scenario.name = class.name.to_owned();
     run.scenario.settings.clear();
     for phase in &mut run.phases {

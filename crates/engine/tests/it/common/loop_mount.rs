@@ -28,13 +28,6 @@ impl LoopMount {
         LoopMount::of_image(home, &image, options)
     }
 
-    /// F2FS on an image of `mebibytes`.
-    pub fn f2fs(mebibytes: u64) -> Result<LoopMount, String> {
-        let (home, image) = empty_image(mebibytes)?;
-        run(Command::new("mkfs.f2fs").arg("-q").arg(&image))?;
-        LoopMount::mounted(home, &image, "f2fs", "")
-    }
-
     /// btrfs with a quota on all of it, which holds for root too.
     pub fn btrfs_with_quota(mebibytes: u64, quota_mebibytes: u64) -> Result<LoopMount, String> {
         let (home, image) = empty_image(mebibytes)?;
