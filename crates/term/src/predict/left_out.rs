@@ -45,7 +45,7 @@ fn rows(page: &mut Page, one: &LeftOut) {
 fn sentence(one: &LeftOut) -> String {
     match one.median_and_worst() {
         Some((median, worst)) => format!(
-            "Median error of {} that were left out: {}%, the worst {}%; {} fitted.",
+            "{} left out: median error {}%, worst {}%; {} fitted.",
             plural(one.rows.len(), "row", "rows"),
             number(median),
             number(worst),
