@@ -2,10 +2,7 @@
 
 use std::sync::OnceLock;
 
-use flashlag_schema::{
-    Environment, Integrity, Lag, Options, ProfileRecord, Program, Run, RunStatus, SCHEMA,
-    ScenarioRecord, Target, Trust, Wear,
-};
+use flashlag_schema::{Environment, Options, ProfileRecord, Program, Run, ScenarioRecord, Target};
 use flashlag_spec::Reading;
 use flashlag_spec::profile::Profile;
 use flashlag_spec::scenario::Scenario;
@@ -24,15 +21,10 @@ pub(crate) fn new_run(
     (leave_bytes, leave_reason): (Bytes, String),
     environment: Environment,
 ) -> Run {
+    let scenario = scenario_record(&request.scenario, request.seed);
     Run {
-        schema: SCHEMA.to_owned(),
-        flashlag: program(),
-        scenario: scenario_record(&request.scenario, request.seed),
-        target,
         label: request.label.clone(),
         command: request.command.clone(),
-        started: None,
-        status: RunStatus::Running { next_step: 0 },
         options: Options {
             leave_bytes,
             leave_reason,
@@ -41,19 +33,7 @@ pub(crate) fn new_run(
             limits: request.limits,
             engine: "flashlag".to_owned(),
         },
-        environment,
-        conditions: Vec::new(),
-        phases: Vec::new(),
-        skipped: Vec::new(),
-        downgrades: Vec::new(),
-        cards: Vec::new(),
-        simulated_ns: None,
-        trust: Trust::default(),
-        lag: Lag::default(),
-        wear: Wear::default(),
-        findings: None,
-        shared: None,
-        integrity: Integrity::default(),
+        ..Run::begun(program(), scenario, target, environment)
     }
 }
 

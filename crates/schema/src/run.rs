@@ -78,6 +78,41 @@ pub struct Run {
     pub integrity: Integrity,
 }
 
+impl Run {
+    /// A run of which nothing is known yet but who makes it, of what and where: running, unsealed, without phases.
+    pub fn begun(
+        flashlag: Program,
+        scenario: ScenarioRecord,
+        target: Target,
+        environment: Environment,
+    ) -> Run {
+        Run {
+            schema: SCHEMA.to_owned(),
+            flashlag,
+            scenario,
+            target,
+            label: None,
+            command: Vec::new(),
+            started: None,
+            simulated_ns: None,
+            status: RunStatus::Running { next_step: 0 },
+            options: Options::default(),
+            environment,
+            conditions: Vec::new(),
+            phases: Vec::new(),
+            skipped: Vec::new(),
+            downgrades: Vec::new(),
+            trust: Trust::default(),
+            findings: None,
+            cards: Vec::new(),
+            lag: Lag::default(),
+            wear: Wear::default(),
+            shared: None,
+            integrity: Integrity::default(),
+        }
+    }
+}
+
 /// What was removed from a run before it was passed on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]

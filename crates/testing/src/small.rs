@@ -155,45 +155,22 @@ pub fn phase(name: &str, operation: Operation, recorded: &PhaseRecord) -> Phase 
 
 /// A run of these phases, with a scenario that can't be parsed; not sealed, nothing derived.
 pub fn bare_run(phases: Vec<Phase>) -> Run {
-    Run {
-        schema: SCHEMA.to_owned(),
-        flashlag: Program {
-            version: "0.1.0".to_owned(),
-            commit: Reading::unavailable("not known when this was built"),
-        },
-        scenario: ScenarioRecord {
-            name: "test".to_owned(),
-            hash: String::new(),
-            text: String::new(),
-            settings: BTreeMap::new(),
-            seed: 1,
-            assumptions: vec![],
-        },
-        target: Target {
-            kind: TargetKind::Path,
-            name: ".".to_owned(),
-            directory: None,
-            profile: None,
-        },
-        label: None,
-        command: vec![],
-        started: None,
-        simulated_ns: None,
-        status: RunStatus::Complete,
-        options: Options::default(),
-        environment: Environment::default(),
-        conditions: vec![],
-        phases,
-        skipped: vec![],
-        downgrades: vec![],
-        cards: Vec::new(),
-        trust: Trust::default(),
-        lag: Lag::default(),
-        wear: Wear::default(),
-        findings: None,
-        shared: None,
-        integrity: Integrity::default(),
-    }
+    let flashlag = Program {
+        version: "0.1.0".to_owned(),
+        commit: Reading::unavailable("not known when this was built"),
+    };
+    let scenario = ScenarioRecord {
+        name: "test".to_owned(),
+        hash: String::new(),
+        text: String::new(),
+        settings: BTreeMap::new(),
+        seed: 1,
+        assumptions: vec![],
+    };
+    let target =
+        Target { kind: TargetKind::Path, name: ".".to_owned(), directory: None, profile: None };
+    let begun = Run::begun(flashlag, scenario, target, Environment::default());
+    Run { status: RunStatus::Complete, phases, ..begun }
 }
 
 const SCENARIO: &str = r#"

@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
 use flashlag_runner::{OutputKind, program};
-use flashlag_schema::{
-    Integrity, Options, Run, RunStatus, SCHEMA, ScenarioRecord, Target, TargetKind, Trust, Wear,
-};
+use flashlag_schema::{Run, RunStatus, ScenarioRecord, Target, TargetKind, Trust};
 use flashlag_share::Shared;
 use flashlag_units::{Bytes, sanitize};
 
@@ -53,42 +51,22 @@ pub fn bug(args: &BugArgs) -> Result<Exit> {
 fn of_this_directory() -> Result<Shared> {
     let here = std::env::current_dir().context("cannot find the current directory")?;
     let environment = flashlag_inspect::environment(&flashlag_inspect::Root::system(), &here);
-    let run = Run {
-        schema: SCHEMA.to_owned(),
-        flashlag: program(),
-        scenario: ScenarioRecord {
-            name: String::new(),
-            hash: String::new(),
-            text: String::new(),
-            settings: BTreeMap::new(),
-            seed: 0,
-            assumptions: Vec::new(),
-        },
-        target: Target {
-            kind: TargetKind::Path,
-            name: here.display().to_string(),
-            directory: Some(here.display().to_string()),
-            profile: None,
-        },
-        label: None,
-        command: Vec::new(),
-        started: None,
-        simulated_ns: None,
-        status: RunStatus::Complete,
-        options: Options::default(),
-        environment,
-        conditions: Vec::new(),
-        phases: Vec::new(),
-        skipped: Vec::new(),
-        downgrades: Vec::new(),
-        trust: Trust::of(Vec::new(), 0),
-        findings: None,
-        cards: Vec::new(),
-        lag: flashlag_schema::Lag::default(),
-        wear: Wear::default(),
-        shared: None,
-        integrity: Integrity::default(),
+    let scenario = ScenarioRecord {
+        name: String::new(),
+        hash: String::new(),
+        text: String::new(),
+        settings: BTreeMap::new(),
+        seed: 0,
+        assumptions: Vec::new(),
     };
+    let target = Target {
+        kind: TargetKind::Path,
+        name: here.display().to_string(),
+        directory: Some(here.display().to_string()),
+        profile: None,
+    };
+    let begun = Run::begun(program(), scenario, target, environment);
+    let run = Run { status: RunStatus::Complete, trust: Trust::of(Vec::new(), 0), ..begun };
     flashlag_share::shared(&run).context("the set-up of this directory can't be shared")
 }
 

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use flashlag_schema::{
-    Environment, Integrity, Lag, LatencySummary, Ledger, Phase, Program, Run, RunStatus, SCHEMA,
-    ScenarioRecord, Skipped, StoredHistogram, Target, TargetKind, Wear,
+    Environment, Lag, LatencySummary, Ledger, Phase, Program, Run, RunStatus, ScenarioRecord,
+    Skipped, StoredHistogram, Target, TargetKind, Wear,
 };
 use flashlag_spec::scenario::{Durability, EngineKind, hash_of_text};
 use flashlag_spec::{Operation, Reading, State};
@@ -253,42 +253,35 @@ impl Imported {
         let wrote = self.phases.iter().filter(|phase| phase.operation.writes_blocks());
         let written = wrote.fold(Bytes::ZERO, |sum, phase| sum.plus(phase.bytes));
         let trust = unknown_trust(self.phases.len());
+        let flashlag = Program {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            commit: Reading::unavailable("read from another tool's results"),
+        };
+        let scenario = ScenarioRecord {
+            name: "fio".to_owned(),
+            hash: hash_of_text(&self.doing),
+            text: self.doing,
+            settings: BTreeMap::new(),
+            seed: self.seed.unwrap_or(0),
+            assumptions: [
+                vec!["The options are those that fio wrote with its results.".to_owned()],
+                self.left_out,
+            ]
+            .concat(),
+        };
+        let target = Target {
+            kind: TargetKind::Imported,
+            name: if places.is_empty() { "fio".to_owned() } else { places.join(", ") },
+            directory: None,
+            profile: None,
+        };
         let mut run = Run {
-            schema: SCHEMA.to_owned(),
-            flashlag: Program {
-                version: env!("CARGO_PKG_VERSION").to_owned(),
-                commit: Reading::unavailable("read from another tool's results"),
-            },
-            scenario: ScenarioRecord {
-                name: "fio".to_owned(),
-                hash: hash_of_text(&self.doing),
-                text: self.doing,
-                settings: BTreeMap::new(),
-                seed: self.seed.unwrap_or(0),
-                assumptions: [
-                    vec!["The options are those that fio wrote with its results.".to_owned()],
-                    self.left_out,
-                ]
-                .concat(),
-            },
-            target: Target {
-                kind: TargetKind::Imported,
-                name: if places.is_empty() { "fio".to_owned() } else { places.join(", ") },
-                directory: None,
-                profile: None,
-            },
-            label: None,
             command: [vec!["fio".to_owned()], self.command].concat(),
             started: started.map(|time| time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()),
             status: RunStatus::Complete,
             options: flashlag_schema::Options { engine: version.to_owned(), ..Default::default() },
-            environment: environment_of(root),
-            conditions: Vec::new(),
             phases: self.phases,
             skipped: self.skipped,
-            downgrades: Vec::new(),
-            cards: Vec::new(),
-            simulated_ns: None,
             trust,
             lag,
             wear: Wear {
@@ -296,9 +289,7 @@ impl Imported {
                 block_bytes: Reading::unavailable(NOT_IN_FIO),
                 life_percent: Reading::unavailable(NOT_IN_FIO),
             },
-            findings: None,
-            shared: None,
-            integrity: Integrity::default(),
+            ..Run::begun(flashlag, scenario, target, environment_of(root))
         };
         run.seal();
         run

@@ -1,7 +1,6 @@
 use flashlag_schema::{
-    Change, ChangeKind, Check, CheckId, CheckStatus, Environment, Integrity, IntervalRecord, Lag,
-    Options, Phase, Program, Run, RunStatus, SCHEMA, ScenarioRecord, Skipped, Target, TargetKind,
-    Trust, Wear,
+    Change, ChangeKind, Check, CheckId, CheckStatus, Environment, IntervalRecord, Lag, Options,
+    Phase, Program, Run, RunStatus, ScenarioRecord, Skipped, Target, TargetKind, Trust, Wear,
 };
 use flashlag_spec::scenario::Scenario;
 use flashlag_spec::{Operation, Reading, State};
@@ -368,21 +367,18 @@ pub(super) fn build(
     }
     let written = phases.iter().filter(|phase| writes(phase)).map(|phase| phase.bytes.0).sum();
     let idle_skipped = record.settings.get("idle").is_some_and(|idle| idle == "0s");
+    let flashlag = Program {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        commit: Reading::unavailable("a synthetic sample: no device was measured"),
+    };
+    let target = Target {
+        kind: TargetKind::Path,
+        name: directory.to_owned(),
+        directory: Some(directory.to_owned()),
+        profile: None,
+    };
     let mut run = Run {
-        schema: SCHEMA.to_owned(),
-        flashlag: Program {
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            commit: Reading::unavailable("a synthetic sample: no device was measured"),
-        },
-        target: Target {
-            kind: TargetKind::Path,
-            name: directory.to_owned(),
-            directory: Some(directory.to_owned()),
-            profile: None,
-        },
-        label: None,
         command: ["flashlag", "run", &record.name, "--on", directory].map(str::to_owned).to_vec(),
-        scenario: record,
         started: Some("2026-11-21T09:30:00Z".to_owned()),
         status: RunStatus::Complete,
         options: Options {
@@ -393,23 +389,16 @@ pub(super) fn build(
             limits: Default::default(),
             engine: "flashlag".to_owned(),
         },
-        environment,
         lag: lag_of(&phases),
-        conditions: Vec::new(),
         phases,
         skipped: idle_skipped.then(skipped_idle).into_iter().collect(),
-        downgrades: Vec::new(),
-        cards: Vec::new(),
-        simulated_ns: None,
         trust: Trust::of(checks, specs.len()),
         wear: Wear {
             written_bytes: Bytes(written),
             block_bytes: Reading::Value(Bytes(written + written / 50)),
             life_percent: Reading::unavailable("the device does not tell its rated endurance"),
         },
-        findings: None,
-        shared: None,
-        integrity: Integrity::default(),
+        ..Run::begun(flashlag, record, target, environment)
     };
     run.seal();
     run

@@ -270,44 +270,34 @@ fn run(
     environment.filesystem.kind = Reading::Value(filesystem.to_owned());
     environment.filesystem.total_bytes = Reading::Value(capacity);
     environment.device.size_bytes = Reading::Value(capacity);
+    let flashlag = Program { version: "0".to_owned(), commit: Reading::unavailable("test") };
+    let record = ScenarioRecord {
+        name: scenario.name.clone(),
+        hash: scenario.hash(),
+        text: scenario.text.clone(),
+        settings: scenario.settings.clone(),
+        seed,
+        assumptions: scenario.assumptions.clone(),
+    };
+    let target = Target {
+        kind: TargetKind::Simulated,
+        name: format!("sim:{}+{filesystem}", profile.name),
+        directory: None,
+        profile: Some(ProfileRecord {
+            name: profile.name.clone(),
+            about: profile.about.clone(),
+            filesystem: filesystem.to_owned(),
+            text: profile.to_toml(),
+            device_options: Vec::new(),
+        }),
+    };
     Run {
-        schema: SCHEMA.to_owned(),
-        flashlag: Program { version: "0".to_owned(), commit: Reading::unavailable("test") },
-        scenario: ScenarioRecord {
-            name: scenario.name.clone(),
-            hash: scenario.hash(),
-            text: scenario.text.clone(),
-            settings: scenario.settings.clone(),
-            seed,
-            assumptions: scenario.assumptions.clone(),
-        },
-        conditions: Vec::new(),
-        cards: Vec::new(),
-        target: Target {
-            kind: TargetKind::Simulated,
-            name: format!("sim:{}+{filesystem}", profile.name),
-            directory: None,
-            profile: Some(ProfileRecord {
-                name: profile.name.clone(),
-                about: profile.about.clone(),
-                filesystem: filesystem.to_owned(),
-                text: profile.to_toml(),
-                device_options: Vec::new(),
-            }),
-        },
-        label: None,
-        command: Vec::new(),
-        started: None,
         status: RunStatus::Complete,
         options: Options {
             leave_bytes: leave.unwrap_or(Bytes::from_mb(300)),
             ..Options::default()
         },
-        environment,
         phases,
-        skipped: Vec::new(),
-        downgrades: Vec::new(),
-        simulated_ns: None,
         trust: Trust {
             verdict: Verdict::Trusted,
             checks: vec![Check {
@@ -320,10 +310,6 @@ fn run(
                 phases: Vec::new(),
             }],
         },
-        lag: Lag::default(),
-        wear: Wear::default(),
-        findings: None,
-        shared: None,
-        integrity: Integrity::default(),
+        ..Run::begun(flashlag, record, target, environment)
     }
 }
