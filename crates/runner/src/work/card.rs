@@ -18,17 +18,22 @@ use crate::error::RunError;
 use crate::events::{Event, Observer};
 use crate::work::Direction;
 
-/// A phase of a card's test to be done.
-struct Part<'a> {
-    name: String,
+/// A card's test, and where it stands.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    card: &'a Card,
     state: State,
     run: u32,
-    operation: Operation,
+    /// The index of the check in the run.
+    check: usize,
+}
+
+/// A phase of a card's test to be done.
+struct Part<'a> {
+    asked: Asked<'a>,
     direction: Direction,
     /// What it will move.
     bytes: Bytes,
-    /// The index of the check in the run.
-    check: usize,
     medium: &'a mut dyn CardMedium,
 }
 
@@ -43,11 +48,12 @@ impl<W: World> Work<W> {
     ) -> Result<Outcome, Hindrance> {
         let mut medium = self.world.card()?;
         let check = self.check_of(card)?;
+        let asked = Asked { card, state, run, check };
         let is_written = self.run.cards[check].is_written;
         // A killed run is resumed by what its file says.
         self.keep_card()?;
         if !is_written {
-            let written = self.write_card(card, state, run, check, &mut *medium, observer)?;
+            let written = self.write_card(asked, &mut *medium, observer)?;
             if !self.run.cards[check].is_written {
                 return Ok(Outcome::of(vec![written], None));
             }
@@ -58,7 +64,7 @@ impl<W: World> Work<W> {
         }
         if self.run.cards[check].files_read < self.run.cards[check].files {
             self.run.cards[check].resumed |= is_written && self.run.cards[check].files_read == 0;
-            let read = self.read_card(card, state, run, check, &mut *medium, observer)?;
+            let read = self.read_card(asked, &mut *medium, observer)?;
             if read.cut_short {
                 return Ok(Outcome::Measured(Box::new(read)));
             }
@@ -71,21 +77,17 @@ impl<W: World> Work<W> {
     /// Writes what is left to be written.
     fn write_card(
         &mut self,
-        card: &Card,
-        state: State,
-        run: u32,
-        check: usize,
+        asked: Asked<'_>,
         medium: &mut dyn CardMedium,
         observer: &mut dyn Observer,
     ) -> Result<Phase, Hindrance> {
-        let plan = CardPlan::of(&self.run.cards[check]);
-        let left = plan.written().saturating_minus(self.run.cards[check].written_bytes);
+        let check = &self.run.cards[asked.check];
+        let plan = CardPlan::of(check);
+        let left = plan.written().saturating_minus(check.written_bytes);
         let most = left.plus(plan.most().saturating_minus(plan.written()));
         self.allow(most, "the card's data")?;
-        let (name, bytes) = (card.write_phase(), left);
-        let (operation, direction) = (Operation::SequentialWrite, Direction::Write);
-        let part = Part { name, state, run, operation, direction, bytes, check, medium };
-        let mut keep = self.keeper(check);
+        let part = Part { asked, direction: Direction::Write, bytes: left, medium };
+        let mut keep = self.keeper(asked.check);
         let written = self.card_part(part, observer, |medium, job, check| {
             write_card(medium, job, check, &mut keep)
         })?;
@@ -97,19 +99,15 @@ impl<W: World> Work<W> {
     /// Reads what is left to be read.
     fn read_card(
         &mut self,
-        card: &Card,
-        state: State,
-        run: u32,
-        check: usize,
+        asked: Asked<'_>,
         medium: &mut dyn CardMedium,
         observer: &mut dyn Observer,
     ) -> Result<Phase, Hindrance> {
-        let (name, bytes) = (card.read_phase(), self.run.cards[check].written_bytes);
-        let (operation, direction) = (Operation::SequentialRead, Direction::Read);
-        let part = Part { name, state, run, operation, direction, bytes, check, medium };
+        let bytes = self.run.cards[asked.check].written_bytes;
+        let part = Part { asked, direction: Direction::Read, bytes, medium };
         let read =
             self.card_part(part, observer, |medium, job, check| Ok(read_card(medium, job, check)))?;
-        self.note_cached(check, &read);
+        self.note_cached(asked.check, &read);
         Ok(read)
     }
 
@@ -180,7 +178,7 @@ impl<W: World> Work<W> {
         ) -> Result<CardPhase, flashlag_device::DeviceError>,
     ) -> Result<Phase, Hindrance> {
         let head = card_head(&part, self.world.now());
-        let (label, direction, check) = (head.label(), part.direction, part.check);
+        let (label, direction, check) = (head.label(), part.direction, part.asked.check);
         let live = self.announce(None, observer);
         self.world.phase_begins(&label);
         observer.event(Event::PhaseStarted {
@@ -284,11 +282,16 @@ fn generation(started: &str) -> u32 {
 }
 
 fn card_head(part: &Part<'_>, began: flashlag_units::Nanos) -> PhaseHead {
+    let Asked { card, state, run, .. } = part.asked;
+    let (name, operation) = match part.direction {
+        Direction::Write => (card.write_phase(), Operation::SequentialWrite),
+        Direction::Read => (card.read_phase(), Operation::SequentialRead),
+    };
     PhaseHead {
-        name: part.name.clone(),
-        state: part.state,
-        run: part.run,
-        operation: part.operation,
+        name,
+        state,
+        run,
+        operation,
         block: CHUNK,
         span: part.bytes,
         queue_depth: 1,
