@@ -160,6 +160,18 @@ const NO_SPACE: &str = "No space left on device";
 /// A situation with its name in errors.
 pub(super) type Named = (Situation, String);
 
+/// The index of a situation among those that are simulated; it is added if it is not there yet.
+pub(super) fn index_of(
+    situations: &mut Vec<Named>,
+    wanted: Situation,
+    name: impl FnOnce() -> String,
+) -> usize {
+    situations.iter().position(|(one, _)| *one == wanted).unwrap_or_else(|| {
+        situations.push((wanted, name()));
+        situations.len() - 1
+    })
+}
+
 /// The figures of one situation with one seed.
 struct Measured {
     /// By test; `None` for a test that is not in the run.

@@ -3,10 +3,9 @@
 
 use flashlag_spec::profile::Profile;
 use flashlag_spec::published::Published;
-use flashlag_units::Nanos;
 
 use super::beyond;
-use super::figures::{Figures, Named, TestFigures};
+use super::figures::{self, Figures, Named, TestFigures};
 use super::plan::{Cause, Plan};
 use super::situation::Situation;
 use super::spread::Range;
@@ -69,10 +68,7 @@ pub(super) fn chain(full: usize, published: &[Published], situations: &mut Vec<N
     let (situation, name) = situations[full].clone();
     let measured = beyond::was_measured_full(&situation.profile, published);
     let mut index_of = |wanted: Situation, what: &str| {
-        situations.iter().position(|(one, _)| *one == wanted).unwrap_or_else(|| {
-            situations.push((wanted, format!("{name}, {what}")));
-            situations.len() - 1
-        })
+        figures::index_of(situations, wanted, || format!("{name}, {what}"))
     };
     let plan = situation.plan;
     let with = |plan: Plan| Situation { plan, ..situation.clone() };
@@ -87,12 +83,6 @@ pub(super) fn chain(full: usize, published: &[Published], situations: &mut Vec<N
     Chain { new, reached, full, plausible, varied }
 }
 
-/// Whether a plan's device is full, not aged and not worn: what else makes it slower is told apart
-/// elsewhere.
-pub(super) fn is_only_full(plan: &Plan) -> bool {
-    plan.full.is_some() && plan.age == Nanos::ZERO && !plan.untrimmed && plan.worn == 0.0
-}
-
 /// What decides how a full device behaves and is seldom known: less of each makes it slower.
 const UNKNOWN: [&str; 3] = ["map.spare", "map.cache", "map.log_blocks"];
 
@@ -100,35 +90,35 @@ const UNKNOWN: [&str; 3] = ["map.spare", "map.cache", "map.log_blocks"];
 /// any block as a victim, and every one at the high end and the emptiest block. Each with what was
 /// changed; an end that makes no valid device is left out.
 fn extremes(profile: &Profile) -> Vec<(Profile, String)> {
-    let extreme = |end: fn((f64, f64)) -> f64, policy: &str| {
-        let (mut changed, mut words) = (profile.clone(), Vec::new());
-        for key in UNKNOWN {
-            let Some(parameter) = profile.parameters.get(key) else { continue };
-            let Some((range, now)) = parameter.bounds().zip(parameter.number()) else { continue };
-            // A value beyond its range was chosen, as on a device that is simulated smaller.
-            if now < range.0 || now > range.1 || end(range) == now {
-                continue;
-            }
-            if let Ok(other) = knob::set(&changed, key, end(range)) {
-                words.extend(other.parameters.get(key).map(|one| knob::written(&one.value)));
-                words.last_mut().into_iter().for_each(|word| *word = format!("{key}={word}"));
-                changed = other;
-            }
-        }
-        // A map of log blocks reclaims its oldest: the policy says nothing there.
-        let logs = profile.parameters.contains_key("map.log_blocks");
-        if let Some(other) = changed.with("gc.policy", policy).ok().filter(|_| !logs)
-            && other != changed
-        {
-            words.push(format!("gc.policy={policy}"));
-            changed = other;
-        }
-        (!words.is_empty()).then(|| (changed, words.join(",")))
-    };
-    [extreme(|(low, _)| low, "random"), extreme(|(_, high)| high, "greedy")]
-        .into_iter()
-        .flatten()
-        .collect()
+    let ends =
+        [extreme(profile, |low, _| low, "random"), extreme(profile, |_, high| high, "greedy")];
+    ends.into_iter().flatten().collect()
+}
+
+/// The device with every such parameter at one end and with a policy; `None` if that changes nothing.
+fn extreme(profile: &Profile, end: fn(f64, f64) -> f64, policy: &str) -> Option<(Profile, String)> {
+    let ends = UNKNOWN.iter().filter_map(|key| {
+        let parameter = profile.parameters.get(*key)?;
+        let ((low, high), now) = parameter.bounds().zip(parameter.number())?;
+        let end = end(low, high);
+        // A value beyond its range was chosen, as on a device that is simulated smaller.
+        ((low..=high).contains(&now) && end != now).then_some((*key, end))
+    });
+    let set = |device: Profile, (key, end)| knob::set(&device, key, end).unwrap_or(device);
+    let mut changed = ends.fold(profile.clone(), set);
+    // A map of log blocks reclaims its oldest: the policy says nothing there.
+    if !profile.parameters.contains_key("map.log_blocks")
+        && let Ok(other) = changed.with("gc.policy", policy)
+    {
+        changed = other;
+    }
+    let value = |of: &Profile, key: &str| Some(knob::written(&of.parameters.get(key)?.value));
+    let words = UNKNOWN.iter().chain(&["gc.policy"]).filter_map(|key| {
+        let now = value(&changed, key)?;
+        (value(profile, key).as_ref() != Some(&now)).then(|| format!("{key}={now}"))
+    });
+    let words: Vec<String> = words.collect();
+    (!words.is_empty()).then(|| (changed, words.join(",")))
 }
 
 impl Chain {

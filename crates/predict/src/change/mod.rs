@@ -111,24 +111,21 @@ pub fn predict(
 ) -> Result<Forecast, PredictError> {
     let mut situations = asked_for(start, changes, options)?;
     let count = situations.len();
-    let mut chains = Vec::new();
-    for (index, change) in changes.iter().enumerate() {
+    let (mut chains, mut fillings) = (Vec::new(), Vec::new());
+    for (index, change) in (1..).zip(changes) {
         let ages = matches!(change, Change::Age(age) if *age > Nanos::ZERO);
         let chain =
-            (ages && options.causes).then(|| years::chain(index + 1, &mut situations)).transpose();
+            (ages && options.causes).then(|| years::chain(index, &mut situations)).transpose();
         let chain = chain.map_err(|error| PredictError::Change {
             change: change.to_string(),
             reason: error.into(),
         })?;
         chains.push(chain);
+        let fills = matches!(change, Change::Full(_)) && situations[index].0.plan.is_only_full();
+        fillings.push(
+            (fills && options.causes).then(|| fullness::chain(index, published, &mut situations)),
+        );
     }
-    let fillings: Vec<Option<fullness::Chain>> = (1..count)
-        .map(|index| {
-            let fills = options.causes && matches!(changes.get(index - 1), Some(Change::Full(_)));
-            let only = fills && fullness::is_only_full(&situations[index].0.plan);
-            only.then(|| fullness::chain(index, published, &mut situations))
-        })
-        .collect();
     let measured = figures::measure(&situations, simulator, options)?;
     situations.truncate(count);
     let before = measured.first().cloned().unwrap_or_default();

@@ -93,6 +93,12 @@ impl Plan {
         self.full.is_some() || self.age > Nanos::ZERO || self.untrimmed || self.worn > 0.0
     }
 
+    /// Whether the device is full, not aged and not worn: what else makes it slower is told apart elsewhere.
+    pub(super) fn is_only_full(&self) -> bool {
+        let is_older = self.age > Nanos::ZERO || self.untrimmed || self.worn > 0.0;
+        self.full.is_some() && !is_older
+    }
+
     /// Whether stored data is overwritten at random before the tests.
     pub(super) fn settles(&self) -> bool {
         self.is_used() && self.up_to >= Cause::Map

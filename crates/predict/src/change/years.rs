@@ -5,7 +5,7 @@
 
 use flashlag_units::Nanos;
 
-use super::figures::{Figures, Named, TestFigures};
+use super::figures::{self, Figures, Named, TestFigures};
 use super::plan::{Cause, Plan};
 use super::situation::Situation;
 use super::steady::DaysOfUse;
@@ -66,10 +66,7 @@ pub(super) fn chain(aged: usize, situations: &mut Vec<Named>) -> Result<Chain, M
     let (situation, name) = situations[aged].clone();
     let mut index_of = |plan: Plan, what: &str| {
         let wanted = Situation { plan, ..situation.clone() };
-        situations.iter().position(|(one, _)| *one == wanted).unwrap_or_else(|| {
-            situations.push((wanted, format!("{name}, {what}")));
-            situations.len() - 1
-        })
+        figures::index_of(situations, wanted, || format!("{name}, {what}"))
     };
     let plan = situation.plan;
     let new = Plan { full: None, age: Nanos::ZERO, idle_maintenance: false, ..plan };

@@ -6,13 +6,15 @@
 
 use flashlag_spec::profile::Profile;
 use flashlag_spec::published::Published;
+use flashlag_stats::change::median;
 use nalgebra::{DMatrix, DVector};
 
 use super::axis::{Axis, of_fitted};
 use super::rows::OfRows;
 use super::search::{Objective, profile_at};
+use super::solve::step;
 use crate::check::{Protocol, protocols, rows_of};
-use crate::{PredictError, Simulator};
+use crate::{PredictError, Simulator, parallel};
 
 /// Standard deviation of a row, as a logarithm: half of the usual bar of a fifth.
 const ROW: f64 = 0.1;
@@ -49,10 +51,9 @@ pub struct LeftOut {
 impl LeftOut {
     /// The median and the largest size of all errors; `None` without rows.
     pub fn median_and_worst(&self) -> Option<(f64, f64)> {
-        let mut sizes: Vec<f64> = self.rows.iter().map(|row| row.error.abs()).collect();
-        sizes.sort_by(f64::total_cmp);
-        let (upper, lower) = (sizes.get(sizes.len() / 2)?, sizes.get((sizes.len() - 1) / 2)?);
-        Some(((upper + lower) / 2.0, *sizes.last()?))
+        let sizes: Vec<f64> = self.rows.iter().map(|row| row.error.abs()).collect();
+        let worst = sizes.iter().copied().max_by(f64::total_cmp)?;
+        Some((median(&sizes), worst))
     }
 }
 
@@ -121,15 +122,14 @@ impl<'a> Rest<'a> {
             places,
         };
         rest.residuals = rest.at(&rest.places)?;
-        for (index, axis) in axes.iter().enumerate() {
-            let here = rest.places[index];
-            // Away from the nearer end of the range.
-            let step = if here <= MIDDLE { axis.step } else { -axis.step };
+        let numbered: Vec<(usize, &Axis)> = axes.iter().enumerate().collect();
+        let slopes = parallel::try_map(objective.threads(), &numbered, |&(index, axis)| {
+            let step = step(axis, rest.places[index]);
             let mut beside = rest.places.clone();
             beside[index] += step;
-            let slope = (rest.at(&beside)? - &rest.residuals) / step;
-            rest.slopes.set_column(index, &slope);
-        }
+            Ok::<_, PredictError>((rest.at(&beside)? - &rest.residuals) / step)
+        })?;
+        rest.slopes = DMatrix::from_columns(&slopes);
         Ok(rest)
     }
 
@@ -152,9 +152,10 @@ impl<'a> Rest<'a> {
                 labels.push(label);
             }
         }
+        let forecasts =
+            parallel::try_map(self.objective.threads(), &labels, |label| self.without(label))?;
         let mut all = Vec::new();
-        for label in labels {
-            let forecast = self.without(label)?;
+        for (label, forecast) in labels.into_iter().zip(forecasts) {
             for (index, (of, _, published)) in self.rows.iter().enumerate() {
                 if of == label {
                     all.push(LeftOutRow {

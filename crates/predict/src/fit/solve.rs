@@ -86,7 +86,7 @@ fn prepare(
 }
 
 /// The finite difference along an axis: away from the nearer end of its range.
-fn step(axis: &Axis, here: f64) -> f64 {
+pub(super) fn step(axis: &Axis, here: f64) -> f64 {
     if here <= 0.5 { axis.step } else { -axis.step }
 }
 

@@ -1,7 +1,7 @@
 //! Forecasts and sweeps.
 
 use flashlag_predict::change::{
-    DaysOfUse, Figures, Forecast, Fullness, Level, Plausible, Range, SAVE, SAVE_ROLLBACK, STEADY,
+    DaysOfUse, Figures, Forecast, Fullness, Level, Plausible, SAVE, SAVE_ROLLBACK, STEADY,
     Settling, Stage, Sweep, TestFigures, WINDOW,
 };
 use flashlag_units::{Bytes, mb_per_s};
@@ -124,11 +124,6 @@ fn parts(page: &mut Page, fullness: &Fullness) {
     }
 }
 
-fn range_of(range: Range) -> String {
-    let [low, high] = [range.low, range.high].map(mb_per_s);
-    if low == high { low } else { format!("{low}–{high}") }
-}
-
 /// A share that may be small.
 fn share(share: f64) -> String {
     if share < 0.001 { "less than 0.1%".to_owned() } else { flashlag_units::percent(share) }
@@ -153,8 +148,8 @@ fn steps(page: &mut Page, forecast: &Forecast) {
         row(&mut table, name, cells);
         if let Some(plausible) = plausible {
             let blank = String::new;
-            let mut cells = vec![blank(), blank(), blank(), range_of(plausible.rested)];
-            cells.extend(sustained.then(|| range_of(plausible.sustained)));
+            let mut cells = vec![blank(), blank(), blank(), spread::between(plausible.rested)];
+            cells.extend(sustained.then(|| spread::between(plausible.sustained)));
             cells.extend(several.then(blank));
             row(&mut table, "  plausible", cells);
         }

@@ -43,6 +43,12 @@ pub(super) fn megabytes(test: &TestFigures) -> String {
     with_scatter(test.bytes_per_second, test.seeds.map(|seeds| seeds.bytes_per_second), 1e6)
 }
 
+/// Megabytes a second, from the lowest to the highest.
+pub(super) fn between(range: Range) -> String {
+    let [low, high] = [range.low, range.high].map(|rate| number(rate / 1e6));
+    if low == high { low } else { format!("{low}–{high}") }
+}
+
 /// Operations a second.
 pub(super) fn rate(test: &TestFigures) -> String {
     with_scatter(test.per_second, test.seeds.map(|seeds| seeds.per_second), 1.0)
