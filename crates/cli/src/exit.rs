@@ -8,7 +8,8 @@ use std::process::ExitCode;
 pub enum Exit {
     /// 0: done.
     Done,
-    /// 1: a `--fail-if` threshold was crossed, `verify` found a changed figure, or `store trend` a slower device.
+    /// 1: a `--fail-if` threshold was crossed, `verify` found a changed figure, `store trend` a slower device,
+    /// or `site --check` a file that may not go in.
     Crossed,
     /// 2: it could not run.
     CouldNotRun,

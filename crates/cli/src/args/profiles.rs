@@ -32,7 +32,7 @@ pub enum ProfilesAction {
         #[arg(long)]
         sensitivity: bool,
         /// Forecast each row that a profile was fitted to from its other rows
-        #[arg(long, conflicts_with = "sensitivity")]
+        #[arg(long, conflicts_with_all = ["sensitivity", "seeds"])]
         leave_one_out: bool,
     },
 }
