@@ -13,9 +13,12 @@ help: ## This list
 build: ## The release binary, target/release/flashlag, and its nbdkit plugin beside it
 	$(CARGO) build --release --locked -p flashlag-cli -p flashlag-nbd
 
+# A quarter of the time to compile SQLite: no save searches.
+no_search := -USQLITE_ENABLE_FTS3 -USQLITE_ENABLE_FTS5 -USQLITE_ENABLE_RTREE
 # What the build has written is out of the way before anything is measured.
 run: ## Measure the storage of this directory, with a program that builds quickly: two minutes
-	$(CARGO) build --profile first --locked -p flashlag-cli --no-default-features --features fanotify,site
+	LIBSQLITE3_FLAGS="$(no_search)" \
+	  $(CARGO) build --profile first --locked -p flashlag-cli --no-default-features --features fanotify
 	@sync
 	target/first/flashlag run
 

@@ -63,6 +63,7 @@ fn all() -> std::process::ExitCode {
         Command::Trace(args) => command::trace::trace(&args, &terminal),
         Command::Watch(args) => command::watch::watch(&args, &terminal),
         Command::Predict(args) => command::predict::predict(&args, &terminal),
+        #[cfg(feature = "fit")]
         Command::Fit(args) => command::fit::fit(&args, &terminal),
         #[cfg(feature = "sweep")]
         Command::Sweep(args) => command::sweep::sweep(&args, &terminal),
@@ -100,6 +101,14 @@ fn typed_words() -> Result<Cli, clap::Error> {
 
 /// Prints help or an error of the arguments, which may contain control characters of file names.
 fn not_a_command(error: &clap::Error) -> std::process::ExitCode {
+    if let Some(name) = args::built_without(error) {
+        let reason = format!(
+            "`{name}` is not in this program, which was built without it: a release has it, and so has \
+             what this builds"
+        );
+        say::error(&reason, Some("make build"));
+        return Exit::CouldNotRun.into();
+    }
     let plain = |word: std::ffi::OsString| {
         word.to_str().is_some_and(|word| word.chars().all(flashlag_units::is_printable))
     };

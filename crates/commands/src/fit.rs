@@ -1,4 +1,5 @@
-use flashlag_predict::fit::{Fit, FitOptions, FitRequest, allowed, fit as fit_run, nearest};
+use flashlag_predict::fit::{Fit, FitOptions, FitRequest, allowed, fit as fit_run};
+use flashlag_predict::nearest::nearest;
 use flashlag_runner::sim;
 use flashlag_schema::Run;
 use flashlag_spec::profile::Profile;

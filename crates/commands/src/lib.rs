@@ -10,6 +10,7 @@ mod compare;
 mod error;
 mod explain;
 mod files;
+#[cfg(feature = "fit")]
 mod fit;
 mod limits;
 mod predict;
@@ -22,6 +23,7 @@ pub use compare::{Sides, compared};
 pub use error::{CommandError, one_paragraph};
 pub use explain::{Forecasts, Subject, explained};
 pub use files::{earlier, name_of, run_from, scenario_text};
+#[cfg(feature = "fit")]
 pub use fit::{FitWords, fit};
 pub use limits::{ASK_ABOVE, Limits, celsius, percent};
 pub use predict::{PredictWords, Prediction};

@@ -4,7 +4,8 @@
 //! results are plain structs, and `flashlag-term` draws them.
 //!
 //! - [`check`]: a profile under the reviewers' protocols, published beside simulated, row by row.
-//! - [`fit`]: a profile's parameters from a measured run, and which of them the run leaves open.
+//! - `fit`, a feature: a profile's parameters from a measured run, and which of them the run leaves open.
+//! - [`nearest`]: which profile a measured run is most like.
 //! - [`change`]: the figures of a device after each of several changes, with the reasons.
 //! - [`effect`]: what the findings of a run cost, if the run has nothing to compare.
 #![forbid(unsafe_code)]
@@ -14,8 +15,10 @@ pub mod check;
 mod doubts;
 pub mod effect;
 mod error;
+#[cfg(feature = "fit")]
 pub mod fit;
 mod knob;
+pub mod nearest;
 mod parallel;
 
 use flashlag_schema::Run;

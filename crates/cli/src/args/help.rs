@@ -1,6 +1,7 @@
 //! Builds the help of the whole program: commands in groups; `-h` fits a terminal of 24 lines.
 
 use clap::Command;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// The commands by their purpose. The short help lists the last group by name alone.
 const GROUPS: [(&str, &[&str]); 6] = [
@@ -124,7 +125,19 @@ fn long(command: &Command) -> String {
             names.iter().map(|(name, about)| format!("  {name:<13}{about}")).collect();
         format!("{group}:\n{}", lines.join("\n"))
     };
-    GROUPS.iter().map(group).collect::<Vec<_>>().join("\n\n")
+    let some = |(_, names): &&(&str, &[&str])| !present(command, names).is_empty();
+    GROUPS.iter().filter(some).map(group).collect::<Vec<_>>().join("\n\n")
+}
+
+/// The name of a command that was asked for, if only this program lacks it: other builds have it.
+pub fn built_without(error: &clap::Error) -> Option<&str> {
+    match error.get(ContextKind::InvalidSubcommand) {
+        Some(ContextValue::String(name)) if error.kind() == ErrorKind::InvalidSubcommand => {
+            let known = GROUPS.iter().flat_map(|(_, names)| *names).any(|known| known == name);
+            known.then_some(name.as_str())
+        }
+        _ => None,
+    }
 }
 
 /// Those of the named commands that this program was built with, with their descriptions.
@@ -170,6 +183,30 @@ mod tests {
         helps.push((name.clone(), command.clone().term_width(80).render_help().to_string()));
         let below = command.get_subcommands().filter(|it| !it.is_hide_set());
         below.filter(|it| it.get_name() != "help").for_each(|it| short_helps(it, &name, helps));
+    }
+
+    #[test]
+    fn a_command_of_other_builds_is_told_from_one_that_does_not_exist() {
+        // As a program without that feature would parse it.
+        let parse = |name: &str| {
+            clap::Command::new("flashlag")
+                .subcommand(clap::Command::new("run"))
+                .try_get_matches_from(["flashlag", name])
+        };
+        let error = parse("store").unwrap_err();
+        assert_eq!(built_without(&error), Some("store"));
+        assert_eq!(built_without(&parse("stroe").unwrap_err()), None);
+        assert_eq!(built_without(&parse("--store").unwrap_err()), None);
+    }
+
+    #[test]
+    fn a_group_without_commands_is_not_shown() {
+        let few =
+            clap::Command::new("flashlag").subcommand(clap::Command::new("run").about("Runs"));
+        assert_eq!(
+            long(&few),
+            "Measure:\n  run          Runs\n\nMore:\n  help         ".to_owned() + HELP_ABOUT
+        );
     }
 
     #[test]

@@ -4,6 +4,8 @@ mod bug;
 mod cuts;
 mod device;
 mod explain;
+#[cfg(feature = "fit")]
+mod fit;
 mod help;
 mod installed;
 mod limits;
@@ -30,7 +32,9 @@ pub use device::{
     CutArgs, DeviceAction, DeviceArgs, FaultArgs, FaultWhat, RecordArgs, ServeArgs, StatFormat,
 };
 pub use explain::{ExplainArgs, ExplainFormat};
-pub use help::grouped;
+#[cfg(feature = "fit")]
+pub use fit::FitArgs;
+pub use help::{built_without, grouped};
 pub use installed::CompletionsArgs;
 #[cfg(feature = "man")]
 pub use installed::ManPagesArgs;
@@ -88,6 +92,7 @@ pub enum Command {
     /// Forecast the effect of a change, of full storage or of age
     Predict(PredictArgs),
     /// Make a device profile from a measured run
+    #[cfg(feature = "fit")]
     Fit(FitArgs),
     /// Simulate all combinations of a grid into one Parquet table
     #[cfg(feature = "sweep")]
@@ -128,8 +133,12 @@ impl Command {
         if matches!(self, Command::Sweep(_)) {
             return true;
         }
-        use Command::{Cuts, Device, Fit, Predict, Run, Trace};
-        matches!(self, Run(_) | Predict(_) | Fit(_) | Cuts(_) | Device(_) | Trace(_))
+        #[cfg(feature = "fit")]
+        if matches!(self, Command::Fit(_)) {
+            return true;
+        }
+        use Command::{Cuts, Device, Predict, Run, Trace};
+        matches!(self, Run(_) | Predict(_) | Cuts(_) | Device(_) | Trace(_))
     }
 }
 
@@ -371,36 +380,6 @@ pub struct PredictArgs {
     /// Use a run although it failed a trust check or has too few operations
     #[arg(hide_short_help = true, long)]
     pub force: bool,
-}
-
-/// `flashlag fit`
-#[derive(Debug, Args)]
-pub struct FitArgs {
-    /// The measured run: quick works; lifecycle determines more parameters, most with --set sizes=1
-    #[arg(value_name = "RUN")]
-    pub run: PathBuf,
-    /// The new profile
-    #[arg(short, long, value_name = "PROFILE.toml")]
-    pub output: PathBuf,
-    /// Overwrite PROFILE.toml, and use a run although it failed a trust check or has too few
-    /// operations: the profile and all forecasts with it then say so
-    #[arg(long)]
-    pub force: bool,
-    /// Starting profile [default: the built-in one with the nearest figures]
-    #[arg(long, value_name = "PROFILE")]
-    pub from: Option<String>,
-    /// Filesystem and options of the run [default: those in the run file]
-    #[arg(long, value_name = "FS[,OPTION]...")]
-    pub fs: Option<String>,
-    /// Parameters that may move [default: all with a range]
-    #[arg(long, value_name = "KEY", value_delimiter = ',')]
-    pub only: Vec<String>,
-    /// Maximum number of simulations
-    #[arg(hide_short_help = true, long, default_value_t = 3000)]
-    pub simulations: usize,
-    /// Number of starting points of the search
-    #[arg(hide_short_help = true, long, default_value_t = 3)]
-    pub starts: usize,
 }
 
 /// `flashlag scenarios`

@@ -32,6 +32,7 @@ pub enum ProfilesAction {
         #[arg(long)]
         sensitivity: bool,
         /// Forecast each row that a profile was fitted to from its other rows
+        #[cfg(feature = "fit")]
         #[arg(long, conflicts_with_all = ["sensitivity", "seeds"])]
         leave_one_out: bool,
     },

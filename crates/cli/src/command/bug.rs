@@ -15,9 +15,10 @@ use crate::exit::Exit;
 use crate::say;
 
 /// The features that a program may lack, and whether this one has them.
-const FEATURES: [(&str, bool); 6] = [
+const FEATURES: [(&str, bool); 7] = [
     ("ebpf", cfg!(feature = "ebpf")),
     ("fanotify", cfg!(feature = "fanotify")),
+    ("fit", cfg!(feature = "fit")),
     ("parquet", cfg!(feature = "parquet")),
     ("postgres", cfg!(feature = "postgres")),
     ("site", cfg!(feature = "site")),

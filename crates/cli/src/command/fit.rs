@@ -1,6 +1,9 @@
 use anyhow::Result;
-use flashlag_commands::{FitWords, name_of, run_from};
+use flashlag_commands::{FitWords, Simulations, name_of, run_from, scenario_of_check};
+use flashlag_predict::fit::{LeftOut, left_out};
 use flashlag_runner::{Destination, OutputKind};
+use flashlag_spec::profile::Profile;
+use flashlag_spec::published::checked;
 
 use crate::args::FitArgs;
 use crate::exit::Exit;
@@ -35,5 +38,18 @@ pub fn fit(args: &FitArgs, terminal: &Terminal) -> Result<Exit> {
     place.write(fitted.profile.to_toml().as_bytes())?;
     say::view(&flashlag_term::predict::fit(&fitted, terminal.stdout))?;
     say::note(&format!("Profile {}", args.output.display()));
+    Ok(Exit::Done)
+}
+
+/// Forecasts each row that a profile was fitted to from its other rows.
+pub fn leave_one_out(
+    chosen: &[Profile],
+    simulations: &Simulations,
+    terminal: &Terminal,
+) -> Result<Exit> {
+    let each = |profile| left_out(profile, checked(), &scenario_of_check, simulations);
+    let all: Vec<LeftOut> = chosen.iter().map(each).collect::<Result<_, _>>()?;
+    simulations
+        .without_progress(|| say::view(&flashlag_term::predict::left_out(&all, terminal.stdout)))?;
     Ok(Exit::Done)
 }

@@ -7,6 +7,7 @@ pub mod completions;
 pub mod cuts;
 pub mod device;
 pub mod explain;
+#[cfg(feature = "fit")]
 pub mod fit;
 mod live;
 #[cfg(feature = "man")]

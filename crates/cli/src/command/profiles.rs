@@ -1,7 +1,6 @@
 use anyhow::{Result, bail};
 use flashlag_commands::{Simulations, scenario_of_check};
 use flashlag_predict::check::{CheckOptions, check_each, runs};
-use flashlag_predict::fit::{LeftOut, left_out};
 use flashlag_runner::sim;
 use flashlag_spec::PROFILE_KEYS;
 use flashlag_spec::profile::Profile;
@@ -23,8 +22,11 @@ pub fn profiles(args: &ProfilesArgs, terminal: &Terminal) -> Result<Exit> {
     match &args.action {
         None => list(terminal),
         Some(ProfilesAction::Show { name }) => show(name),
+        #[cfg(feature = "fit")]
         Some(ProfilesAction::Check { names, leave_one_out: true, .. }) => {
-            leave_one_out(names, terminal)
+            let chosen = chosen(names)?;
+            let simulations = counted(&named(&chosen), None, terminal)?;
+            super::fit::leave_one_out(&chosen, &simulations, terminal)
         }
         Some(ProfilesAction::Check { names, seeds, sensitivity, .. }) => {
             let seeds = (1..=*seeds).collect();
@@ -72,16 +74,6 @@ fn named(profiles: &[Profile]) -> String {
         [profile] => profile.name.clone(),
         all => format!("{} profiles", all.len()),
     }
-}
-
-fn leave_one_out(names: &[String], terminal: &Terminal) -> Result<Exit> {
-    let chosen = chosen(names)?;
-    let simulations = counted(&named(&chosen), None, terminal)?;
-    let each = |profile| left_out(profile, checked(), &scenario_of_check, &simulations);
-    let all: Vec<LeftOut> = chosen.iter().map(each).collect::<Result<_, _>>()?;
-    simulations
-        .without_progress(|| say::view(&flashlag_term::predict::left_out(&all, terminal.stdout)))?;
-    Ok(Exit::Done)
 }
 
 fn check_all(names: &[String], options: &CheckOptions, terminal: &Terminal) -> Result<Exit> {

@@ -8,6 +8,8 @@ mod parameters;
 mod plan;
 mod protocol;
 mod report;
+#[cfg(feature = "fit")]
+mod row;
 mod sensitivity;
 
 use flashlag_spec::profile::Profile;
@@ -16,16 +18,20 @@ use flashlag_spec::published::Published;
 use crate::{PredictError, Simulator, parallel};
 
 pub use bars::{Bar, Verdict};
+pub(crate) use cells::states_checked;
 pub use cells::{Cell, SimulatedFigure};
-pub(crate) use cells::{Row, rows_of, states_checked};
 pub use order::Inversion;
-pub(crate) use parameters::at_bound;
 pub use parameters::{FittedParameter, Overfitting};
 use plan::Plan;
 pub use protocol::CheckOptions;
-pub(crate) use protocol::{Protocol, protocols, run_pair};
 pub use report::CheckReport;
 pub use sensitivity::{Move, Sensitivity};
+#[cfg(feature = "fit")]
+pub(crate) use {
+    parameters::at_bound,
+    protocol::{Protocol, protocols, run_pair},
+    row::{Row, rows_of},
+};
 
 /// Simulates the protocols of a profile and compares the rows. `scenario_text` returns the text of a
 /// built-in scenario or protocol by its name.

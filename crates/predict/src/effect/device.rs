@@ -7,7 +7,7 @@ use flashlag_schema::finding::{Finding, FindingId, ProfileOf};
 use flashlag_spec::profile::Profile;
 
 use crate::change::{Situation, situation_of};
-use crate::fit::{mount_of, nearest};
+use crate::nearest::{mount_of, nearest};
 use crate::{ModelError, PredictError, RunInputError, SimulationError, Simulator};
 
 /// A built-in profile stands in for a measured device if its typical residual is at most this.

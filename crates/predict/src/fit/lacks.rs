@@ -6,8 +6,6 @@ use flashlag_spec::scenario::Durability;
 use flashlag_spec::target::{MountSpec, TargetOption};
 use flashlag_spec::{Operation, State};
 
-use super::figures::writes;
-
 /// Parameters that are not fitted, with the reasons; and what the run lacks, a sentence each.
 pub(super) fn lacks(
     run: &Run,
@@ -84,4 +82,9 @@ fn one_size_only(run: &Run) -> Option<String> {
          `flashlag run lifecycle --set sizes=1` measures more sizes."
             .to_owned()
     })
+}
+
+/// Whether a phase writes.
+fn writes(operation: Operation) -> bool {
+    matches!(operation, Operation::SequentialWrite | Operation::RandomWrite | Operation::Save)
 }

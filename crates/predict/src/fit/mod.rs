@@ -9,17 +9,13 @@
 //! starting values.
 
 mod axis;
-mod bands;
-mod figures;
 mod identifiability;
 mod lacks;
 mod left_out;
-mod nearest;
 mod outcome;
 mod pace;
 mod policies;
 mod request;
-mod rerun;
 mod rows;
 mod schedule;
 mod search;
@@ -33,14 +29,11 @@ use flashlag_schema::Run;
 
 use crate::{PredictError, Simulator, doubts};
 
-pub use figures::{Figure, Residual};
 pub use identifiability::{ConfoundedGroup, Identifiability};
 pub use left_out::{LeftOut, LeftOutRow, left_out};
-pub use nearest::{Nearest, nearest};
-pub use outcome::{Fit, FitParameter};
+pub use outcome::{Fit, FitParameter, Residual};
 use request::stopped;
 pub use request::{FitOptions, FitRequest};
-pub(crate) use rerun::mount_of;
 pub use rows::{Tuning, tune};
 pub use stage::FitStage;
 

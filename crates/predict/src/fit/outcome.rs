@@ -1,13 +1,23 @@
 use flashlag_spec::profile::{FittedFrom, Parameter, Profile};
 use flashlag_units::InOrder;
 
-use super::figures::{Residual, misfit};
 use super::identifiability::{Identifiability, identifiability, uncertainties};
 use super::request::FitRequest;
 use super::search::{DETERMINED, SearchResult};
 use super::start::Inputs;
 use crate::check::at_bound;
 use crate::knob;
+use crate::nearest::{Figure, misfit};
+
+/// A figure in the measured run and in the fitted simulation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Residual {
+    pub figure: Figure,
+    /// Simulated over measured, before the fit.
+    pub before: f64,
+    /// Simulated over measured, after the fit.
+    pub after: f64,
+}
 
 /// The result of a fit.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,7 +3,7 @@
 use flashlag_schema::{Phase, Run};
 use flashlag_spec::scenario::{Step, Test};
 
-use super::rerun::scenario_of;
+use crate::nearest::scenario_of;
 
 /// The pace that a recorded option of a virtual device sets, if it is not the device's own.
 fn pace(run: &Run, word: &str) -> Option<f64> {

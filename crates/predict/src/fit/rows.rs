@@ -5,12 +5,12 @@ use flashlag_spec::profile::Profile;
 use flashlag_spec::published::Published;
 
 use super::axis::hold_others;
-use super::figures::{FAR, misfit};
 use super::identifiability::{Identifiability, identifiability};
 use super::outcome::{FitParameter, parameters};
 use super::request::FitOptions;
 use super::search::{Found, Objective, Search};
 use crate::check::{Protocol, Row, protocols, rows_of, run_pair};
+use crate::nearest::{FAR, misfit};
 use crate::{PredictError, SimulationError, Simulator, parallel};
 
 /// This many points of a change weigh as much as a logarithm of one: five points are a fifth, as in

@@ -4,7 +4,6 @@ use flashlag_spec::profile::Profile;
 use nalgebra::DMatrix;
 
 use super::axis::{Axis, axes};
-use super::figures::misfit;
 use super::policies::{self, Candidate};
 use super::request::FitOptions;
 use super::search::{Point, Search, SearchResult, cost, determined, is_new, profile_at};
@@ -12,6 +11,7 @@ use super::solve;
 use super::stage::FitStage;
 use super::structure::{self, DeviceFit, Free};
 use crate::knob::Grain;
+use crate::nearest::misfit;
 
 /// Maximum relative increase of the sum of squares by resetting a parameter to its starting value.
 const NO_WORSE: f64 = 1.02;

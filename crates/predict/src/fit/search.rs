@@ -6,9 +6,9 @@ use flashlag_spec::profile::Profile;
 use nalgebra::DMatrix;
 
 use super::axis::Axis;
-use super::figures::FAR;
 use super::request::FitOptions;
 use super::stage::FitStage;
+use crate::nearest::FAR;
 use crate::{ModelError, PredictError, SimulationError, knob, parallel};
 
 /// The least effect of a parameter that a run determines: the change of a figure, as a logarithm, from

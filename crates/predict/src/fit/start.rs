@@ -3,18 +3,20 @@
 
 use flashlag_schema::{Phase, RunStatus};
 use flashlag_spec::profile::Profile;
-use flashlag_spec::scenario::{Scenario, Step};
+use flashlag_spec::scenario::{IoOperation, Scenario, Step, Test};
 use flashlag_spec::target::MountSpec;
 use flashlag_spec::{Operation, State};
-use flashlag_units::Bytes;
+use flashlag_units::{Bytes, Text};
 
-use super::figures::{Figure, counted, figures, residuals};
 use super::request::FitRequest;
-use super::rerun::{mount_of, only_new, reads, scenario_of, with_fewer_reads};
 use super::search::{Found, Objective};
 use super::size::sized;
 use super::{lacks, pace};
+use crate::nearest::{Figure, figures, mount_of, only_new, residuals, scenario_of};
 use crate::{PredictError, RunInputError, Simulation, Simulator};
+
+/// Beyond this a residual weighs less and less, so that one outlier does not dominate.
+const SOFT: f64 = 0.5;
 
 /// The inputs of a search besides its simulator.
 pub(super) struct Inputs {
@@ -147,4 +149,33 @@ fn simulated(phase: &Phase) -> u64 {
         Operation::SequentialRead | Operation::RandomRead => reads(phase.block_bytes),
         _ => phase.ops,
     }
+}
+
+/// Residuals with their weights in a search.
+fn counted(figures: &[Figure], residuals: &[f64]) -> Vec<f64> {
+    let soft = |residual: f64| SOFT * (residual / SOFT).asinh();
+    figures.iter().zip(residuals).map(|(figure, one)| figure.weight * soft(*one)).collect()
+}
+
+/// The scenario with fewer reads, which give the same figures sooner.
+fn with_fewer_reads(mut scenario: Scenario) -> Scenario {
+    for test in scenario.tests.values_mut() {
+        if let Test::Io(io) = test
+            && io.operation == IoOperation::Read
+        {
+            let enough = Bytes(reads(io.block.0) * io.block.0.0);
+            io.bytes = Some(Text(io.bytes.map_or(enough, |bytes| bytes.0.min(enough))));
+        }
+    }
+    scenario
+}
+
+/// Maximum reads of a test, in blocks and bytes. All reads of a test cost the same, and they are
+/// most of the work of a simulation.
+const READS: u64 = 2048;
+const READ_BYTES: u64 = 64 << 20;
+
+/// Number of simulated reads with this block size.
+fn reads(block: Bytes) -> u64 {
+    READS.min(READ_BYTES / block.0.max(1)).max(1)
 }

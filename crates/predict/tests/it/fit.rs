@@ -2,7 +2,8 @@
 
 use crate::common::{ClosedForm, LIFECYCLE, QUICK, lifecycle, on_ext4, profile};
 use flashlag_predict::change::{self, PredictOptions, Situation, situation_of};
-use flashlag_predict::fit::{Fit, FitOptions, FitRequest, LeftOut, fit, left_out, nearest, tune};
+use flashlag_predict::fit::{Fit, FitOptions, FitRequest, LeftOut, fit, left_out, tune};
+use flashlag_predict::nearest::nearest;
 use flashlag_predict::{PredictError, Simulation, SimulationError, Simulator};
 use flashlag_schema::{CheckStatus, Run};
 use flashlag_spec::profile::Profile;

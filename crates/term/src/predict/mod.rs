@@ -2,14 +2,18 @@
 
 mod change;
 mod check;
+#[cfg(feature = "fit")]
 mod fit;
+#[cfg(feature = "fit")]
 mod left_out;
 mod spread;
 mod years;
 
 pub use change::{forecast, sweep};
 pub use check::check;
+#[cfg(feature = "fit")]
 pub use fit::fit;
+#[cfg(feature = "fit")]
 pub use left_out::left_out;
 
 use flashlag_units::Nanos;

@@ -1,13 +1,13 @@
 //! The figures of a run that a simulation is fitted to.
 
 use flashlag_schema::{LatencySummary, Phase, Run};
-use flashlag_spec::{Operation, State};
+use flashlag_spec::State;
 use flashlag_units::Nanos;
 
 use super::bands;
 
 /// Residual of a figure that a simulation does not have: a factor of twenty.
-pub(super) const FAR: f64 = 3.0;
+pub(crate) const FAR: f64 = 3.0;
 /// Minimum operations of a figure.
 const FEWEST: u64 = 10;
 /// The same for a band of ranks.
@@ -23,12 +23,10 @@ const SETTLED: f64 = 300.0;
 const SETTLED_BAND: f64 = 20.0;
 /// Weight of a percentile relative to the bands around it, which change more smoothly.
 const LEAPS: f64 = 0.5;
-/// Beyond this a residual weighs less and less, so that one outlier does not dominate.
-const SOFT: f64 = 0.5;
 
 /// The compared quantity of a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Statistic {
+pub(crate) enum Statistic {
     P50,
     P99,
     Rate,
@@ -46,25 +44,15 @@ pub struct Figure {
     pub test: String,
     /// `p50`, `p99`, `rate`, or a band of ranks whose mean it is: `p90 to p98`.
     pub what: &'static str,
-    pub(super) statistic: Statistic,
+    pub(crate) statistic: Statistic,
     /// Nanoseconds, or operations a second.
     pub measured: f64,
     /// Weight among the figures.
-    pub(super) weight: f64,
-}
-
-/// A figure in the measured run and in the fitted simulation.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Residual {
-    pub figure: Figure,
-    /// Simulated over measured, before the fit.
-    pub before: f64,
-    /// Simulated over measured, after the fit.
-    pub after: f64,
+    pub(crate) weight: f64,
 }
 
 /// The figures of a run, for simulations with `simulated` of a phase's operations.
-pub(super) fn figures(run: &Run, simulated: &dyn Fn(&Phase) -> u64) -> Vec<Figure> {
+pub(crate) fn figures(run: &Run, simulated: &dyn Fn(&Phase) -> u64) -> Vec<Figure> {
     let usable = |phase: &&Phase| phase.ops >= FEWEST && !phase.cut_short && phase.replay.is_none();
     let mut figures: Vec<Figure> = Vec::new();
     for phase in run.phases.iter().filter(usable) {
@@ -125,7 +113,7 @@ fn response_summary(phase: &Phase) -> &LatencySummary {
 }
 
 /// The logarithm of simulated over measured for each figure.
-pub(super) fn residuals(figures: &[Figure], simulated: &Run) -> Vec<f64> {
+pub(crate) fn residuals(figures: &[Figure], simulated: &Run) -> Vec<f64> {
     figures.iter().map(|figure| residual(figure, simulated)).collect()
 }
 
@@ -144,19 +132,8 @@ fn residual(figure: &Figure, simulated: &Run) -> f64 {
     value.map_or(FAR, |value| (value / figure.measured).ln().clamp(-FAR, FAR))
 }
 
-/// Residuals with their weights in a search.
-pub(super) fn counted(figures: &[Figure], residuals: &[f64]) -> Vec<f64> {
-    let soft = |residual: f64| SOFT * (residual / SOFT).asinh();
-    figures.iter().zip(residuals).map(|(figure, one)| figure.weight * soft(*one)).collect()
-}
-
-/// Whether a phase writes.
-pub(super) fn writes(operation: Operation) -> bool {
-    matches!(operation, Operation::SequentialWrite | Operation::RandomWrite | Operation::Save)
-}
-
 /// The typical residual as a share: the root mean square as a factor, less 1.
-pub(super) fn misfit(residuals: &[f64]) -> f64 {
+pub(crate) fn misfit(residuals: &[f64]) -> f64 {
     let count = residuals.len().max(1) as f64;
     (residuals.iter().map(|one| one * one).sum::<f64>() / count).sqrt().exp_m1()
 }

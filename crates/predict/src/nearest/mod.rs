@@ -1,11 +1,22 @@
+//! Which profile is nearest to a measured run: the run's scenario simulated on each, and how far the
+//! figures are off.
+
+mod bands;
+mod figures;
+mod rerun;
+
 use flashlag_schema::Run;
 use flashlag_spec::State;
 use flashlag_spec::profile::Profile;
 use flashlag_units::InOrder;
 
-use super::figures::{figures, misfit, residuals};
-use super::rerun::{mount_of, only_new, scenario_of};
 use crate::{PredictError, RunInputError, Simulation, SimulationError, Simulator, parallel};
+
+#[cfg(feature = "fit")]
+pub(crate) use figures::FAR;
+pub use figures::Figure;
+pub(crate) use figures::{figures, misfit, residuals};
+pub(crate) use rerun::{mount_of, only_new, scenario_of};
 
 /// The misfit of an unchanged profile to a run.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,27 +2,13 @@
 
 use flashlag_schema::Run;
 use flashlag_spec::State;
-use flashlag_spec::scenario::{IoOperation, Scenario, Step, Test};
+use flashlag_spec::scenario::{Scenario, Step};
 use flashlag_spec::target::{Cipher, FilesystemKind, Kind, MountSpec, TargetOption};
-use flashlag_units::{Bytes, Text};
 
 use crate::{ModelError, RunInputError};
 
-/// The scenario with fewer reads, which give the same figures sooner.
-pub(super) fn with_fewer_reads(mut scenario: Scenario) -> Scenario {
-    for test in scenario.tests.values_mut() {
-        if let Test::Io(io) = test
-            && io.operation == IoOperation::Read
-        {
-            let enough = Bytes(reads(io.block.0) * io.block.0.0);
-            io.bytes = Some(Text(io.bytes.map_or(enough, |bytes| bytes.0.min(enough))));
-        }
-    }
-    scenario
-}
-
 /// The scenario of a run with its settings.
-pub(super) fn scenario_of(run: &Run) -> Result<Scenario, RunInputError> {
+pub(crate) fn scenario_of(run: &Run) -> Result<Scenario, RunInputError> {
     let record = &run.scenario;
     let settings: Vec<(String, String)> =
         record.settings.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
@@ -75,19 +61,9 @@ pub(crate) fn mount_of(run: &Run) -> Result<(MountSpec, Option<String>), RunInpu
 }
 
 /// The leading steps of a scenario, which measure new storage.
-pub(super) fn only_new(mut scenario: Scenario) -> Scenario {
+pub(crate) fn only_new(mut scenario: Scenario) -> Scenario {
     let is_new = |step: &Step| matches!(step, Step::Measure { state: State::New, .. });
     let end = scenario.steps.iter().position(|step| !is_new(step));
     scenario.steps.truncate(end.unwrap_or(scenario.steps.len()));
     scenario
-}
-
-/// Maximum reads of a test, in blocks and bytes. All reads of a test cost the same, and they are
-/// most of the work of a simulation.
-const READS: u64 = 2048;
-const READ_BYTES: u64 = 64 << 20;
-
-/// Number of simulated reads with this block size.
-pub(super) fn reads(block: Bytes) -> u64 {
-    READS.min(READ_BYTES / block.0.max(1)).max(1)
 }
