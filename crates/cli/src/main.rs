@@ -29,6 +29,7 @@ fn all() -> std::process::ExitCode {
     if let Some(commit) = option_env!("FLASHLAG_COMMIT") {
         flashlag_runner::set_commit(commit);
     }
+    #[cfg(feature = "lab")]
     if let Some(ended) = flashlag_runner::lab::be_the_guest() {
         return ended;
     }
@@ -68,7 +69,9 @@ fn all() -> std::process::ExitCode {
         #[cfg(feature = "sweep")]
         Command::Sweep(args) => command::sweep::sweep(&args, &terminal),
         Command::Profiles(args) => command::profiles::profiles(&args, &terminal),
+        #[cfg(feature = "lab")]
         Command::Cuts(args) => command::cuts::cuts(&args, &terminal),
+        #[cfg(feature = "lab")]
         Command::Device(args) => command::device::device(&args, &terminal),
         Command::Scenarios(args) => command::scenarios::scenarios(&args, &terminal),
         Command::Schema => command::schema::schema(),

@@ -92,11 +92,11 @@ impl RunWords {
         let target = Target::parse(&self.on)?.with_parameters(&self.parameters)?;
         target.check_options(resumes, self.verify, self.budget.is_some())?;
         match (&target, self.limits.given()) {
-            (Target::Simulated(_) | Target::Lab(_), Some(option)) => {
+            (Target::Directory(_) | Target::Phone(_), _) | (_, None) => Ok(target),
+            (_, Some(option)) => {
                 let (option, target) = (option.to_owned(), target.name());
                 Err(RunError::Option { option, target }.into())
             }
-            _ => Ok(target),
         }
     }
 

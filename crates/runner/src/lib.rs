@@ -15,7 +15,7 @@ mod estimate;
 mod events;
 #[cfg(not(target_family = "wasm"))]
 mod fits;
-#[cfg(not(target_family = "wasm"))]
+#[cfg(all(feature = "lab", not(target_family = "wasm")))]
 pub mod lab;
 #[cfg(not(target_family = "wasm"))]
 mod output;
@@ -54,7 +54,7 @@ pub use real::Cost;
 pub use record::stamp;
 pub use record::{REVIEWERS_LEAVE, program, set_commit};
 pub use request::{Replays, Request};
-#[cfg(not(target_family = "wasm"))]
+#[cfg(all(feature = "lab", not(target_family = "wasm")))]
 pub use target::LabTarget;
 pub use target::{SimTarget, Target, profile};
 pub use task::measured;

@@ -11,6 +11,7 @@ use crate::request::Request;
 use crate::sim::{self, Simulation};
 use crate::target::Target;
 use crate::work::Work;
+#[cfg(feature = "lab")]
 use crate::{lab, target::LabTarget};
 
 /// A run that is ready to begin. Nothing is written yet except an empty directory of flashlag's own.
@@ -19,10 +20,21 @@ pub struct Prepared(Kind);
 
 #[derive(Debug)]
 enum Kind {
-    Directory { work: Box<Work<Directory<'static>>>, first_task: usize, cost: Box<Cost> },
+    Directory {
+        work: Box<Work<Directory<'static>>>,
+        first_task: usize,
+        cost: Box<Cost>,
+    },
     Simulated(Box<Work<Simulation>>),
-    Lab { request: Box<Request>, target: Box<LabTarget> },
-    Phone { request: Box<Request>, phone: Box<PhoneRun> },
+    #[cfg(feature = "lab")]
+    Lab {
+        request: Box<Request>,
+        target: Box<LabTarget>,
+    },
+    Phone {
+        request: Box<Request>,
+        phone: Box<PhoneRun>,
+    },
 }
 
 /// Checks that a run can be made. In a directory, removes the files of killed runs and adds up the
@@ -47,6 +59,7 @@ pub fn prepare(request: Request) -> Result<Prepared, RunError> {
             Kind::Directory { work: Box::new(work), first_task, cost: Box::new(cost) }
         }
         Target::Simulated(target) => Kind::Simulated(Box::new(sim::prepare(request, &target)?)),
+        #[cfg(feature = "lab")]
         Target::Lab(target) => {
             target.check_host()?;
             Kind::Lab { request: Box::new(request), target: Box::new(target) }
@@ -72,7 +85,9 @@ impl Prepared {
         match &self.0 {
             Kind::Directory { cost, .. } => Some(cost),
             Kind::Phone { phone, .. } => phone.cost(),
-            Kind::Simulated(_) | Kind::Lab { .. } => None,
+            Kind::Simulated(_) => None,
+            #[cfg(feature = "lab")]
+            Kind::Lab { .. } => None,
         }
     }
 
@@ -81,7 +96,9 @@ impl Prepared {
         match &self.0 {
             Kind::Directory { work, .. } => &work.request.scenario,
             Kind::Simulated(work) => &work.request.scenario,
-            Kind::Lab { request, .. } | Kind::Phone { request, .. } => &request.scenario,
+            Kind::Phone { request, .. } => &request.scenario,
+            #[cfg(feature = "lab")]
+            Kind::Lab { request, .. } => &request.scenario,
         }
     }
 
@@ -90,6 +107,7 @@ impl Prepared {
         match &self.0 {
             Kind::Directory { work, .. } => Some(&work.run.environment),
             Kind::Simulated(work) => Some(&work.run.environment),
+            #[cfg(feature = "lab")]
             Kind::Lab { .. } => None,
             Kind::Phone { phone, .. } => phone.frame().map(|run| &run.environment),
         }
@@ -100,7 +118,9 @@ impl Prepared {
         match self.0 {
             Kind::Directory { work, .. } => work.world.abandon(),
             Kind::Phone { phone, .. } => phone.abandon(),
-            Kind::Simulated(_) | Kind::Lab { .. } => {}
+            Kind::Simulated(_) => {}
+            #[cfg(feature = "lab")]
+            Kind::Lab { .. } => {}
         }
     }
 
@@ -111,6 +131,7 @@ impl Prepared {
         match self.0 {
             Kind::Directory { work, first_task, .. } => real::finish(*work, first_task, observer),
             Kind::Simulated(work) => sim::finish(*work, observer),
+            #[cfg(feature = "lab")]
             Kind::Lab { request, target } => lab::run(&request, &target, observer),
             Kind::Phone { request, phone } => android::run(&request, *phone, observer),
         }

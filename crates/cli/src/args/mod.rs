@@ -1,7 +1,9 @@
 //! The command line as typed. Each command builds validated objects from it.
 
 mod bug;
+#[cfg(feature = "lab")]
 mod cuts;
+#[cfg(feature = "lab")]
 mod device;
 mod explain;
 #[cfg(feature = "fit")]
@@ -27,7 +29,9 @@ use crate::form::Form;
 use help::{AFTER_HELP, CHANGES, PREDICT_HELP};
 
 pub use bug::BugArgs;
+#[cfg(feature = "lab")]
 pub use cuts::{CutsArgs, JournalArg, KindArg, SynchronousArg};
+#[cfg(feature = "lab")]
 pub use device::{
     CutArgs, DeviceAction, DeviceArgs, FaultArgs, FaultWhat, RecordArgs, ServeArgs, StatFormat,
 };
@@ -99,8 +103,10 @@ pub enum Command {
     Sweep(SweepArgs),
     /// List the simulated devices, show one, or check one
     Profiles(ProfilesArgs),
+    #[cfg(feature = "lab")]
     /// Cut a virtual device's power and count lost saves
     Cuts(CutsArgs),
+    #[cfg(feature = "lab")]
     /// Serve a simulated device to kernels, virtual machines and fio
     Device(Box<DeviceArgs>),
     /// List the built-in scenarios, or show one as a file
@@ -137,8 +143,11 @@ impl Command {
         if matches!(self, Command::Fit(_)) {
             return true;
         }
-        use Command::{Cuts, Device, Predict, Run, Trace};
-        matches!(self, Run(_) | Predict(_) | Cuts(_) | Device(_) | Trace(_))
+        #[cfg(feature = "lab")]
+        if matches!(self, Command::Cuts(_) | Command::Device(_)) {
+            return true;
+        }
+        matches!(self, Command::Run(_) | Command::Predict(_) | Command::Trace(_))
     }
 }
 

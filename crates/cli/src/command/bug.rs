@@ -15,10 +15,11 @@ use crate::exit::Exit;
 use crate::say;
 
 /// The features that a program may lack, and whether this one has them.
-const FEATURES: [(&str, bool); 7] = [
+const FEATURES: [(&str, bool); 8] = [
     ("ebpf", cfg!(feature = "ebpf")),
     ("fanotify", cfg!(feature = "fanotify")),
     ("fit", cfg!(feature = "fit")),
+    ("lab", cfg!(feature = "lab")),
     ("parquet", cfg!(feature = "parquet")),
     ("postgres", cfg!(feature = "postgres")),
     ("site", cfg!(feature = "site")),

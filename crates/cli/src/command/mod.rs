@@ -4,7 +4,9 @@ pub mod bug;
 pub mod clean;
 pub mod compare;
 pub mod completions;
+#[cfg(feature = "lab")]
 pub mod cuts;
+#[cfg(feature = "lab")]
 pub mod device;
 pub mod explain;
 #[cfg(feature = "fit")]

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use flashlag_android::PhoneError;
 use flashlag_device::DeviceError;
 use flashlag_flash::{FlashError, SizeError};
-#[cfg(not(target_family = "wasm"))]
+#[cfg(all(feature = "lab", not(target_family = "wasm")))]
 use flashlag_lab::LabError;
 use flashlag_spec::profile::ProfileError;
 use flashlag_spec::scenario::ScenarioError;
@@ -79,6 +79,13 @@ pub enum RunError {
     OnPhone(String),
     #[error("cannot run on {target}: {source}")]
     Lab { target: String, source: Box<VirtualError> },
+    /// The lab, in a program that was built without it.
+    #[cfg(not(any(feature = "lab", target_family = "wasm")))]
+    #[error(
+        "cannot run on {target}: this program was built without kernels over a virtual device: a release \
+         has them, and so has what `make build` builds"
+    )]
+    WithoutLab { target: String },
 }
 
 #[cfg(not(target_family = "wasm"))]
@@ -115,7 +122,7 @@ pub enum VirtualError {
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
     /// The lab: a program or a kernel that is absent, a guest, the served device.
-    #[cfg(not(target_family = "wasm"))]
+    #[cfg(all(feature = "lab", not(target_family = "wasm")))]
     #[error(transparent)]
     Lab(#[from] LabError),
 }

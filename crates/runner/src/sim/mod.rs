@@ -32,7 +32,7 @@ pub use flashlag_spec::profile::{
     builtin_profile, builtin_protocol, names as profile_names, protocol_names,
 };
 pub use repeats::{Follow, simulate_repeats};
-#[cfg(not(target_family = "wasm"))]
+#[cfg(all(feature = "lab", not(target_family = "wasm")))]
 pub(crate) use trust::flushes;
 
 pub use crate::target::{SimTarget, of_size, profile};

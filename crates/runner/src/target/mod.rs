@@ -1,6 +1,6 @@
 //! The storage that a run measures, as the user names it.
 
-#[cfg(not(target_family = "wasm"))]
+#[cfg(all(feature = "lab", not(target_family = "wasm")))]
 mod lab;
 mod misspelt;
 #[cfg(test)]
@@ -11,9 +11,9 @@ use std::path::PathBuf;
 
 use flashlag_spec::target::{Kind, PhoneSpec, TargetError, TargetSpec};
 
-#[cfg(not(target_family = "wasm"))]
+#[cfg(all(feature = "lab", not(target_family = "wasm")))]
 pub use lab::LabTarget;
-#[cfg(not(target_family = "wasm"))]
+#[cfg(all(feature = "lab", not(target_family = "wasm")))]
 pub(crate) use lab::Pace;
 pub use simulated::{SimTarget, of_size, profile};
 
@@ -28,7 +28,7 @@ pub enum Target {
     /// A simulated device with a modelled filesystem, in virtual time.
     Simulated(SimTarget),
     /// A virtual device below a real kernel.
-    #[cfg(not(target_family = "wasm"))]
+    #[cfg(all(feature = "lab", not(target_family = "wasm")))]
     Lab(LabTarget),
     /// A phone on a cable.
     Phone(PhoneSpec),
@@ -51,7 +51,9 @@ impl Target {
                 Kind::Sim => SimTarget::of(text, &device).map(Target::Simulated),
                 #[cfg(target_family = "wasm")]
                 Kind::Lab => Err(RunError::NotSimulated { text: text.to_owned() }),
-                #[cfg(not(target_family = "wasm"))]
+                #[cfg(not(any(feature = "lab", target_family = "wasm")))]
+                Kind::Lab => Err(RunError::WithoutLab { target: text.to_owned() }),
+                #[cfg(all(feature = "lab", not(target_family = "wasm")))]
                 Kind::Lab => LabTarget::of(text, &device).map(Target::Lab),
             },
             TargetSpec::Phone(phone) => Ok(Target::Phone(phone)),
@@ -83,7 +85,7 @@ impl Target {
         match self {
             Target::Directory(path) => path.display().to_string(),
             Target::Simulated(target) => target.text.clone(),
-            #[cfg(not(target_family = "wasm"))]
+            #[cfg(all(feature = "lab", not(target_family = "wasm")))]
             Target::Lab(target) => target.text.clone(),
             Target::Phone(phone) => phone.to_string(),
         }
@@ -97,7 +99,7 @@ impl Target {
             Target::Directory(_) | Target::Phone(_) => &[],
             Target::Simulated(_) => &["--resume", "--verify", "--budget"],
             // A guest's device is gone with the guest.
-            #[cfg(not(target_family = "wasm"))]
+            #[cfg(all(feature = "lab", not(target_family = "wasm")))]
             Target::Lab(_) => &["--resume"],
         };
         let found = given.iter().find(|(option, given)| *given && refused.contains(option));

@@ -1,6 +1,7 @@
 //! `flashlag run`: a scenario, once or several times.
 
 mod once;
+#[cfg(feature = "lab")]
 mod own_mounts;
 mod phones;
 mod repeats;

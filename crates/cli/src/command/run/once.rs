@@ -34,6 +34,7 @@ pub(super) fn once(args: &RunArgs, terminal: &Terminal) -> Result<Exit> {
     check_phases(&required(&scenario)?, &scenario)?;
     let target = asked.target(args.resume)?;
     let results = Results::plan(args, &scenario.name)?;
+    #[cfg(feature = "lab")]
     enter_own_mounts(&target)?;
     let title =
         format!("flashlag {}  {} on {}", env!("CARGO_PKG_VERSION"), scenario.name, target.name());
@@ -66,6 +67,7 @@ pub(super) fn once(args: &RunArgs, terminal: &Terminal) -> Result<Exit> {
 }
 
 /// Makes the mounts of a lab on the host's own kernel private to this process.
+#[cfg(feature = "lab")]
 fn enter_own_mounts(target: &Target) -> Result<()> {
     match target {
         Target::Lab(lab) if lab.spec.host => {
@@ -114,7 +116,7 @@ fn request(
     let resume = args.resume.then(|| earlier(&results.run.path())).transpose()?.map(Box::new);
     let command = match &target {
         Target::Directory(_) => std::env::args().collect(),
-        Target::Simulated(_) | Target::Lab(_) | Target::Phone(_) => words,
+        _ => words,
     };
     let stored = (Some(Arc::clone(&results.run)), resume);
     Ok(asked.request((scenario, target), command, stored, stop_flag()?))
