@@ -15,6 +15,7 @@ mod card;
 mod commands;
 mod commit;
 mod compare_groups;
+mod compare_with;
 mod counts;
 mod device;
 mod findings;
