@@ -51,6 +51,7 @@ mod purposes;
 mod readme;
 mod refused;
 mod repeats;
+mod results_template;
 mod showcase;
 mod stopped;
 mod store_modes;
