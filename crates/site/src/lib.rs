@@ -19,7 +19,7 @@ mod setup;
 mod words;
 mod write;
 
-use flashlag_store::{Entry, TableFormat, phases_table, runs_table};
+use flashlag_store::{Entry, TableFormat, results_table, runs_table};
 
 pub use model::{Options, Site};
 pub use write::{WriteSiteError, Written, write_site};
@@ -53,7 +53,7 @@ pub fn files<'a>(
 
 /// The tables for download.
 fn downloads(entries: &[Entry]) -> impl Iterator<Item = SiteFile> + '_ {
-    let tables = [("runs", runs_table(entries)), ("phases", phases_table(entries))];
+    let tables = [("runs", runs_table(entries)), ("phases", results_table(entries))];
     tables.into_iter().flat_map(|(name, table)| {
         frame::DOWNLOADS.into_iter().filter_map(move |(ending, _, format)| {
             // A format that this program was built without is not offered.

@@ -2,9 +2,9 @@
 
 use flashlag_schema::StoredHistogram;
 
-use crate::rows::{PHASES, PhaseRow, RUNS, RunRow, cells, heads};
+use crate::rows::{ColumnOf, JOINED, PHASES, PhaseRow, RUNS, RunRow, cells, heads};
 use crate::standing::Standing;
-use crate::table::Table;
+use crate::table::{Column, Table, Value};
 
 /// A run file in a folder.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,4 +70,22 @@ pub fn phases_table<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Table {
     let measured = entries.into_iter().flat_map(|entry| &entry.phases);
     let rows = measured.map(|measured| cells(PHASES, &measured.row));
     Table { columns: heads(PHASES), rows: rows.collect() }
+}
+
+/// The table of tests, each with the columns of its run that a query of `phases` adds.
+pub fn results_table<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Table {
+    let of_run = |name: &&str| RUNS.iter().find(|column| column.name == *name);
+    let joined: Vec<&ColumnOf<RunRow>> = JOINED.iter().filter_map(of_run).collect();
+    let mut columns = heads(PHASES);
+    columns.extend(joined.iter().map(|it| Column { name: it.name.to_owned(), kind: it.kind }));
+    let mut rows = Vec::new();
+    for entry in entries {
+        let run: Vec<Value> = joined.iter().map(|column| (column.value)(&entry.run)).collect();
+        rows.extend(entry.phases.iter().map(|measured| {
+            let mut row = cells(PHASES, &measured.row);
+            row.extend_from_slice(&run);
+            row
+        }));
+    }
+    Table { columns, rows }
 }

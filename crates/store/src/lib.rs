@@ -8,13 +8,16 @@
 //! A row never contains what `flashlag share` would remove: texts are taken from the shared form.
 #![forbid(unsafe_code)]
 
+mod columns;
 mod copies;
 mod entry;
 mod error;
 mod files;
+mod fill;
 mod folder;
 mod gate;
 mod outcome;
+mod place;
 mod read;
 mod rows;
 mod sql;
@@ -27,12 +30,15 @@ mod write;
 #[cfg(feature = "postgres")]
 mod postgres;
 
+pub use columns::{Cell, ColumnError, Columns, Visit};
 pub use copies::find_copies;
-pub use entry::{Entry, Measured, phases_table, runs_table};
+pub use entry::{Entry, Measured, phases_table, results_table, runs_table};
 pub use error::StoreError;
 pub use files::run_files;
+pub use fill::{UNKNOWN, fill_class};
 pub use gate::{MOST_TAKEN, Refusal, refusals};
 pub use outcome::{Added, Outcome};
+pub use place::{Among, FEWEST, OVERLOADED, Placed, PlacedFigure, PlacedTest, Rank, place};
 pub use read::{MOST_BYTES, read_file, read_files, read_folder};
 pub use rows::{ColumnOf, PHASES, PhaseRow, RUNS, RunFacts, RunRow};
 pub use sql::{Selection, selected};

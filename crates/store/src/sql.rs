@@ -1,6 +1,6 @@
 //! The SQL that SQLite and PostgreSQL share.
 
-use crate::rows::{PHASES, RUNS, heads};
+use crate::rows::{JOINED, PHASES, RUNS, heads};
 use crate::table::{Column, Kind};
 
 /// Raise it with every change of the tables: an index of another version is rebuilt.
@@ -80,10 +80,12 @@ pub fn selected(selection: &Selection) -> String {
     let from = match selection.from.as_str() {
         // Join the columns of the run that a test's row lacks.
         "phases" => {
-            "(SELECT p.*, r.device, r.kind, r.filesystem, r.age, r.standing, r.scenario, r.started \
-             FROM phases p JOIN runs r ON r.file = p.file) AS phases"
+            let joined = JOINED.join(", r.");
+            format!(
+                "(SELECT p.*, r.{joined} FROM phases p JOIN runs r ON r.file = p.file) AS phases"
+            )
         }
-        other => other,
+        other => other.to_owned(),
     };
     let condition = selection.condition.as_deref().map(|it| format!(" WHERE ({it})"));
     format!("SELECT {columns} FROM {from}{}", condition.unwrap_or_default())

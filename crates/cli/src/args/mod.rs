@@ -299,6 +299,15 @@ pub struct CompareArgs {
     /// whole 95% interval is
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub fail_if_slower: Option<f64>,
+    /// Place each run among those of a table: of its model, else of its class, and as old and full
+    ///
+    /// The table is data/phases.parquet of a site, or made by `flashlag store query --from phases -o
+    /// FILE.parquet`
+    #[cfg(feature = "site")]
+    #[arg(hide_short_help = true, long = "with", value_name = "FILE.parquet")]
+    #[arg(conflicts_with_all = ["against", "labels", "force", "output", "format", "report"])]
+    #[arg(conflicts_with_all = ["fail_if_slower", "junit"])]
+    pub table: Option<PathBuf>,
     /// Also write JUnit XML: a test for each figure, which fails where --fail-if-slower would (default: 0%)
     #[arg(hide_short_help = true, long, value_name = "FILE.xml")]
     pub junit: Option<PathBuf>,

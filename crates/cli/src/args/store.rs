@@ -73,7 +73,7 @@ pub enum StoreAction {
         sql: Option<String>,
         /// The table: a row a run, or a row a test
         ///
-        /// Phases have device, kind, filesystem, age, standing, scenario and started of their runs
+        /// Phases have device, kind, model, filesystem, age, standing, scenario and more of their runs
         #[arg(long, value_name = "TABLE", default_value = "phases")]
         from: TableName,
         /// Columns [default: all]

@@ -13,6 +13,10 @@ use crate::terminal::Terminal;
 
 /// Prints runs side by side.
 pub fn compare(args: &CompareArgs, terminal: &Terminal) -> Result<Exit> {
+    #[cfg(feature = "site")]
+    if let Some(table) = &args.table {
+        return super::compare_with::compare_with(&args.runs, table);
+    }
     let sides = Sides {
         against: args.against.clone(),
         runs: args.runs.clone(),

@@ -27,6 +27,21 @@ pub struct ColumnOf<R: 'static> {
     pub value: fn(&R) -> Value,
 }
 
+/// The columns of its run that a test's row has in addition, in a query of `phases` and in a site.
+pub(crate) const JOINED: [&str; 11] = [
+    "device",
+    "kind",
+    "filesystem",
+    "age",
+    "standing",
+    "scenario",
+    "started",
+    "model",
+    "target",
+    "no_flush",
+    "above",
+];
+
 /// The cells of a row.
 pub(crate) fn cells<R>(columns: &[ColumnOf<R>], row: &R) -> Vec<Value> {
     columns.iter().map(|column| (column.value)(row)).collect()
