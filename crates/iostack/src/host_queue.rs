@@ -4,13 +4,15 @@
 //! As in Linux's block layer, a new request is appended to a waiting one of the same kind that ends
 //! where the new one begins (a back merge: `elv_merge` in block/elevator.c), up to the largest
 //! command. Flushes, discards and durable writes are never merged (`REQ_NOMERGE_FLAGS` in
-//! include/linux/blk_types.h).
+//! include/linux/blk_types.h). The elevator chooses which of the waiting commands is next.
 
 use std::collections::VecDeque;
 
 use flashlag_device::Op;
+use flashlag_spec::profile::ElevatorKind;
 use flashlag_units::Nanos;
 
+use crate::elevator::{Choice, Elevator};
 use crate::plan::Run;
 
 /// A process, running or ended: an index into the scheduler's table, and the generation of that
@@ -108,12 +110,38 @@ pub(crate) struct HostQueue {
     waiting: VecDeque<Command>,
     /// Most bytes of a command.
     largest: u64,
+    elevator: Elevator,
+}
+
+/// What a queue has for a free tag.
+#[derive(Debug)]
+pub(crate) enum Next {
+    Command(Command),
+    /// Nothing before this time.
+    Hold(Nanos),
+    Nothing,
 }
 
 impl HostQueue {
     /// An empty queue of commands of at most `largest` bytes.
-    pub(crate) fn new(largest: u64) -> HostQueue {
-        HostQueue { waiting: VecDeque::new(), largest }
+    pub(crate) fn new(largest: u64, elevator: ElevatorKind) -> HostQueue {
+        HostQueue { waiting: VecDeque::new(), largest, elevator: Elevator::new(elevator) }
+    }
+
+    /// Notes a piece that comes now; whether it must pass through the queue although a tag is free.
+    pub(crate) fn comes(&mut self, now: Nanos, piece: &Piece) -> bool {
+        if self.elevator.is_fifo() {
+            return false;
+        }
+        if piece.op == Op::Read {
+            self.elevator.read_comes(now, piece.run.offset, piece.run.end());
+        }
+        true
+    }
+
+    /// Notes that a read command has left the device.
+    pub(crate) fn read_ends(&mut self, now: Nanos) {
+        self.elevator.read_ends(now);
     }
 
     /// Queues a piece; returns whether it was merged into a waiting command.
@@ -127,8 +155,25 @@ impl HostQueue {
     }
 
     /// The command to send to the device next.
-    pub(crate) fn pop(&mut self) -> Option<Command> {
-        self.waiting.pop_front()
+    pub(crate) fn pop(&mut self, now: Nanos) -> Next {
+        if self.waiting.is_empty() {
+            return Next::Nothing;
+        }
+        let first = |reads: bool| {
+            self.waiting.iter().position(|command| (command.first.op == Op::Read) == reads)
+        };
+        let taken = if self.elevator.is_fifo() {
+            Some(0)
+        } else {
+            let (read, other) = (first(true), first(false));
+            match self.elevator.choose(now, read.is_some(), other.is_some()) {
+                Choice::Oldest => Some(0),
+                Choice::Read => read,
+                Choice::Other => other,
+                Choice::Hold(until) => return Next::Hold(until),
+            }
+        };
+        taken.and_then(|index| self.waiting.remove(index)).map_or(Next::Nothing, Next::Command)
     }
 
     /// The last waiting command that ends where a piece begins and can be merged with it. A caller
@@ -157,11 +202,18 @@ mod tests {
         Piece::new(Pid { index: process, generation: 0 }, op, Run { offset, length }, false)
     }
 
+    fn popped(queue: &mut HostQueue) -> Option<Command> {
+        match queue.pop(Nanos::ZERO) {
+            Next::Command(command) => Some(command),
+            Next::Hold(_) | Next::Nothing => None,
+        }
+    }
+
     /// The commands that result from pieces: kind, offset, length and number of processes.
     fn commands(pieces: &[Piece]) -> Vec<(Op, u64, u64, usize)> {
-        let mut queue = HostQueue::new(LARGEST);
+        let mut queue = HostQueue::new(LARGEST, ElevatorKind::Fifo);
         let merged = pieces.iter().filter(|piece| queue.push(**piece)).count();
-        let left: Vec<_> = std::iter::from_fn(|| queue.pop())
+        let left: Vec<_> = std::iter::from_fn(|| popped(&mut queue))
             .map(|command| {
                 let Run { offset, length } = command.run();
                 (command.first.op, offset, length, command.pids().count())
@@ -220,11 +272,11 @@ mod tests {
 
     #[test]
     fn a_command_gives_each_of_its_pieces_back_once() {
-        let mut queue = HostQueue::new(LARGEST);
+        let mut queue = HostQueue::new(LARGEST, ElevatorKind::Fifo);
         for at in 0..3 {
             queue.push(piece(at, Op::Read, u64::from(at) << 12, 4096));
         }
-        let mut command = queue.pop().unwrap();
+        let mut command = popped(&mut queue).unwrap();
         let (first, others) = command.take_pieces();
         let offsets: Vec<u64> = others.iter().map(|piece| piece.run.offset).collect();
         assert_eq!((first.run, offsets), (Run { offset: 0, length: 4096 }, vec![4096, 8192]));

@@ -25,6 +25,7 @@ mod contents;
 mod cpu;
 mod crypt;
 mod driver;
+mod elevator;
 mod file_row;
 mod fs;
 mod governor;

@@ -2,16 +2,15 @@
 
 pub(crate) mod account;
 mod accounting;
+mod dispatch;
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use flashlag_device::{
-    Clock, Completion, Device, DeviceError, Durability, Op, Request, VirtualClock,
-};
+use flashlag_device::{Clock, Completion, Device, DeviceError, Op, VirtualClock};
 use flashlag_spec::profile::StackModel;
 use flashlag_stats::Wait;
-use flashlag_units::{Bytes, Nanos, always};
+use flashlag_units::{Nanos, always};
 
 use crate::crypt::Encryption;
 use crate::driver::Driver;
@@ -55,6 +54,8 @@ const NOWHERE: Run = Run { offset: 0, length: 0 };
 enum Event {
     /// Send the piece of a write, now encrypted, to the device.
     Send(Piece),
+    /// The elevator holds waiting commands back no longer.
+    Dispatch,
     /// The driver has issued the command in this slot.
     Issued(u32),
     /// The interrupt handler has completed the command in this slot.
@@ -103,7 +104,8 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         let tags = model.tags.map_or(geometry.slots, |tags| tags.clamp(1, geometry.slots));
         let no_process = Pid { index: 0, generation: 0 };
         let nothing = Piece::new(no_process, Op::Flush, NOWHERE, false);
-        let largest = geometry.buffer.0.max(1);
+        let largest = model.largest.map_or(geometry.buffer, |most| most.0.min(geometry.buffer));
+        let largest = largest.0.max(1);
         Scheduler {
             clock: device.clock().clone(),
             device,
@@ -118,7 +120,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
             vacant: Vec::new(),
             carried: vec![Command::of(nothing); tags as usize],
             free_slots: (0..tags).rev().collect(),
-            waiting: HostQueue::new(largest),
+            waiting: HostQueue::new(largest, model.elevator),
             largest,
             completions: Vec::new(),
             finished: Vec::new(),
@@ -238,6 +240,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
             self.later.pop();
             match later {
                 Event::Send(piece) => self.send(piece),
+                Event::Dispatch => self.dispatch(),
                 Event::Issued(slot) => self.submit(slot),
                 Event::Completed(slot) => self.freed(slot),
                 Event::Done(piece) => self.piece_done(piece.pid),
@@ -280,10 +283,11 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
                 .chain(&appended)
                 .for_each(|piece| self.piece_freed(slot, piece));
         }
-        match self.waiting.pop() {
-            Some(next) => self.begin(slot, next),
-            None => self.free_slots.push(slot),
+        if first.op == Op::Read {
+            self.waiting.read_ends(self.now());
         }
+        self.free_slots.push(slot);
+        self.dispatch();
         self.read_or_written(first);
         for piece in appended {
             self.read_or_written(piece);
@@ -428,54 +432,12 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
             }
         }
     }
-
-    fn send(&mut self, mut piece: Piece) {
-        self.ready(&mut piece);
-        match self.free_slots.pop() {
-            Some(slot) => self.begin(slot, Command::of(piece)),
-            None if self.waiting.push(piece) => self.ledger.merged(piece.op),
-            None => {}
-        }
-    }
-
-    /// Lets the driver issue a command in a free slot.
-    fn begin(&mut self, slot: u32, command: Command) {
-        self.in_use += u32::from(command.first.op != Op::Discard);
-        self.carried[slot as usize] = command;
-        self.begun(slot);
-        match self.driver.issue(self.now()) {
-            Some(until) => self.at(until, Event::Issued(slot)),
-            None => self.submit(slot),
-        }
-    }
-
-    /// Hands the command in a slot to the device.
-    fn submit(&mut self, slot: u32) {
-        self.submitted(slot);
-        let command = &self.carried[slot as usize];
-        let (piece, run) = (command.first, command.run());
-        let request = Request {
-            slot,
-            op: piece.op,
-            offset: Bytes(run.offset),
-            length: Bytes(run.length),
-            durability: if piece.durable { Durability::Write } else { Durability::None },
-        };
-        if let Err(error) = self.device.submit(request) {
-            self.fail(slot, &error);
-            self.was_refused(slot);
-            self.free_slots.push(slot);
-            self.in_use -= u32::from(piece.op != Op::Discard);
-            let (first, appended) = self.carried[slot as usize].take_pieces();
-            self.piece_done(first.pid);
-            appended.into_iter().for_each(|piece| self.piece_done(piece.pid));
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use flashlag_device::{RamDevice, Service};
+    use flashlag_units::Bytes;
 
     use super::*;
 

@@ -82,7 +82,7 @@ until figures are steady, a day's writes (--daily) at least.
 
 Examples:
   flashlag predict nexus5-2013 --change full=90%
-Durable 4 KiB writes fall from 1.24 to 0.88 MB/s: collection copies what is
+Durable 4 KiB writes fall from 3.01 to 1.51 MB/s: collection copies what is
 stored.
   flashlag predict sim:sd-a1+ext4 --change fs=f2fs
 Whether F2FS helps saves depends on the journal mode.";

@@ -9,6 +9,7 @@ mod engine_common;
 #[path = "../../../seccomp/tests/common/mod.rs"]
 mod seccomp_common;
 
+mod beside;
 mod bug;
 mod calm;
 mod card;

@@ -38,7 +38,7 @@ pub use model::{
 };
 pub use parameter::Parameter;
 pub use protocol::{builtin_protocol, protocol_names};
-pub use stack::{EncryptionModel, GovernorKind, PreemptionModel, StackModel};
+pub use stack::{ElevatorKind, EncryptionModel, GovernorKind, PreemptionModel, StackModel};
 pub use storage::StorageKind;
 
 use crate::target::{Kind, MountSpec};

@@ -12,7 +12,7 @@ macro_rules! files {
     };
 }
 
-static PROTOCOLS: [(&str, PackedText); 20] = files![
+static PROTOCOLS: [(&str, PackedText); 21] = files![
     "andebench",
     "androbench",
     "androbench-5",
@@ -30,6 +30,7 @@ static PROTOCOLS: [(&str, PackedText); 20] = files![
     "nexus7-2012-torture",
     "raspberry-pi-4",
     "read-sizes-d1",
+    "saves",
     "service-times",
     "ufs-rests",
     "write-1m-d32",

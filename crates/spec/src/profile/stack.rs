@@ -1,6 +1,6 @@
 //! The cost of the software above the device on this phone.
 
-use flashlag_units::{Nanos, Text};
+use flashlag_units::{Bytes, Nanos, Text};
 use serde::{Deserialize, Serialize};
 
 /// CPU time on the phone for the operations of tests, and how much the kernel reads ahead.
@@ -43,6 +43,14 @@ pub struct StackModel {
     /// device takes by default; 1 on eMMC without a command queue.
     #[serde(default)]
     pub tags: Option<u32>,
+    /// The largest request that the driver gets; the block layer splits larger ones
+    /// (`max_sectors_kb`), and the elevator may send others between the parts. By default, only the
+    /// device splits them.
+    #[serde(default)]
+    pub largest: Option<Text<Bytes>>,
+    /// The order in which waiting requests get a tag: the block layer's elevator.
+    #[serde(default)]
+    pub elevator: ElevatorKind,
     /// CPU time of the driver for each command before the command is sent, one after another.
     #[serde(default)]
     pub issue: Text<Nanos>,
@@ -77,6 +85,30 @@ pub struct StackModel {
     /// Calls that another task preempts.
     #[serde(default)]
     pub preempted: PreemptionModel,
+}
+
+/// The order of the requests that wait for a tag.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ElevatorKind {
+    /// In the order of their arrival (`none`, `noop`).
+    #[default]
+    Fifo,
+    /// Reads and all others take turns of at most 100 ms (cfq-iosched.c, `slice_sync`), without
+    /// waiting for a next read: `slice_idle` is 0 where a second has 100 ticks, as on phones until
+    /// 2015 or so.
+    Cfq,
+    /// As `cfq`, but others are held back for up to 8 ms after a read, for the next one may come
+    /// (`slice_idle` where a second has 250 ticks or more).
+    CfqIdle,
+    /// Reads first, 32 at most while others wait; then up to 16 others (mq-deadline.c:
+    /// `writes_starved` times `fifo_batch`, `fifo_batch`).
+    Deadline,
+    /// Reads first, 100 at most while others wait; then one other. While reads come within 5 ms of
+    /// one another or continue one another, others are held back for up to 5 ms (row-iosched.c of
+    /// Qualcomm's kernels from 3.4 on).
+    Row,
 }
 
 /// Calls that wait for a task that has preempted their thread.

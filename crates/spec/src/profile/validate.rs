@@ -74,6 +74,9 @@ fn stack(stack: &StackModel) -> Result<(), ProfileError> {
             return Err(ProfileError::Fault { key, fault: ParameterFault::Count { count, most } });
         }
     }
+    if stack.largest.is_some_and(|most| most.0 < Bytes::from_kib(4)) {
+        return Err(ProfileError::range("stack.largest", "4 KiB", "the device's largest request"));
+    }
     if stack.speed_min.is_some_and(|speed| !(0.001..=1.0).contains(&speed)) {
         return Err(ProfileError::range("stack.speed_min", "0.001", "1"));
     }

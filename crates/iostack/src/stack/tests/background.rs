@@ -6,7 +6,7 @@ use super::*;
 use crate::background::BackgroundJob;
 use crate::fs::FileId;
 
-fn job(file: FileId) -> BackgroundJob {
+pub(super) fn job(file: FileId) -> BackgroundJob {
     BackgroundJob {
         writes: true,
         random: false,
@@ -20,7 +20,7 @@ fn job(file: FileId) -> BackgroundJob {
     }
 }
 
-fn laid_out(stack: &RamStack, name: &str, span: Bytes) -> FileId {
+pub(super) fn laid_out(stack: &RamStack, name: &str, span: Bytes) -> FileId {
     let file = stack.create(name).unwrap();
     stack.write_nothing(file, Bytes::ZERO, span, true).unwrap();
     stack.sync(file, false).unwrap();

@@ -7,6 +7,7 @@ mod cores;
 mod costs;
 mod discards;
 mod durability;
+mod elevators;
 mod failures;
 mod pieces;
 mod rest;
