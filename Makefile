@@ -5,7 +5,7 @@ SHELL := /bin/bash
 CARGO ?= cargo
 FLASHLAG := target/release/flashlag
 
-.PHONY: help build run python wheels page test quick checks lint unit setup-test bench sweep-bench round-trip monotone left-out lab pictures site man dist dist-twice release release-twice release-check fuzz clean
+.PHONY: help build run python wheels page test quick checks lint unit setup-test bench sweep-bench round-trip monotone left-out lab pictures site docs man dist dist-twice release release-twice release-check fuzz clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -67,6 +67,10 @@ lab: ## The lab's questions, in real kernels, and a phone that boots: tables int
 
 site: build ## A demonstration of `flashlag site`, from simulated runs of all profiles, into target/site; a minute
 	scripts/demo-site $(FLASHLAG) target/site
+
+docs: site ## The documents as a searchable site with that demonstration, into target/docs-site; needs mdBook
+	scripts/docs-site --tools
+	scripts/docs-site target/docs-site --demo target/site
 
 man: build ## The man pages, into target/man; needs lowdown
 	scripts/man-pages $(FLASHLAG) target/man

@@ -6,6 +6,7 @@
 
 mod calls;
 mod circles;
+mod docs_site;
 mod documented;
 mod documents;
 mod imports;
