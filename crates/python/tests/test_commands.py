@@ -98,12 +98,17 @@ def test_a_forecast_is_the_programs_and_its_table_has_its_figures(program: Path)
 
 def test_a_fit_finds_a_parameter_that_was_changed(tmp_path: Path) -> None:
     plain = next(one for one in flashlag.profiles() if one.name == "nexus5-2013")
-    path = tmp_path / "slow.toml"
-    run = flashlag.run(on=f"sim:{plain.name}+ext4", set={"span": "20MB"})
+    path, slow = tmp_path / "slow.toml", tmp_path / "device.toml"
+    changed = plain.toml.replace('program = { value = "580us"', 'program = { value = "680us"')
+    assert changed != plain.toml
+    slow.write_text(changed)
+    run = flashlag.run(on=f"sim:{slow}+ext4", set={"span": "20MB"})
     fitted = flashlag.fit(
-        run, path, start=plain.name, only=["nand.program"], simulations=12, starts=1
+        run, path, start=plain.name, only=["nand.program"], simulations=40, starts=1
     )
-    assert fitted.misfit <= fitted.misfit_before + 1e-9
+    assert fitted.misfit < fitted.misfit_before / 2
+    found = next(one for one in fitted.parameters if one["key"] == "nand.program")
+    assert 660 < float(found["after"].removesuffix("us")) < 700, found
     assert path.read_text() == fitted.profile and 'name = "slow"' in fitted.profile
     assert {one["key"] for one in fitted.parameters if one["held"] is None} == {"nand.program"}
     every = typeguard.CollectionCheckStrategy.ALL_ITEMS

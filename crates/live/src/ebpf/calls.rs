@@ -15,6 +15,7 @@ pub fn table() -> Vec<u8> {
     table
 }
 
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 fn everywhere() -> &'static [(libc::c_long, u8)] {
     &[
         (libc::SYS_openat, 1),
@@ -46,6 +47,12 @@ fn everywhere() -> &'static [(libc::c_long, u8)] {
     ]
 }
 
+/// None of an architecture whose arguments are not known either: see [`ARGUMENTS`].
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn everywhere() -> &'static [(libc::c_long, u8)] {
+    &[]
+}
+
 /// Calls that newer architectures do not have.
 #[cfg(target_arch = "x86_64")]
 fn old() -> &'static [(libc::c_long, u8)] {
@@ -61,7 +68,7 @@ fn old() -> &'static [(libc::c_long, u8)] {
 /// Calls that newer architectures do not have.
 #[cfg(not(target_arch = "x86_64"))]
 fn old() -> &'static [(libc::c_long, u8)] {
-    &[(libc::SYS_renameat, 19)]
+    if ARGUMENTS.is_some() { &[(libc::SYS_renameat, 19)] } else { &[] }
 }
 
 /// Offsets of a system call's six arguments in the registers that the kernel saved (`struct
