@@ -21,8 +21,6 @@ const TRAIN: Nanos = Nanos::from_millis(5);
 /// The next thing to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
-    /// Send the oldest waiting request.
-    Oldest,
     /// Send the oldest waiting read.
     Read,
     /// Send the oldest waiting request that is no read.
@@ -63,6 +61,7 @@ enum Holds {
 }
 
 impl Rules {
+    /// `None` where requests are sent in the order of their arrival.
     fn of(kind: ElevatorKind) -> Option<Rules> {
         let slice = Quota { requests: u32::MAX, time: Nanos::from_millis(100) };
         Some(match kind {
@@ -93,9 +92,10 @@ struct Turn {
     sent: u32,
 }
 
+/// An elevator that lets some requests pass others.
 #[derive(Debug)]
 pub(crate) struct Elevator {
-    rules: Option<Rules>,
+    rules: Rules,
     turn: Turn,
     /// When the last read came, and where it ended.
     last_read: Option<(Nanos, u64)>,
@@ -106,19 +106,15 @@ pub(crate) struct Elevator {
 }
 
 impl Elevator {
-    pub(crate) fn new(kind: ElevatorKind) -> Elevator {
-        Elevator {
-            rules: Rules::of(kind),
+    /// The elevator of this kind; `None` for `fifo`, which lets none pass.
+    pub(crate) fn of(kind: ElevatorKind) -> Option<Elevator> {
+        Some(Elevator {
+            rules: Rules::of(kind)?,
             turn: Turn { reads: true, since: Nanos::ZERO, sent: 0 },
             last_read: None,
             is_train: false,
             read_done: None,
-        }
-    }
-
-    /// Whether requests may be sent in the order of their arrival while none waits.
-    pub(crate) fn is_fifo(&self) -> bool {
-        self.rules.is_none()
+        })
     }
 
     /// Notes a read of a range that comes now.
@@ -137,7 +133,7 @@ impl Elevator {
     /// Chooses among waiting requests: whether there are reads, and whether there are others. One
     /// of the two must be true.
     pub(crate) fn choose(&mut self, now: Nanos, reads: bool, others: bool) -> Choice {
-        let Some(rules) = self.rules else { return Choice::Oldest };
+        let rules = self.rules;
         let (own, other, quota) = if self.turn.reads {
             (reads, others, rules.reads)
         } else {
@@ -170,7 +166,7 @@ mod tests {
 
     /// What is chosen while both kinds always wait, each choice taking `each`.
     fn turns(kind: ElevatorKind, each: Nanos, count: u64) -> Vec<bool> {
-        let mut elevator = Elevator::new(kind);
+        let mut elevator = Elevator::of(kind).unwrap();
         (0..count)
             .map(|number| elevator.choose(Nanos(each.0 * number), true, true) == Choice::Read)
             .collect()
@@ -190,14 +186,13 @@ mod tests {
             assert_eq!(runs, [reads, others, reads, others, reads, others].map(|run| run as usize));
             assert!(chosen[0], "{kind:?}: reads begin");
         }
-        let mut fifo = Elevator::new(ElevatorKind::Fifo);
-        assert_eq!(fifo.choose(Nanos::ZERO, true, true), Choice::Oldest);
+        assert!(Elevator::of(ElevatorKind::Fifo).is_none(), "the oldest, whatever it is");
     }
 
     #[test]
     fn row_holds_others_back_behind_a_train_of_reads_only() {
         let at = Nanos::from_millis;
-        let mut row = Elevator::new(ElevatorKind::Row);
+        let mut row = Elevator::of(ElevatorKind::Row).unwrap();
         row.read_comes(at(0), 0, 4096);
         assert_eq!(row.choose(at(0), true, false), Choice::Read);
         row.read_ends(at(1));

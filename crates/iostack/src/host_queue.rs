@@ -110,7 +110,8 @@ pub(crate) struct HostQueue {
     waiting: VecDeque<Command>,
     /// Most bytes of a command.
     largest: u64,
-    elevator: Elevator,
+    /// What lets some commands pass others; `None` if they are sent in the order of their arrival.
+    elevator: Option<Elevator>,
 }
 
 /// What a queue has for a free tag.
@@ -125,23 +126,23 @@ pub(crate) enum Next {
 impl HostQueue {
     /// An empty queue of commands of at most `largest` bytes.
     pub(crate) fn new(largest: u64, elevator: ElevatorKind) -> HostQueue {
-        HostQueue { waiting: VecDeque::new(), largest, elevator: Elevator::new(elevator) }
+        HostQueue { waiting: VecDeque::new(), largest, elevator: Elevator::of(elevator) }
     }
 
     /// Notes a piece that comes now; whether it must pass through the queue although a tag is free.
     pub(crate) fn comes(&mut self, now: Nanos, piece: &Piece) -> bool {
-        if self.elevator.is_fifo() {
-            return false;
-        }
+        let Some(elevator) = &mut self.elevator else { return false };
         if piece.op == Op::Read {
-            self.elevator.read_comes(now, piece.run.offset, piece.run.end());
+            elevator.read_comes(now, piece.run.offset, piece.run.end());
         }
         true
     }
 
     /// Notes that a read command has left the device.
     pub(crate) fn read_ends(&mut self, now: Nanos) {
-        self.elevator.read_ends(now);
+        if let Some(elevator) = &mut self.elevator {
+            elevator.read_ends(now);
+        }
     }
 
     /// Queues a piece; returns whether it was merged into a waiting command.
@@ -162,15 +163,15 @@ impl HostQueue {
         let first = |reads: bool| {
             self.waiting.iter().position(|command| (command.first.op == Op::Read) == reads)
         };
-        let taken = if self.elevator.is_fifo() {
-            Some(0)
-        } else {
-            let (read, other) = (first(true), first(false));
-            match self.elevator.choose(now, read.is_some(), other.is_some()) {
-                Choice::Oldest => Some(0),
-                Choice::Read => read,
-                Choice::Other => other,
-                Choice::Hold(until) => return Next::Hold(until),
+        let taken = match &mut self.elevator {
+            None => Some(0),
+            Some(elevator) => {
+                let (read, other) = (first(true), first(false));
+                match elevator.choose(now, read.is_some(), other.is_some()) {
+                    Choice::Read => read,
+                    Choice::Other => other,
+                    Choice::Hold(until) => return Next::Hold(until),
+                }
             }
         };
         taken.and_then(|index| self.waiting.remove(index)).map_or(Next::Nothing, Next::Command)

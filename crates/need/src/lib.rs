@@ -6,7 +6,7 @@
 
 use std::fmt::Display;
 use std::fs::OpenOptions;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -75,6 +75,36 @@ pub fn passes(check: &mut Command) {
         Some(SKIPPED) => skip(err.trim()),
         _ => panic!("{out}{err}"),
     }
+}
+
+/// Copies a program that a test then starts.
+///
+/// Another process does it. A test program that had the copy open for writing itself would pass
+/// that on to whatever another of its threads starts at this moment, and until that program has
+/// begun, a start of the copy fails with "Text file busy".
+///
+/// # Errors
+/// `cp` can't be started or fails.
+pub fn copy_program(from: &Path, into: &Path) -> io::Result<()> {
+    succeeds(Command::new("cp").arg("--").args([from, into]))
+}
+
+/// Writes a shell script that a test then starts, by another process as in [`copy_program`].
+///
+/// # Errors
+/// The shell can't be started or fails.
+pub fn write_script(path: &Path, text: &str) -> io::Result<()> {
+    let write = r#"printf %s "$1" > "$0" && chmod 755 "$0""#;
+    succeeds(Command::new("sh").args(["-c", write]).arg(path).arg(text))
+}
+
+fn succeeds(command: &mut Command) -> io::Result<()> {
+    let output = command.output()?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(io::Error::other(format!("{}: {said}", command.get_program().display())))
 }
 
 /// Writes the line of a skip to standard error and to the list.

@@ -5,7 +5,6 @@ use std::sync::OnceLock;
 use flashlag_schema::{Environment, Options, ProfileRecord, Program, Run, ScenarioRecord, Target};
 use flashlag_spec::Reading;
 use flashlag_spec::profile::Profile;
-use flashlag_spec::scenario::Scenario;
 use flashlag_units::Bytes;
 
 use crate::request::Request;
@@ -21,7 +20,7 @@ pub(crate) fn new_run(
     (leave_bytes, leave_reason): (Bytes, String),
     environment: Environment,
 ) -> Run {
-    let scenario = scenario_record(&request.scenario, request.seed);
+    let scenario = ScenarioRecord::of(&request.scenario, request.seed);
     Run {
         label: request.label.clone(),
         command: request.command.clone(),
@@ -67,17 +66,6 @@ pub(crate) fn profile_record(
 #[cfg(not(target_family = "wasm"))]
 pub(crate) fn started() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
-}
-
-fn scenario_record(scenario: &Scenario, seed: u64) -> ScenarioRecord {
-    ScenarioRecord {
-        name: scenario.name.clone(),
-        hash: scenario.hash(),
-        text: scenario.text.clone(),
-        settings: scenario.settings.clone(),
-        seed,
-        assumptions: scenario.assumptions.clone(),
-    }
 }
 
 static COMMIT: OnceLock<&str> = OnceLock::new();

@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 
+use flashlag_spec::scenario::Scenario;
 use flashlag_spec::{Downgrade, Reading, State};
 use flashlag_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
@@ -154,6 +155,20 @@ pub struct ScenarioRecord {
     /// Assumptions of the scenario without a source.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub assumptions: Vec<String>,
+}
+
+impl ScenarioRecord {
+    /// The record of a scenario that runs with this seed.
+    pub fn of(scenario: &Scenario, seed: u64) -> ScenarioRecord {
+        ScenarioRecord {
+            name: scenario.name.clone(),
+            hash: scenario.hash(),
+            text: scenario.text.clone(),
+            settings: scenario.settings.clone(),
+            seed,
+            assumptions: scenario.assumptions.clone(),
+        }
+    }
 }
 
 /// Where a run ran.

@@ -263,8 +263,7 @@ impl Builder {
         let bin = root.join("system/bin");
         let has = |name: &str| !self.without.iter().any(|without| without == name);
         for (name, script) in SCRIPTS.iter().filter(|(name, _)| has(name)) {
-            fs::write(bin.join(name), script)?;
-            tree::mode(&bin.join(name), 0o755)?;
+            flashlag_need::write_script(&bin.join(name), script)?;
         }
         TEXTS.iter().filter(|name| has(name)).try_for_each(|name| symlink("sm", bin.join(name)))
     }

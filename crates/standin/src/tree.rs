@@ -111,7 +111,7 @@ fn program(name: &str, into: &Path) -> Result<()> {
 }
 
 fn copy(from: &Path, into: &Path) -> Result<()> {
-    fs::copy(from, into)?;
+    flashlag_need::copy_program(from, into)?;
     mode(into, 0o755)
 }
 

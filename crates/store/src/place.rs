@@ -155,6 +155,11 @@ impl Own {
         self.cells(column).next().cloned().unwrap_or(Value::Null)
     }
 
+    /// Its class of age; `None` if unknown.
+    fn age(&self) -> Option<String> {
+        self.text("age").map(|age| age_class(&age))
+    }
+
     fn text(&self, column: &str) -> Option<String> {
         let cell = self.shared(column);
         (cell != Value::Null).then(|| cell.plain())
@@ -193,12 +198,11 @@ pub fn place(mine: &Entry, table: &Path) -> Result<Placed, ColumnError> {
         }
         rank(&columns, column, &rows, figure, &mut tests)?;
     }
-    let age = own.text("age").map(|age| age_class(&age));
     Ok(Placed {
         runs: counted.len(),
         model: own.text("model"),
         class: own.text("kind"),
-        age,
+        age: own.age(),
         tests,
     })
 }
@@ -226,7 +230,7 @@ fn comparable(columns: &Columns, own: &Own, mine: &Entry) -> Result<Vec<Row>, Co
     let (run, world) = (Value::from(mine.run.run.as_ref()), own.shared("target"));
     let world = world_of(world.plain().as_bytes());
     let (model, class) = (own.shared("model"), own.shared("kind"));
-    let age = own.text("age").map(|age| age_class(&age));
+    let age = own.age();
     each("target", &mut |row, cell| {
         let other = if let Cell::Text(target) = cell { world_of(target) } else { None };
         if other != world {

@@ -205,14 +205,7 @@ pub fn run() -> Run {
     environment.storage_temperature_millicelsius = Reading::Value((41_000, 43_500));
     environment.cpu.count = Reading::Value(2);
     let mut run = Run {
-        scenario: ScenarioRecord {
-            name: scenario.name.clone(),
-            hash: scenario.hash(),
-            text: scenario.text.clone(),
-            settings: scenario.settings.clone().into_iter().collect::<BTreeMap<_, _>>(),
-            seed: 11,
-            assumptions: vec![],
-        },
+        scenario: ScenarioRecord::of(&scenario, 11),
         command: vec!["flashlag".to_owned(), "run".to_owned()],
         started: Some("2026-01-01T00:00:00Z".to_owned()),
         environment,

@@ -135,19 +135,16 @@ pub enum Command {
 impl Command {
     /// Whether the command measures or simulates, and so allocates much memory.
     pub fn takes_memory(&self) -> bool {
-        #[cfg(feature = "sweep")]
-        if matches!(self, Command::Sweep(_)) {
-            return true;
+        match self {
+            Command::Run(_) | Command::Predict(_) | Command::Trace(_) => true,
+            #[cfg(feature = "fit")]
+            Command::Fit(_) => true,
+            #[cfg(feature = "lab")]
+            Command::Cuts(_) | Command::Device(_) => true,
+            #[cfg(feature = "sweep")]
+            Command::Sweep(_) => true,
+            _ => false,
         }
-        #[cfg(feature = "fit")]
-        if matches!(self, Command::Fit(_)) {
-            return true;
-        }
-        #[cfg(feature = "lab")]
-        if matches!(self, Command::Cuts(_) | Command::Device(_)) {
-            return true;
-        }
-        matches!(self, Command::Run(_) | Command::Predict(_) | Command::Trace(_))
     }
 }
 

@@ -6,8 +6,8 @@ use std::io::{BufRead, BufReader, Read};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
+use crate::support::processes::{have_ended, processes_of, wait_until};
 use rustix::process::{Pid, Signal, kill_process};
 
 /// The plugin beside the program; `None`, visibly, where it or nbdkit is missing.
@@ -43,6 +43,7 @@ fn start(folder: &Path, words: &[&str]) -> (Child, String) {
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let text: Vec<String> =
         lines.by_ref().map(Result::unwrap).take_while(|line| !line.contains("Ctrl-C")).collect();
+    assert!(!text.is_empty(), "it did not start: {:?}", child.wait());
     (child, text.join("\n"))
 }
 
@@ -104,28 +105,6 @@ fn what_can_not_be_served_is_said() {
     assert_eq!(without.status.code(), Some(2));
 }
 
-/// Processes that have something of the folder in their command line.
-fn processes_of(folder: &Path) -> Vec<String> {
-    let folder = folder.to_string_lossy().into_owned();
-    let processes = Path::new("/proc").read_dir().unwrap().flatten().filter_map(|entry| {
-        entry.file_name().to_str()?.parse::<u32>().ok()?;
-        let words = std::fs::read(entry.path().join("cmdline")).ok()?;
-        let words = String::from_utf8_lossy(&words).replace('\0', " ");
-        words.contains(&folder).then_some(words)
-    });
-    processes.collect()
-}
-
-/// Waits until it is so, however busy the machine is.
-#[track_caller]
-fn wait_until(what: &str, is: impl Fn() -> bool) {
-    let began = Instant::now();
-    while !is() {
-        assert!(began.elapsed() < Duration::from_secs(120), "{what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
 #[test]
 fn a_device_that_is_killed_takes_its_server_along_and_the_next_start_removes_the_rest() {
     if plugin().is_none() {
@@ -137,9 +116,11 @@ fn a_device_that_is_killed_takes_its_server_along_and_the_next_start_removes_the
     // A client that does not leave.
     let mut client = UnixStream::connect(path.join("flashlag-device-zero")).unwrap();
     client.read_exact(&mut [0; 18]).unwrap();
+    let processes = processes_of(path);
+    assert!(processes.iter().any(|process| process.words.contains("nbdkit")), "{processes:?}");
     kill_process(Pid::from_child(&device), Signal::KILL).unwrap();
     device.wait().unwrap();
-    wait_until("its server goes on", || processes_of(path).is_empty());
+    wait_until("its server goes on", || have_ended(&processes));
     drop(client);
     let (mut device, _) = start(path, &["zero", "--size", "256MiB"]);
     kill_process(Pid::from_child(&device), Signal::TERM).unwrap();
@@ -159,7 +140,7 @@ fn a_device_that_is_killed_while_it_prepares_takes_its_server_along() {
     assert!(Command::new("mkfifo").arg(&image).status().unwrap().success());
     let mut command = flashlag(folder.path());
     let mut device = command.args(["device", "zero", "--image"]).arg(&image).spawn().unwrap();
-    let serves = || processes_of(folder.path()).iter().any(|words| words.contains("nbdkit"));
+    let serves = || processes_of(folder.path()).iter().any(|it| it.words.contains("nbdkit"));
     wait_until("no server began", serves);
     kill_process(Pid::from_child(&device), Signal::KILL).unwrap();
     device.wait().unwrap();

@@ -6,12 +6,11 @@
 #![allow(clippy::print_stdout, reason = "a test that skips says so")]
 
 #[allow(dead_code, reason = "each test uses some of it")]
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 use crate::support::lab::{can_boot, kernel};
+use crate::support::processes::{have_ended, processes_of, wait_until};
 use crate::support::program::{flashlag, plugin};
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -39,8 +38,7 @@ fn start(folder: &Path, patience: &str) -> Child {
     for part in ["vmlinux", "lib"] {
         let _ = std::os::unix::fs::symlink(kernel().unwrap().join(part), lab.join(part));
     }
-    std::fs::write(&qemu, HANGS).unwrap();
-    std::fs::set_permissions(&qemu, std::fs::Permissions::from_mode(0o755)).unwrap();
+    flashlag_need::write_script(&qemu, HANGS).unwrap();
     let path = std::env::var("PATH").unwrap_or_default();
     let mut command = Command::new(flashlag());
     command.args(["run", "sqlite", "--on", "lab:zero+ext4,size=1GiB", "-o"]);
@@ -55,34 +53,12 @@ fn can_hang() -> bool {
     flashlag_need::program("python3", "python3").is_some() && can_boot("mkfs.ext4")
 }
 
-/// Processes that have something of the folder in their command line.
-fn processes_of(folder: &Path) -> Vec<String> {
-    let folder = folder.to_string_lossy().into_owned();
-    let processes = Path::new("/proc").read_dir().unwrap().flatten().filter_map(|entry| {
-        entry.file_name().to_str()?.parse::<u32>().ok()?;
-        let words = std::fs::read(entry.path().join("cmdline")).ok()?;
-        let words = String::from_utf8_lossy(&words).replace('\0', " ");
-        words.contains(&folder).then_some(words)
-    });
-    processes.collect()
-}
-
-/// Waits until it is so, however busy the machine is.
-#[track_caller]
-fn wait_until(what: &str, mut is: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !is() {
-        assert!(began.elapsed() < Duration::from_secs(100), "{what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
 /// Starts a run, and waits until its guest hangs.
 fn hanging(folder: &Path) -> Child {
     let mut run = start(folder, "3600");
     wait_until("no guest was booted", || {
         assert!(run.try_wait().unwrap().is_none(), "it ended: {:?}", said(&mut run));
-        processes_of(folder).iter().any(|words| words.contains("-chardev"))
+        processes_of(folder).iter().any(|process| process.words.contains("-chardev"))
     });
     run
 }
@@ -126,8 +102,10 @@ fn a_kill_in_a_boot_that_hangs_ends_all_that_was_started() {
     }
     let folder = tempfile::tempdir().unwrap();
     let mut run = hanging(folder.path());
+    let processes = processes_of(folder.path());
     kill_process(Pid::from_child(&run), Signal::KILL).unwrap();
     run.wait().unwrap();
+    wait_until("something goes on", || have_ended(&processes));
     wait_until("something goes on", || processes_of(folder.path()).is_empty());
     let left = || folder.path().join("tmp").read_dir().unwrap().count();
     assert!(left() > 0, "it was killed: this tests nothing");

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::support::processes::processes_of;
 use crate::support::program::{flashlag, has, plugin};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -72,16 +73,11 @@ fn stored(target: &str, folder: &Path, more: &[&str]) -> (Value, String) {
 
 /// Loop devices and processes that still have something of the folder, by name.
 fn left_of(folder: &Path) -> Vec<String> {
+    let processes = processes_of(folder).into_iter().map(|process| process.words);
     let folder = folder.to_string_lossy().into_owned();
     let loops = Path::new("/sys/block").read_dir().unwrap().flatten().filter_map(|entry| {
         let backing = std::fs::read_to_string(entry.path().join("loop/backing_file")).ok()?;
         backing.contains(&folder).then_some(backing)
-    });
-    let processes = Path::new("/proc").read_dir().unwrap().flatten().filter_map(|entry| {
-        entry.file_name().to_str()?.parse::<u32>().ok()?;
-        let words = std::fs::read(entry.path().join("cmdline")).ok()?;
-        let words = String::from_utf8_lossy(&words).replace('\0', " ");
-        words.contains(&folder).then_some(words)
     });
     let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap();
     let mounts = mounts.lines().filter(|line| line.contains(&folder)).map(str::to_owned);

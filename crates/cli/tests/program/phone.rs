@@ -2,7 +2,6 @@
 //! cables pulled, clients killed, phones that restart, and phones that can't be used.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that can't go on fails")]
 
-use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -343,8 +342,8 @@ fn a_phone_that_is_offline_and_an_adb_that_is_too_old_say_what_to_do() {
     connecting.wait().unwrap();
 
     let old = bench.home.path().join("old-adb");
-    std::fs::write(&old, "#!/bin/sh\necho Android Debug Bridge version 1.0.31\n").unwrap();
-    std::fs::set_permissions(&old, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let answer = "#!/bin/sh\necho Android Debug Bridge version 1.0.31\n";
+    flashlag_need::write_script(&old, answer).unwrap();
     let output = bench.command(&["run", "--on", "adb:"]).env("ADB", &old).output().unwrap();
     let said = text(&output);
     assert!(said.contains("1.0.31 is too old") && said.contains("install a newer one"), "{said}");

@@ -304,7 +304,7 @@ fn hostile_names_of_files_and_programs_reach_no_terminal() {
     let name = b"a\x1b[2J\n\r\xff\xe2\x80\xae-journal".to_vec();
     let file = mount.path().join(std::ffi::OsString::from_vec(name.clone()));
     let program = mount.path().join(std::ffi::OsString::from_vec(b"p\x1b]0;x\x07".to_vec()));
-    fs::copy(flashlag_need::find("dd").unwrap(), &program).unwrap();
+    flashlag_need::copy_program(&flashlag_need::find("dd").unwrap(), &program).unwrap();
     let mut of = std::ffi::OsString::from("of=");
     of.push(&file);
     let output = flashlag()
@@ -355,7 +355,7 @@ fn without_rights_counters_are_shown_with_what_they_can_not_say() {
     fs::set_permissions(folder.path(), open).unwrap();
     // A copy, since another user may not look into the folder of the build.
     let program = folder.path().join("flashlag");
-    fs::copy(env!("CARGO_BIN_EXE_flashlag"), &program).unwrap();
+    flashlag_need::copy_program(Path::new(env!("CARGO_BIN_EXE_flashlag")), &program).unwrap();
     let as_nobody = |words: &[&str]| {
         let mut command = Command::new(&setpriv);
         command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all"]);

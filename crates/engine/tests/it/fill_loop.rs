@@ -382,7 +382,7 @@ fn a_quota_ends_it_with_everything_kept_and_is_called_a_quota() {
     let program = TempDir::new().unwrap();
     fs::set_permissions(program.path(), fs::Permissions::from_mode(0o755)).unwrap();
     let copy = program.path().join("test");
-    fs::copy(std::env::current_exe().unwrap(), &copy).unwrap();
+    flashlag_need::copy_program(&std::env::current_exe().unwrap(), &copy).unwrap();
     let mut child = Command::new(&copy);
     child.args(["--exact", "fill_loop::child_that_fills_as_another_user", "--nocapture"]);
     child.env("FLASHLAG_TEST_FILL", &root).current_dir("/").uid(65534).gid(65534);

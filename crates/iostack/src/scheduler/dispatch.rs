@@ -10,10 +10,8 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
     pub(super) fn send(&mut self, mut piece: Piece) {
         self.ready(&mut piece);
         let queues = self.waiting.comes(self.now(), &piece);
-        match self.free_slots.pop() {
-            Some(slot) if !queues => return self.begin(slot, Command::of(piece)),
-            Some(slot) => self.free_slots.push(slot),
-            None => {}
+        if !queues && let Some(slot) = self.free_slots.pop() {
+            return self.begin(slot, Command::of(piece));
         }
         if self.waiting.push(piece) {
             self.ledger.merged(piece.op);

@@ -336,14 +336,7 @@ pub(super) fn checks(given: &[Check]) -> Vec<Check> {
 
 fn record(text: &str) -> ScenarioRecord {
     match Scenario::parse(text, &[]) {
-        Ok(scenario) => ScenarioRecord {
-            name: scenario.name.clone(),
-            hash: scenario.hash(),
-            text: scenario.text.clone(),
-            settings: scenario.settings.clone(),
-            seed: 20_160,
-            assumptions: scenario.assumptions.clone(),
-        },
+        Ok(scenario) => ScenarioRecord::of(&scenario, 20_160),
         Err(error) => unreachable!("the samples' scenarios parse in every test: {error}"),
     }
 }

@@ -13,15 +13,8 @@ const READS: u64 = 8000;
 
 /// Mean time of a read at depth 1 beside `depth` writes of `write` each.
 fn mean(elevator: ElevatorKind, write: Nanos, depth: u32, sequential: bool) -> f64 {
-    let service = Service {
-        read: Latency::Fixed(READ),
-        write: Latency::Fixed(write),
-        flush: Latency::Fixed(FLUSH),
-        units: 1,
-    };
-    let device = RamDevice::simulated(CAPACITY, 16, Bytes::from_mib(1), service, 1);
     let model = StackModel { elevator, tags: Some(1), ..StackModel::default() };
-    let stack = Stack::mount(device, StackSpec::parse("raw").unwrap(), &model).unwrap();
+    let stack = Stack::mount(device(write, 1), StackSpec::parse("raw").unwrap(), &model).unwrap();
     let size = Bytes::from_mib(64);
     let (read, beside) = (laid_out(&stack, "read", size), laid_out(&stack, "beside", size));
     stack.start_background(BackgroundJob { depth, random: true, ..job(beside) }).unwrap();

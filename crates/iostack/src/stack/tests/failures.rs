@@ -13,16 +13,9 @@ type Faulty = Stack<FaultDevice<RamDevice<VirtualClock>>>;
 
 /// A device that fails every operation from this one on.
 fn gone_from(spec: &str, operation: u64) -> Faulty {
-    let service = Service {
-        read: Latency::Fixed(READ),
-        write: Latency::Fixed(WRITE),
-        flush: Latency::Fixed(FLUSH),
-        units: 1,
-    };
-    let ram = RamDevice::simulated(CAPACITY, 16, Bytes::from_mib(1), service, 1);
     let faults = Faults { gone_from: Some((operation, Errno::IO)), ..Faults::default() };
     let spec = StackSpec::parse(spec).unwrap();
-    Stack::mount(FaultDevice::new(ram, faults), spec, &StackModel::default()).unwrap()
+    Stack::mount(FaultDevice::new(device(WRITE, 1), faults), spec, &StackModel::default()).unwrap()
 }
 
 fn is_reported(error: &flashlag_device::DeviceError) -> bool {

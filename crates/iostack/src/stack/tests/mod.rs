@@ -29,16 +29,20 @@ const WRITE: Nanos = Nanos::from_micros(300);
 const FLUSH: Nanos = Nanos::from_micros(1000);
 const FILESYSTEMS: [&str; 4] = ["raw", "ext4", "f2fs", "btrfs"];
 
-/// Software that takes no time, on a device with `units` parallel units.
-fn stack_of(spec: &str, units: u32, model: &StackModel) -> RamStack {
+/// A device with `units` parallel units, whose writes take `write` each.
+fn device(write: Nanos, units: u32) -> RamDevice<VirtualClock> {
     let service = Service {
         read: Latency::Fixed(READ),
-        write: Latency::Fixed(WRITE),
+        write: Latency::Fixed(write),
         flush: Latency::Fixed(FLUSH),
         units,
     };
-    let device = RamDevice::simulated(CAPACITY, 16, Bytes::from_mib(1), service, 1);
-    Stack::mount(device, StackSpec::parse(spec).unwrap(), model).unwrap()
+    RamDevice::simulated(CAPACITY, 16, Bytes::from_mib(1), service, 1)
+}
+
+/// Software that takes no time, on a device with `units` parallel units.
+fn stack_of(spec: &str, units: u32, model: &StackModel) -> RamStack {
+    Stack::mount(device(WRITE, units), StackSpec::parse(spec).unwrap(), model).unwrap()
 }
 
 fn stack(spec: &str) -> RamStack {

@@ -271,14 +271,7 @@ fn run(
     environment.filesystem.total_bytes = Reading::Value(capacity);
     environment.device.size_bytes = Reading::Value(capacity);
     let flashlag = Program { version: "0".to_owned(), commit: Reading::unavailable("test") };
-    let record = ScenarioRecord {
-        name: scenario.name.clone(),
-        hash: scenario.hash(),
-        text: scenario.text.clone(),
-        settings: scenario.settings.clone(),
-        seed,
-        assumptions: scenario.assumptions.clone(),
-    };
+    let record = ScenarioRecord::of(scenario, seed);
     let target = Target {
         kind: TargetKind::Simulated,
         name: format!("sim:{}+{filesystem}", profile.name),
