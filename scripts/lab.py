@@ -16,7 +16,9 @@ from pathlib import Path
 
 import marks
 
-FILESYSTEMS = ["ext4", "f2fs", "btrfs", "xfs", "nilfs2"]
+# Filesystems of drives that are carried about, none of which can be mounted without barriers.
+CARRIED = ["vfat", "exfat", "ntfs3"]
+FILESYSTEMS = ["ext4", "f2fs", "btrfs", "xfs", "nilfs2", *CARRIED]
 JOURNALS = ["delete", "truncate", "persist", "wal"]
 # What SQLite does by default, and what it does best.
 TWO = ["delete", "wal"]
@@ -481,8 +483,8 @@ def cuts(flashlag, options):
     }
     modes = [("delete", "full"), ("wal", "full")]
     for device, profile in devices.items():
-        for filesystem in PHONES:
-            switches = ["", ",nobarrier"]
+        for filesystem in PHONES + CARRIED:
+            switches = [""] if filesystem in CARRIED else ["", ",nobarrier"]
             if filesystem == "f2fs" and profile == DEVICE:
                 switches.append(",fsync_mode=nobarrier")
             if filesystem == "f2fs":
@@ -560,8 +562,8 @@ def file_cuts(flashlag, options):
         "| | kind | cuts | what was saved last | something older | saves lost at most | gone or empty | damaged |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    for filesystem in PHONES:
-        for switch in ["", ",nobarrier"]:
+    for filesystem in PHONES + CARRIED:
+        for switch in [""] if filesystem in CARRIED else ["", ",nobarrier"]:
             for kind in FILE_KINDS:
                 count = 20 if options.short else options.cuts
                 lost = cut(flashlag, f"{DEVICE}+{filesystem}{switch}", ["--kind", kind], count)

@@ -37,7 +37,11 @@ pub fn make_filesystem(spec: &LabSpec, image: &Path, size: Bytes) -> Result<(), 
 
 /// The program that makes the filesystem of `spec`, and its Debian package.
 pub fn make_program(spec: &LabSpec) -> (String, &'static str) {
-    (format!("mkfs.{}", spec.filesystem), package(spec.filesystem))
+    let made = match spec.filesystem {
+        Filesystem::Ntfs3 => "ntfs",
+        other => other.name(),
+    };
+    (format!("mkfs.{made}"), package(spec.filesystem))
 }
 
 fn package(filesystem: Filesystem) -> &'static str {
@@ -47,6 +51,9 @@ fn package(filesystem: Filesystem) -> &'static str {
         Filesystem::Btrfs => "btrfs-progs",
         Filesystem::Xfs => "xfsprogs",
         Filesystem::Nilfs2 => "nilfs-tools",
+        Filesystem::Vfat => "dosfstools",
+        Filesystem::Exfat => "exfatprogs",
+        Filesystem::Ntfs3 => "ntfs-3g",
     }
 }
 
@@ -67,6 +74,10 @@ pub fn make_options(spec: &LabSpec, size: Bytes) -> Vec<String> {
         Filesystem::F2fs | Filesystem::Btrfs | Filesystem::Xfs | Filesystem::Nilfs2 => {
             "-q -f".to_owned()
         }
+        Filesystem::Vfat => "-F 32".to_owned(),
+        Filesystem::Exfat => String::new(),
+        // `-F`: the image is no block device; `-f`: it is not filled with zeroes.
+        Filesystem::Ntfs3 => "-q -F -f".to_owned(),
     };
     words.split_whitespace().map(str::to_owned).collect()
 }

@@ -19,6 +19,11 @@ pub enum Filesystem {
     Btrfs,
     Xfs,
     Nilfs2,
+    /// FAT32.
+    Vfat,
+    Exfat,
+    /// NTFS by the kernel's own driver.
+    Ntfs3,
 }
 
 /// A device, its filesystem and the layers above.
@@ -65,12 +70,15 @@ pub struct LabSpec {
 
 impl Filesystem {
     /// Every filesystem.
-    pub const ALL: [Filesystem; 5] = [
+    pub const ALL: [Filesystem; 8] = [
         Filesystem::Ext4,
         Filesystem::F2fs,
         Filesystem::Btrfs,
         Filesystem::Xfs,
         Filesystem::Nilfs2,
+        Filesystem::Vfat,
+        Filesystem::Exfat,
+        Filesystem::Ntfs3,
     ];
 
     /// The name as the user types it, and as the kernel has it.
@@ -85,6 +93,9 @@ impl Filesystem {
             Filesystem::Btrfs => FilesystemKind::Btrfs,
             Filesystem::Xfs => FilesystemKind::Xfs,
             Filesystem::Nilfs2 => FilesystemKind::Nilfs2,
+            Filesystem::Vfat => FilesystemKind::Vfat,
+            Filesystem::Exfat => FilesystemKind::Exfat,
+            Filesystem::Ntfs3 => FilesystemKind::Ntfs3,
         }
     }
 }
@@ -164,10 +175,10 @@ impl LabSpec {
 
     /// The mount options.
     pub fn mount_options(&self) -> Vec<&'static str> {
-        use Filesystem::{Btrfs, Ext4, F2fs, Nilfs2, Xfs};
+        use Filesystem::{Btrfs, Exfat, Ext4, F2fs, Nilfs2, Ntfs3, Vfat, Xfs};
         let mut options = Vec::new();
         match (self.filesystem, self.barrier) {
-            (_, true) | (Xfs, false) => {}
+            (_, true) | (Xfs | Vfat | Exfat | Ntfs3, false) => {}
             (Ext4 | F2fs | Btrfs | Nilfs2, false) => options.push("nobarrier"),
         }
         match self.fsync_mode {

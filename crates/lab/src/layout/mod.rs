@@ -30,7 +30,7 @@ pub struct Layout {
 
 impl Layout {
     /// The layout of a filesystem in a new image. `None` if its kinds can't be distinguished: NILFS2
-    /// writes all kinds into one log.
+    /// writes all kinds into one log, and FAT, exFAT and NTFS have no layout here.
     pub fn read(spec: &LabSpec, image: &Path) -> Result<Option<Layout>, LabError> {
         let opaque = spec.encrypt.is_some();
         let form = match spec.filesystem {
@@ -39,7 +39,9 @@ impl Layout {
             Filesystem::Btrfs if opaque => return Ok(None),
             Filesystem::Btrfs => marks::read_btrfs(image)?,
             Filesystem::Xfs => xfs::read(image)?,
-            Filesystem::Nilfs2 => return Ok(None),
+            Filesystem::Nilfs2 | Filesystem::Vfat | Filesystem::Exfat | Filesystem::Ntfs3 => {
+                return Ok(None);
+            }
         };
         Ok(Some(Layout { form, opaque }))
     }

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use flashlag_lab::protocol::{Mount, SETUP, Setup};
 use flashlag_lab::{
-    Disk, Initramfs, Kernel, LabError, LabSpec, Layout, Machine, MachineSpec, accelerator,
-    add_tool, guest_program, make_filesystem, make_options, make_program,
+    Disk, Filesystem, Initramfs, Kernel, LabError, LabSpec, Layout, Machine, MachineSpec,
+    accelerator, add_tool, guest_program, make_filesystem, make_options, make_program,
 };
 use flashlag_serve::{OwnDirectory, Running, Settings};
 use flashlag_units::Bytes;
@@ -39,6 +39,8 @@ pub(super) const NO_TIME: &str = "zero";
 const DRIVERS: [&str; 1] = ["virtio_blk"];
 /// Checksums that filesystems ask the kernel for by name.
 const CHECKSUMS: [&str; 2] = ["crypto-crc32c", "crypto-crc32"];
+/// Character sets of names that FAT asks the kernel for.
+const NAMES: [&str; 2] = ["nls_cp437", "nls_ascii"];
 
 /// Modules of dm-crypt, which requests its ciphers from the kernel by name.
 const CIPHERS: [&str; 7] =
@@ -210,6 +212,9 @@ pub(super) fn folder() -> Result<OwnDirectory, LabError> {
 fn modules(kernel: &Kernel, spec: &LabSpec) -> Result<Vec<PathBuf>, LabError> {
     let mut wanted = DRIVERS.to_vec();
     wanted.push(spec.filesystem.name());
+    if spec.filesystem == Filesystem::Vfat {
+        wanted.extend(NAMES);
+    }
     wanted.extend(CHECKSUMS);
     if spec.encrypt.is_some() {
         wanted.extend(CIPHERS);

@@ -117,3 +117,42 @@ fn a_cut_fails_what_is_under_way() {
         assert!(error.reason.contains("power"), "{error}");
     });
 }
+
+#[test]
+fn what_was_flushed_by_the_sector_is_in_each_later_image() {
+    const SECTOR: u64 = 512;
+    for profile in PROFILES {
+        let folder = tempfile::tempdir().unwrap();
+        let (recorded, image) = (folder.path().join("r"), folder.path().join("image"));
+        let device = open(profile, 1);
+        let limit = flashlag_units::Bytes::from_mib(64);
+        device.tell(&Command::Record { path: recorded.clone(), data: true, limit }).unwrap();
+        let mut flushed = Vec::new();
+        for round in 1..=40u64 {
+            // Data, a directory's entry, and two copies of a table, as FAT has it.
+            device
+                .write(BLOCK * (20 + 2 * round), &[round as u8; 2 * BLOCK as usize], false)
+                .unwrap();
+            for (block, sector) in [(2, 3), (0, 1), (1, 1)] {
+                let at = BLOCK * block + SECTOR * sector;
+                device.write(at, &[round as u8; SECTOR as usize], false).unwrap();
+            }
+            device.flush().unwrap();
+            flushed.push(device.now());
+        }
+        device.tell(&Command::RecordStop).unwrap();
+        for (round, moment) in (1..).zip(&flushed) {
+            Recording::crash_image(&recorded, *moment, None, &image).unwrap();
+            let image = std::fs::File::open(&image).unwrap();
+            for (block, sector) in [(2, 3), (0, 1), (1, 1)] {
+                let mut held = [0; SECTOR as usize];
+                image.read_exact_at(&mut held, BLOCK * block + SECTOR * sector).unwrap();
+                assert!(
+                    held[0] == round || held[0] == round + 1,
+                    "{profile}: {} in round {round} of block {block}",
+                    held[0]
+                );
+            }
+        }
+    }
+}

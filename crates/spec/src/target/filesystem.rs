@@ -13,13 +13,19 @@ pub enum FilesystemKind {
     Btrfs,
     Xfs,
     Nilfs2,
+    /// FAT32, of cards up to 32 GB and most drives.
+    Vfat,
+    /// exFAT, of larger cards.
+    Exfat,
+    /// NTFS by the kernel's own driver.
+    Ntfs3,
 }
 
-use FilesystemKind::{Btrfs, Ext4, F2fs, Nilfs2, Raw, Xfs};
+use FilesystemKind::{Btrfs, Exfat, Ext4, F2fs, Nilfs2, Ntfs3, Raw, Vfat, Xfs};
 
 impl FilesystemKind {
     /// Every filesystem.
-    pub const ALL: [FilesystemKind; 6] = [Raw, Ext4, F2fs, Btrfs, Xfs, Nilfs2];
+    pub const ALL: [FilesystemKind; 9] = [Raw, Ext4, F2fs, Btrfs, Xfs, Nilfs2, Vfat, Exfat, Ntfs3];
 
     /// The name in targets and in the kernel.
     pub fn name(self) -> &'static str {
@@ -30,6 +36,9 @@ impl FilesystemKind {
             Btrfs => "btrfs",
             Xfs => "xfs",
             Nilfs2 => "nilfs2",
+            Vfat => "vfat",
+            Exfat => "exfat",
+            Ntfs3 => "ntfs3",
         }
     }
 
@@ -37,7 +46,7 @@ impl FilesystemKind {
     pub const fn of(kind: Kind) -> &'static [FilesystemKind] {
         match kind {
             Kind::Sim => &[Raw, Ext4, F2fs, Btrfs],
-            Kind::Lab => &[Ext4, F2fs, Btrfs, Xfs, Nilfs2],
+            Kind::Lab => &[Ext4, F2fs, Btrfs, Xfs, Nilfs2, Vfat, Exfat, Ntfs3],
         }
     }
 }
