@@ -7,6 +7,8 @@ mod exit;
 mod form;
 mod limits;
 mod observer;
+#[cfg(any(feature = "parquet", feature = "sweep"))]
+mod own;
 mod results;
 mod say;
 mod signals;
@@ -49,40 +51,7 @@ fn all() -> std::process::ExitCode {
         say::error(&reason, None);
         return Exit::CouldNotRun.into();
     }
-    let done = match cli.command {
-        Command::Run(args) => command::run::run(&args, &terminal),
-        Command::Compare(args) => command::compare::compare(&args, &terminal),
-        Command::Report(args) => command::report::report(&args, &terminal),
-        Command::Verify(args) => command::verify::verify(&args),
-        Command::Share(args) => command::share::share(&args),
-        Command::Bug(args) => command::bug::bug(&args),
-        #[cfg(feature = "site")]
-        Command::Site(args) => command::site::site(&args),
-        #[cfg(feature = "site")]
-        Command::Store(args) => command::store::store(&args, &terminal),
-        Command::Explain(args) => command::explain::explain(&args, &terminal),
-        Command::Trace(args) => command::trace::trace(&args, &terminal),
-        Command::Watch(args) => command::watch::watch(&args, &terminal),
-        Command::Predict(args) => command::predict::predict(&args, &terminal),
-        #[cfg(feature = "fit")]
-        Command::Fit(args) => command::fit::fit(&args, &terminal),
-        #[cfg(feature = "sweep")]
-        Command::Sweep(args) => command::sweep::sweep(&args, &terminal),
-        Command::Profiles(args) => command::profiles::profiles(&args, &terminal),
-        #[cfg(feature = "lab")]
-        Command::Cuts(args) => command::cuts::cuts(&args, &terminal),
-        #[cfg(feature = "lab")]
-        Command::Device(args) => command::device::device(&args, &terminal),
-        Command::Scenarios(args) => command::scenarios::scenarios(&args, &terminal),
-        Command::Schema => command::schema::schema(),
-        Command::Clean(args) => command::clean::clean(&args),
-        Command::Completions(args) => command::completions::completions(&args),
-        #[cfg(feature = "man")]
-        Command::ManPages(args) => command::man_pages::man_pages(&args),
-        Command::OnPhone(args) => command::on_phone::on_phone(&args),
-        #[cfg(feature = "sweep")]
-        Command::SweepWorker => command::sweep::be_a_worker(),
-    };
+    let done = carry_out(cli.command, &terminal);
     match done {
         Ok(exit) => exit.into(),
         Err(error) if exit::is_closed_pipe(&error) => Exit::Done.into(),
@@ -92,6 +61,45 @@ fn all() -> std::process::ExitCode {
             say::error(&terminal::one_paragraph(&error), command);
             signals::exit_status().map_or_else(|| Exit::CouldNotRun.into(), Into::into)
         }
+    }
+}
+
+fn carry_out(command: Command, terminal: &terminal::Terminal) -> anyhow::Result<Exit> {
+    match command {
+        Command::Run(args) => command::run::run(&args, terminal),
+        Command::Compare(args) => command::compare::compare(&args, terminal),
+        Command::Report(args) => command::report::report(&args, terminal),
+        Command::Verify(args) => command::verify::verify(&args),
+        Command::Share(args) => command::share::share(&args),
+        Command::Bug(args) => command::bug::bug(&args),
+        #[cfg(feature = "site")]
+        Command::Site(args) => command::site::site(&args),
+        #[cfg(feature = "site")]
+        Command::Store(args) => command::store::store(&args, terminal),
+        Command::Explain(args) => command::explain::explain(&args, terminal),
+        Command::Trace(args) => command::trace::trace(&args, terminal),
+        Command::Watch(args) => command::watch::watch(&args, terminal),
+        Command::Predict(args) => command::predict::predict(&args, terminal),
+        #[cfg(feature = "fit")]
+        Command::Fit(args) => command::fit::fit(&args, terminal),
+        #[cfg(feature = "sweep")]
+        Command::Sweep(args) => command::sweep::sweep(&args, terminal),
+        Command::Profiles(args) => command::profiles::profiles(&args, terminal),
+        #[cfg(feature = "lab")]
+        Command::Cuts(args) => command::cuts::cuts(&args, terminal),
+        #[cfg(feature = "lab")]
+        Command::Device(args) => command::device::device(&args, terminal),
+        Command::Scenarios(args) => command::scenarios::scenarios(&args, terminal),
+        Command::Schema => command::schema::schema(),
+        Command::Clean(args) => command::clean::clean(&args),
+        Command::Completions(args) => command::completions::completions(&args),
+        #[cfg(feature = "man")]
+        Command::ManPages(args) => command::man_pages::man_pages(&args),
+        Command::OnPhone(args) => command::on_phone::on_phone(&args),
+        #[cfg(feature = "sweep")]
+        Command::SweepWorker => command::sweep::be_a_worker(),
+        #[cfg(feature = "parquet")]
+        Command::TableReader { table } => command::compare_with::be_a_reader(&table),
     }
 }
 

@@ -52,12 +52,12 @@ pub fn data_by(contents: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Resul
     Ok(())
 }
 
-/// Standard output for messages between flashlag's own processes, which are not text.
-#[cfg(feature = "sweep")]
-pub fn pipe() -> Result<io::StdoutLock<'static>> {
+/// Standard output for messages between flashlag's own processes, which are not text. `command` starts them.
+#[cfg(any(feature = "parquet", feature = "sweep"))]
+pub fn pipe(command: &str) -> Result<io::StdoutLock<'static>> {
     let stdout = io::stdout();
     if stdout.is_terminal() {
-        anyhow::bail!("flashlag itself starts this command: `flashlag sweep` does")
+        anyhow::bail!("flashlag itself starts this command: `flashlag {command}` does")
     } else {
         Ok(stdout.lock())
     }

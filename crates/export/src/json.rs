@@ -3,14 +3,14 @@
 use flashlag_schema::{
     COMPARISON_SCHEMA, CheckOutcome, CheckStatus, ComparedCheck, ComparedField, ComparedFigure,
     ComparedFigures, ComparedOverload, ComparedRatio, ComparedSubject, ComparedTest,
-    ComparisonRecord,
+    ComparisonRecord, to_json_pretty,
 };
 use flashlag_views::{CheckDifference, CompareRow, CompareSide, Comparison, Ratio, RatioKind};
 
 /// A comparison as JSON, `flashlag.comparison/1`.
 pub(crate) fn comparison(comparison: &Comparison) -> String {
     // Rendering strings and numbers does not fail.
-    serde_json::to_string_pretty(&record(comparison)).unwrap_or_default() + "\n"
+    to_json_pretty(&record(comparison)).unwrap_or_default() + "\n"
 }
 
 fn record(comparison: &Comparison) -> ComparisonRecord {

@@ -1,10 +1,8 @@
 //! CPU time and I/O of other processes, so that a run on a busy machine can name them. Format:
 //! proc(5), `/proc/PID/stat` and `/proc/PID/io`.
 
-use std::collections::BTreeMap;
-
 use flashlag_schema::counters::{Process, Processes};
-use flashlag_units::{Bytes, Nanos};
+use flashlag_units::{Bytes, IntoOrder, Nanos};
 
 use crate::reason::Reason;
 use crate::root::Root;
@@ -18,7 +16,7 @@ pub(crate) fn processes(root: &Root) -> Result<Processes, Reason> {
     let numbers = root.names("/proc").into_iter().filter_map(|name| name.parse::<u32>().ok());
     let others = numbers.filter(|number| !root.is_live() || *number != own).take(MOST);
     let read = others.filter_map(|number| Some((number, process(root, number)?)));
-    let processes: BTreeMap<_, _> = read.collect();
+    let processes = read.into_map();
     if processes.is_empty() {
         Err("no other process can be seen".into())
     } else {

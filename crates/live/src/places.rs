@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use flashlag_inspect::{Below, Mount, Root, mount_of, mounts};
+use flashlag_units::IntoOrder;
 
 use crate::error::LiveError;
 
@@ -99,8 +100,8 @@ impl Places {
     /// Device numbers of the watched filesystems, in the kernel's own encoding.
     pub fn filesystems(&self) -> BTreeSet<u32> {
         match &self.only {
-            Some(mount) => BTreeSet::from([kernel_number(mount.device)]),
-            None => self.mounts.iter().map(|mount| kernel_number(mount.device)).collect(),
+            Some(mount) => [kernel_number(mount.device)].into_iter().into_set(),
+            None => self.mounts.iter().map(|mount| kernel_number(mount.device)).into_set(),
         }
     }
 

@@ -11,7 +11,7 @@ use flashlag_spec::replay::ReplayStream;
 use flashlag_spec::scenario::{Replay, Scenario, Test};
 use flashlag_trace::ImportError;
 use flashlag_trace::replay_stream;
-use flashlag_units::count;
+use flashlag_units::{IntoOrder, count};
 use sha2::{Digest, Sha256};
 
 use crate::error::RunError;
@@ -50,14 +50,14 @@ pub(crate) fn take_facts(scenario: &mut Scenario, replays: &Replays) {
 
 /// Operations as they are sent to a guest or a phone.
 pub(crate) fn sent(replays: &Replays) -> BTreeMap<String, ReplayStream> {
-    replays.iter().map(|(name, stream)| (name.clone(), (**stream).clone())).collect()
+    replays.iter().map(|(name, stream)| (name.clone(), (**stream).clone())).into_map()
 }
 
 /// Operations as received from the machine that requests the run; those that refer to unknown tests
 /// are dropped, and their tests fail.
 pub(crate) fn received(replays: &BTreeMap<String, ReplayStream>) -> Replays {
     let whole = replays.iter().filter(|(_, stream)| stream.is_whole());
-    whole.map(|(name, stream)| (name.clone(), Arc::new(stream.clone()))).collect()
+    whole.map(|(name, stream)| (name.clone(), Arc::new(stream.clone()))).into_map()
 }
 
 fn read(replay: &Replay, scenario: &Scenario) -> Result<ReplayStream, RunError> {

@@ -24,6 +24,7 @@ mod layer;
 mod limits;
 mod phase;
 mod pressure;
+mod pretty;
 mod recorded;
 pub mod remote;
 mod run;
@@ -58,6 +59,7 @@ pub use phase::{
     Mixed, Phase, Replayed, Think, WaitRecord,
 };
 pub use pressure::PressureStall;
+pub use pretty::to_json_pretty;
 pub use run::{
     Integrity, Options, ProfileRecord, Program, Run, RunStatus, SCHEMA, ScenarioRecord,
     SharedRecord, Skipped, Target, TargetKind, Wear,

@@ -2,6 +2,7 @@ use flashlag_spec::scenario::hash_of_text;
 use serde_json::error::Category;
 use thiserror::Error;
 
+use crate::pretty::to_json_pretty;
 use crate::run::{Integrity, Run, SCHEMA};
 
 /// Why a run file can't be read.
@@ -57,7 +58,7 @@ impl Run {
 
     /// The run as it is stored.
     pub fn to_json(&self) -> String {
-        serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
+        to_json_pretty(self).unwrap_or_default() + "\n"
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use flashlag_spec::SCENARIO_KEYS;
-use flashlag_units::{Bytes, Nanos};
+use flashlag_units::{Bytes, IntoOrder, Nanos};
 
 /// Keys of mount options whose values are the filesystem's own, according to the kernel's
 /// documentation of ext4, F2FS, Btrfs, XFS, overlayfs and FUSE. The value of any other key may be a
@@ -89,7 +89,7 @@ fn words() -> &'static BTreeSet<String> {
     static WORDS: OnceLock<BTreeSet<String>> = OnceLock::new();
     WORDS.get_or_init(|| {
         let quoted = SCENARIO_KEYS.split('"').skip(1).step_by(2);
-        quoted.filter(|word| !word.is_empty()).map(str::to_owned).collect()
+        quoted.filter(|word| !word.is_empty()).map(str::to_owned).into_set()
     })
 }
 

@@ -2,12 +2,15 @@
 
 use askama::Template;
 use flashlag_report::parts::Markup;
+use flashlag_spec::PackedText;
 
 use crate::frame::{Page, embedded};
 use crate::model::Site;
 use crate::{Options, data};
 
-const SCRIPT: &str = include_str!("../templates/compare.js");
+/// Packed by the build script.
+static SCRIPT: PackedText =
+    PackedText::new(include_bytes!(concat!(env!("OUT_DIR"), "/compare.js")));
 
 #[derive(Template)]
 #[template(path = "compare.html")]
@@ -20,7 +23,7 @@ pub(crate) fn page(site: &Site<'_>, options: &Options) -> String {
         root: "",
         style: Markup::default(),
         body: Markup::of(&Body {}),
-        script: Some((SCRIPT, embedded(&data::comparison(site)))),
+        script: Some((SCRIPT.text(), embedded(&data::comparison(site)))),
     };
     page.html(site, options)
 }

@@ -4,6 +4,7 @@
 use askama::Template;
 use flashlag_explain::LagVerdict;
 use flashlag_report::parts::Markup;
+use flashlag_spec::PackedText;
 use flashlag_views::format;
 
 use crate::cells::{Cell, cells};
@@ -15,7 +16,8 @@ use crate::{Options, data, words};
 const FIRST: usize = 200;
 const EACH: usize = 1000;
 
-const SCRIPT: &str = include_str!("../templates/index.js");
+/// Packed by the build script.
+static SCRIPT: PackedText = PackedText::new(include_bytes!(concat!(env!("OUT_DIR"), "/index.js")));
 
 #[derive(Template)]
 #[template(path = "index.html")]
@@ -74,7 +76,7 @@ pub(crate) fn pages(site: &Site<'_>, options: &Options) -> Vec<(String, String)>
             root: "",
             style: Markup::default(),
             body: Markup::of(&body),
-            script: (number == 1).then(|| (SCRIPT, embedded(&data::table(site)))),
+            script: (number == 1).then(|| (SCRIPT.text(), embedded(&data::table(site)))),
         };
         (path(number), page.html(site, options))
     };

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use flashlag_store::Entry;
+use flashlag_units::IntoOrder;
 use thiserror::Error;
 
 use crate::{Options, Site, SiteFile, files};
@@ -75,7 +76,7 @@ fn listed(folder: &Path) -> Result<BTreeSet<String>, WriteSiteError> {
     let fail = |error| WriteSiteError::Io { path: folder.to_owned(), error };
     std::fs::create_dir_all(folder).map_err(fail)?;
     match std::fs::read_to_string(folder.join(LIST)) {
-        Ok(list) => Ok(list.lines().filter(|line| is_ours(line)).map(str::to_owned).collect()),
+        Ok(list) => Ok(list.lines().filter(|line| is_ours(line)).map(str::to_owned).into_set()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             match std::fs::read_dir(folder).map_err(fail)?.next() {
                 None => Ok(BTreeSet::new()),

@@ -38,10 +38,32 @@ impl Deref for PackedText {
     }
 }
 
-/// The file at a path below the build script's output, packed there.
+/// The texts of a folder, packed in one piece: each behind its name, with a zero byte behind both.
+#[derive(Debug)]
+pub struct PackedFolder(pub PackedText);
+
+impl PackedFolder {
+    /// The text of that name.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        let mut parts = self.0.text().split('\0');
+        loop {
+            let (found, text) = (parts.next()?, parts.next()?);
+            if found == name {
+                return Some(text);
+            }
+        }
+    }
+}
+
+/// What the build script packed of this path: a file's text, or a folder's.
 macro_rules! packed {
-    ($($path:expr),+) => {
-        $crate::packed::PackedText::new(include_bytes!(concat!(env!("OUT_DIR"), "/", $($path),+)))
+    ($path:literal) => {
+        $crate::packed::PackedText::new(include_bytes!(concat!(
+            env!("OUT_DIR"),
+            "/",
+            $path,
+            ".deflate"
+        )))
     };
 }
 pub(crate) use packed;

@@ -8,6 +8,7 @@
 //! A row never contains what `flashlag share` would remove: texts are taken from the shared form.
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "parquet")]
 mod columns;
 mod copies;
 mod entry;
@@ -17,6 +18,7 @@ mod fill;
 mod folder;
 mod gate;
 mod outcome;
+#[cfg(feature = "parquet")]
 mod place;
 mod read;
 mod rows;
@@ -30,7 +32,8 @@ mod write;
 #[cfg(feature = "postgres")]
 mod postgres;
 
-pub use columns::{Cell, ColumnError, Columns, Visit};
+#[cfg(feature = "parquet")]
+pub use columns::{Cell, ColumnError, Columns, READER, Visit, answer, be_a_reader};
 pub use copies::find_copies;
 pub use entry::{Entry, Measured, phases_table, results_table, runs_table};
 pub use error::StoreError;
@@ -38,6 +41,7 @@ pub use files::run_files;
 pub use fill::{UNKNOWN, fill_class};
 pub use gate::{MOST_TAKEN, Refusal, refusals};
 pub use outcome::{Added, Outcome};
+#[cfg(feature = "parquet")]
 pub use place::{Among, FEWEST, OVERLOADED, Placed, PlacedFigure, PlacedTest, Rank, place};
 pub use read::{MOST_BYTES, read_file, read_files, read_folder};
 pub use rows::{ColumnOf, PHASES, PhaseRow, RUNS, RunFacts, RunRow};

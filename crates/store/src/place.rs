@@ -3,7 +3,6 @@
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::Path;
 
 use crate::columns::{Cell, ColumnError, Columns};
 use crate::entry::{Entry, results_table};
@@ -168,10 +167,9 @@ impl Own {
 
 /// Places what decides a run's verdict among the runs of a table that count. Only the columns that
 /// are compared are read.
-pub fn place(mine: &Entry, table: &Path) -> Result<Placed, ColumnError> {
-    let columns = Columns::open(table)?;
+pub fn place(mine: &Entry, columns: &mut Columns) -> Result<Placed, ColumnError> {
     let own = Own::of(mine);
-    let rows = comparable(&columns, &own, mine)?;
+    let rows = comparable(columns, &own, mine)?;
     let counted: HashSet<u64> = rows.iter().filter(|row| row.run != 0).map(|row| row.run).collect();
     let tests = own.cells("title").zip(own.cells("state")).zip(own.cells("filled_percent"));
     let mut tests: Vec<PlacedTest> = tests
@@ -196,7 +194,7 @@ pub fn place(mine: &Entry, table: &Path) -> Result<Placed, ColumnError> {
                 _ => None,
             };
         }
-        rank(&columns, column, &rows, figure, &mut tests)?;
+        rank(columns, column, &rows, figure, &mut tests)?;
     }
     Ok(Placed {
         runs: counted.len(),
@@ -208,7 +206,7 @@ pub fn place(mine: &Entry, table: &Path) -> Result<Placed, ColumnError> {
 }
 
 /// The rows of the table, with what they may be compared with.
-fn comparable(columns: &Columns, own: &Own, mine: &Entry) -> Result<Vec<Row>, ColumnError> {
+fn comparable(columns: &mut Columns, own: &Own, mine: &Entry) -> Result<Vec<Row>, ColumnError> {
     let mut rows: Vec<Row> = Vec::new();
     let all = match own.table.rows.len() {
         0 => 0,
@@ -228,7 +226,7 @@ fn comparable(columns: &Columns, own: &Own, mine: &Entry) -> Result<Vec<Row>, Co
         if read == length { Ok(()) } else { Err(columns.uneven(column)) }
     };
     let (run, world) = (Value::from(mine.run.run.as_ref()), own.shared("target"));
-    let world = world_of(world.plain().as_bytes());
+    let world = world_of(&world.plain());
     let (model, class) = (own.shared("model"), own.shared("kind"));
     let age = own.age();
     each("target", &mut |row, cell| {
@@ -296,7 +294,7 @@ impl Row {
 
 /// Reads one figure of all rows, and ranks that of each test among them. A run counts once.
 fn rank(
-    columns: &Columns,
+    columns: &mut Columns,
     column: &'static str,
     rows: &[Row],
     figure: usize,
@@ -324,11 +322,11 @@ fn rank(
 
 /// Simulated, a kernel on a virtual device, or else real hardware: figures of one say nothing about
 /// those of another.
-fn world_of(target: &[u8]) -> Option<&'static str> {
+fn world_of(target: &str) -> Option<&'static str> {
     match target {
-        b"simulated" => Some("simulated"),
-        b"lab" => Some("lab"),
-        b"" => None,
+        "simulated" => Some("simulated"),
+        "lab" => Some("lab"),
+        "" => None,
         _ => Some("real"),
     }
 }
@@ -360,5 +358,5 @@ fn age_class(age: &str) -> String {
 
 fn is_age(cell: Cell<'_>, class: &str) -> bool {
     let Cell::Text(age) = cell else { return false };
-    std::str::from_utf8(age).is_ok_and(|age| age == class || age_class(age) == class)
+    age == class || age_class(age) == class
 }

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use flashlag_units::{sanitize, to_ascii};
+use flashlag_units::{InOrder, IntoOrder, sanitize, to_ascii};
 use flashlag_views::{Cell, Column as Figure, TableRow};
 
 use crate::line::{Line, Page};
@@ -242,11 +242,11 @@ impl Table {
     fn told_apart_in(&self, least: usize, most: usize) -> usize {
         let cells = self.rows.iter().filter(|row| matches!(row.content, Content::Cells(_)));
         // Rows may have the same label, and differ in their words.
-        let labels: BTreeSet<&str> = cells.map(|row| row.label.1.as_str()).collect();
+        let labels: BTreeSet<&str> = cells.map(|row| row.label.1.as_str()).into_set();
         let unique = |columns: &usize| {
             let mut cut: Vec<String> =
                 labels.iter().map(|label| cut_in_the_middle(label, *columns)).collect();
-            cut.sort_unstable();
+            cut.order();
             cut.windows(2).all(|pair| pair[0] != pair[1])
         };
         (least.min(most)..most).find(unique).unwrap_or(most)

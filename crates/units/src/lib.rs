@@ -27,7 +27,7 @@ pub use figures::{count, mb_per_s, percent, rate, signed_percent};
 pub use figures::{per_second, ratio};
 pub use names::{did_you_mean, nearest};
 pub use nanos::Nanos;
-pub use order::InOrder;
+pub use order::{InOrder, IntoOrder};
 pub use parse::ParseUnitError;
 pub use printable::{harmless, is_printable, printable_line, sanitize, to_ascii};
 pub use text::Text;

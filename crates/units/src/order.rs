@@ -1,4 +1,5 @@
 use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Stable sorts that all lists share as one compiled function.
 ///
@@ -39,6 +40,34 @@ impl<T> InOrder<T> for [T] {
     }
 }
 
+/// Ordered collections that are filled item by item.
+///
+/// `collect` sorts first, by a sort that the standard library compiles anew for each type, 4 kB. These are for
+/// collections that are small, or filled seldom.
+pub trait IntoOrder: Iterator + Sized {
+    /// A map, as `collect` makes it: of equal keys, the last one's value counts.
+    fn into_map<K: Ord, V>(self) -> BTreeMap<K, V>
+    where
+        Self: Iterator<Item = (K, V)>,
+    {
+        let mut map = BTreeMap::new();
+        map.extend(self);
+        map
+    }
+
+    /// A set, as `collect` makes it.
+    fn into_set(self) -> BTreeSet<Self::Item>
+    where
+        Self::Item: Ord,
+    {
+        let mut set = BTreeSet::new();
+        set.extend(self);
+        set
+    }
+}
+
+impl<I: Iterator> IntoOrder for I {}
+
 /// Sorts places by what stands there.
 fn sort_places(places: &mut [usize], compare: &mut dyn FnMut(usize, usize) -> Ordering) {
     places.sort_by(|a, b| compare(*a, *b));
@@ -78,6 +107,8 @@ mod tests {
             ours.order_by_key(|item| item.0);
             theirs.sort_by_key(|item| item.0);
             prop_assert_eq!(&ours, &theirs);
+            prop_assert_eq!(items.iter().copied().into_map(), items.iter().copied().collect());
+            prop_assert_eq!(items.iter().map(|item| item.0).into_set(), items.iter().map(|item| item.0).collect());
             ours.order_by(|a, b| b.0.cmp(&a.0));
             theirs.sort_by_key(|item| std::cmp::Reverse(item.0));
             prop_assert_eq!(&ours, &theirs);

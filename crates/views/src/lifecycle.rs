@@ -4,7 +4,7 @@ use flashlag_explain::{Figures, Plan, is_fill};
 use flashlag_schema::{Phase, Run};
 use flashlag_spec::scenario::Durability;
 use flashlag_spec::{Operation, State};
-use flashlag_units::Nanos;
+use flashlag_units::{InOrder, Nanos};
 
 use crate::beside::PublishedBeside;
 use crate::doubt::{Failure, failures_of};
@@ -122,7 +122,7 @@ pub fn lifecycle(run: &Run) -> Option<Lifecycle> {
             stages.push((skipped.state, 1));
         }
     }
-    stages.sort_unstable();
+    stages.order();
     stages.dedup();
     if stages.len() < 2 || phases().next().is_none() {
         return None;
@@ -142,7 +142,7 @@ pub fn sizes(run: &Run) -> Option<Lifecycle> {
     let phases = || run.phases.iter().filter(tested);
     let columns = columns(phases());
     let mut stages: Vec<(State, u32)> = phases().map(|phase| (phase.state, phase.run)).collect();
-    stages.sort_unstable();
+    stages.order();
     stages.dedup();
     let (rows, published) = rows(run, &plan, &columns, &stages);
     let heading = "Durable writes of other sizes".to_owned();

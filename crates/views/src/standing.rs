@@ -1,10 +1,10 @@
 //! The results of `flashlag profiles check` for the built-in profiles, as stored beside the profiles. A test of the command runs every check anew and compares.
 
-use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use flashlag_schema::Run;
 use flashlag_spec::profile::{Profile, builtin_profile};
+use flashlag_units::IntoOrder;
 
 use crate::format;
 
@@ -137,7 +137,7 @@ fn is_as_published(run: &Run, profile: &Profile) -> bool {
 fn published_on(profile: &Profile) -> Vec<String> {
     let own = &profile.filesystem;
     let on = profile.checks.iter().map(|check| check.filesystem.as_ref().unwrap_or(own).clone());
-    on.collect::<BTreeSet<_>>().into_iter().collect()
+    on.into_set().into_iter().collect()
 }
 
 /// `Nexus 7 (2012)`: the device of a simulated run, from the beginning of its profile's

@@ -130,6 +130,10 @@ pub enum Command {
     #[cfg(feature = "sweep")]
     #[command(hide = true)]
     SweepWorker,
+    /// Reads a table for `compare --with`: started by flashlag itself
+    #[cfg(feature = "parquet")]
+    #[command(hide = true)]
+    TableReader { table: PathBuf },
 }
 
 impl Command {
@@ -300,7 +304,7 @@ pub struct CompareArgs {
     ///
     /// The table is data/phases.parquet of a site, or made by `flashlag store query --from phases -o
     /// FILE.parquet`
-    #[cfg(feature = "site")]
+    #[cfg(feature = "parquet")]
     #[arg(hide_short_help = true, long = "with", value_name = "FILE.parquet")]
     #[arg(conflicts_with_all = ["against", "labels", "force", "output", "format", "report"])]
     #[arg(conflicts_with_all = ["fail_if_slower", "junit"])]

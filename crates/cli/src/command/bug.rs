@@ -35,7 +35,7 @@ pub fn bug(args: &BugArgs) -> Result<Exit> {
     };
     let (what, json) = match &args.run {
         Some(_) => ("the run", shared.run.to_json()),
-        None => ("the set-up", serde_json::to_string_pretty(&shared.run.environment)? + "\n"),
+        None => ("the set-up", flashlag_schema::to_json_pretty(&shared.run.environment)? + "\n"),
     };
     let text = report(&shared, what, &json);
     place.write(text.as_bytes())?;

@@ -13,7 +13,7 @@ use crate::terminal::Terminal;
 
 /// Prints runs side by side.
 pub fn compare(args: &CompareArgs, terminal: &Terminal) -> Result<Exit> {
-    #[cfg(feature = "site")]
+    #[cfg(feature = "parquet")]
     if let Some(table) = &args.table {
         return super::compare_with::compare_with(&args.runs, table);
     }

@@ -1,20 +1,23 @@
 //! Places runs among those of a table, in words.
 
 use std::fmt::Write;
+use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use flashlag_store::{
-    Among, FEWEST, OVERLOADED, Placed, PlacedFigure, PlacedTest, Rank, Standing, place, read_file,
+    Among, Columns, FEWEST, OVERLOADED, Placed, PlacedFigure, PlacedTest, READER, Rank, Standing,
+    place, read_file,
 };
 use flashlag_units::{Nanos, count};
 use flashlag_views::{format, kind_name};
 
 use crate::exit::Exit;
-use crate::say;
+use crate::{own, say};
 
 /// Prints where each run stands among those of a table.
 pub fn compare_with(runs: &[PathBuf], table: &Path) -> Result<Exit> {
+    let program = own::program()?;
     for run in runs {
         let mine = read_file(Path::new(""), run);
         let reason = mine.run.reason.as_deref().unwrap_or_default();
@@ -28,9 +31,17 @@ pub fn compare_with(runs: &[PathBuf], table: &Path) -> Result<Exit> {
                 run.display()
             ));
         }
-        let placed = place(&mine, table)?;
+        let mut columns = Columns::start(table, &program, &[READER.into()])?;
+        let placed = place(&mine, &mut columns)?;
         say::text(&text(&placed, run, table))?;
     }
+    Ok(Exit::Done)
+}
+
+/// Reads a table for another process of this program.
+pub fn be_a_reader(table: &Path) -> Result<Exit> {
+    let mut answers = BufWriter::with_capacity(1 << 16, say::pipe("compare --with")?);
+    flashlag_store::be_a_reader(table, &mut std::io::stdin().lock(), &mut answers)?;
     Ok(Exit::Done)
 }
 

@@ -56,5 +56,5 @@ fn of_run(args: &ExplainArgs, run: &Run, terminal: &Terminal) -> Result<Exit> {
 }
 
 fn json(explained: &Explained) -> Result<()> {
-    say::json(&format!("{}\n", serde_json::to_string_pretty(explained)?))
+    say::json(&format!("{}\n", flashlag_schema::to_json_pretty(explained)?))
 }

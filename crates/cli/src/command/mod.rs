@@ -3,8 +3,8 @@
 pub mod bug;
 pub mod clean;
 pub mod compare;
-#[cfg(feature = "site")]
-mod compare_with;
+#[cfg(feature = "parquet")]
+pub mod compare_with;
 pub mod completions;
 #[cfg(feature = "lab")]
 pub mod cuts;

@@ -1,13 +1,14 @@
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use flashlag_sweep::{Finished, Grid, Sweep, SweepOptions, WORKER, Workers, cores};
 use flashlag_term::Counter;
 use flashlag_units::{Nanos, count};
 
 use crate::args::SweepArgs;
 use crate::exit::Exit;
+use crate::own;
 use crate::say;
 use crate::signals::stop_flag;
 use crate::terminal::Terminal;
@@ -35,7 +36,7 @@ pub fn sweep(args: &SweepArgs, terminal: &Terminal) -> Result<Exit> {
     let stop = stop_flag()?;
     let mut counter = Counter::new(terminal.progress);
     let began = Instant::now();
-    let workers = Workers::new(own_program()?, vec![WORKER.into()], threads);
+    let workers = Workers::new(own::program()?, vec![WORKER.into()], threads);
     let ended = workers.run(sweep, &stop, &mut |done, points| {
         let took = began.elapsed().as_secs_f64();
         counter.show(|| progress(done, points, done.saturating_sub(before), took));
@@ -59,19 +60,9 @@ fn refuse_another_format(output: &Path) -> Result<()> {
     Ok(())
 }
 
-/// This program, even if its file was replaced in the meantime.
-fn own_program() -> Result<PathBuf> {
-    let own = PathBuf::from("/proc/self/exe");
-    if own.exists() {
-        Ok(own)
-    } else {
-        std::env::current_exe().context("cannot find the program itself")
-    }
-}
-
 /// Simulates the points that the sweep sends to standard input.
 pub fn be_a_worker() -> Result<Exit> {
-    flashlag_sweep::be_a_worker(&mut std::io::stdin().lock(), &mut say::pipe()?)?;
+    flashlag_sweep::be_a_worker(&mut std::io::stdin().lock(), &mut say::pipe("sweep")?)?;
     Ok(Exit::Done)
 }
 

@@ -82,7 +82,7 @@ fn imported(from: &Path, args: &TraceArgs) -> Result<Trace> {
 /// Prints the table.
 fn shown(ledger: &TraceLedger, args: &TraceArgs, terminal: &Terminal) -> Result<()> {
     if args.json {
-        return say::json(&format!("{}\n", serde_json::to_string_pretty(ledger)?));
+        return say::json(&format!("{}\n", flashlag_schema::to_json_pretty(ledger)?));
     }
     // Standard output is the command's, as with strace and perf.
     if !args.command.is_empty() {

@@ -132,7 +132,7 @@ fn written(history: &History, form: HistoryForm, terminal: &Terminal) -> Result<
         HistoryForm::Markdown => flashlag_export::history_markdown(history),
         HistoryForm::Csv => flashlag_export::history_csv(history),
         HistoryForm::Prometheus => flashlag_export::history_prometheus(history),
-        HistoryForm::Json => format!("{}\n", serde_json::to_string_pretty(history)?),
+        HistoryForm::Json => format!("{}\n", flashlag_schema::to_json_pretty(history)?),
     })
 }
 

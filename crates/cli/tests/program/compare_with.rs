@@ -3,8 +3,10 @@
 
 use std::path::Path;
 use std::process::{Command, Output};
+use std::time::{Duration, Instant};
 
 use flashlag_schema::Run;
+use flashlag_store::{Columns, Placed, READER, place, read_file};
 use flashlag_testing::sample;
 
 fn flashlag(home: &Path, arguments: &str) -> Output {
@@ -94,6 +96,55 @@ fn what_cannot_be_placed_is_refused_with_what_to_do() {
     assert!(no_run.contains("cannot place results.parquet: "), "{no_run}");
     let missing = refused(at, "compare none.json --with results.parquet");
     assert!(missing.contains("cannot place none.json: cannot be read: No such file"), "{missing}");
+    let nowhere = refused(at, "compare mine.json --with none.parquet");
+    assert!(nowhere.contains("cannot read none.parquet: No such file"), "{nowhere}");
+    let folder = refused(at, "compare mine.json --with store");
+    assert!(folder.contains("cannot read store as a table in Parquet: it is no file"), "{folder}");
     let both = refused(at, "compare mine.json --with results.parquet --against mine.json");
     assert!(both.contains("cannot be used with"), "{both}");
+}
+
+/// Every place of a table that is cut off or changed has this many bytes to the next.
+const STEP: usize = 11;
+
+#[test]
+fn a_damaged_table_is_a_sentence_or_another_table_and_ends_nothing() {
+    let home = scene(1);
+    let mine = read_file(home.path(), &home.path().join("mine.json"));
+    let path = home.path().join("damaged.parquet");
+    let placed = || -> Result<Placed, String> {
+        let program = Path::new(env!("CARGO_BIN_EXE_flashlag"));
+        let began = Instant::now();
+        let columns = Columns::start(&path, program, &[READER.into()]);
+        let placed = columns.and_then(|mut columns| place(&mine, &mut columns));
+        assert!(began.elapsed() < Duration::from_secs(50), "{:?}", began.elapsed());
+        placed.map_err(|error| error.to_string())
+    };
+    let whole = std::fs::read(home.path().join("results.parquet")).unwrap();
+    std::fs::write(&path, &whole).unwrap();
+    let right = placed().unwrap();
+    assert_eq!(right.runs, 1);
+    for end in (0..whole.len()).step_by(29 * STEP) {
+        std::fs::write(&path, &whole[..end]).unwrap();
+        let said = placed().unwrap_err();
+        assert!(said.contains("as a table in Parquet: it is "), "{end}: {said}");
+    }
+    let (mut same, mut other, mut refused, mut ended) = (0, 0, 0, 0);
+    for at in (0..whole.len()).step_by(STEP) {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 1 << (at % 8);
+        std::fs::write(&path, &bytes).unwrap();
+        match placed() {
+            Ok(placed) if placed == right => same += 1,
+            Ok(_) => other += 1,
+            Err(said) => {
+                assert!(said.contains("damaged.parquet") && said.contains("store query"), "{said}");
+                refused += 1;
+                ended += usize::from(said.contains("needs more than 1 GiB of memory"));
+            }
+        }
+    }
+    let count = format!("{same} same, {other} other, {refused} refused, {ended} of them ended");
+    println!("{count}");
+    assert!(same > 100 && refused > 100 && ended > 0, "{count}");
 }

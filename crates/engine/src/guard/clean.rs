@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use flashlag_units::Bytes;
+use flashlag_units::{Bytes, InOrder};
 use rustix::fs::{AtFlags, statat};
 use rustix::io::Errno;
 
@@ -154,7 +154,7 @@ fn names_like_ours(parent: &OwnedFd, path: &Path) -> Result<Vec<String>, GuardEr
         }
     })
     .map_err(|errno| GuardError::os("list", path, errno))?;
-    names.sort_unstable();
+    names.order();
     Ok(names)
 }
 

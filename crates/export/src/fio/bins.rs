@@ -106,19 +106,25 @@ pub(super) fn latency_of(histogram: &Histogram) -> Value {
         *bins.entry((index as usize).min(LAST_BUCKET)).or_default() += count;
     }
     let middle = |index: usize| Histogram::middle_of(index).0.to_string();
-    let bins: Map<String, Value> =
-        bins.into_iter().map(|(index, count)| (middle(index), json!(count))).collect();
+    let bins = bins.into_iter().map(|(index, count)| (middle(index), json!(count)));
+    let bins = object(bins);
     let supported = LISTED.into_iter().filter_map(|listed| {
         let value = histogram.percentile(Percentile(listed))?;
         Some((format!("{:.6}", f64::from(listed) / 100.0), json!(value.0)))
     });
-    let percentiles: Map<String, Value> = supported.collect();
+    let percentiles = object(supported);
     let mut latency = summary_of(histogram);
     if let Some(latency) = latency.as_object_mut() {
         latency.insert("percentile".to_owned(), Value::Object(percentiles));
         latency.insert("bins".to_owned(), Value::Object(bins));
     }
     latency
+}
+
+fn object(entries: impl Iterator<Item = (String, Value)>) -> Map<String, Value> {
+    let mut object = Map::new();
+    object.extend(entries);
+    object
 }
 
 /// The same without percentiles and bins.

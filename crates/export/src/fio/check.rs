@@ -1,6 +1,7 @@
 //! Checks fio's own figures against its bins.
 
 use flashlag_schema::verify::Discrepancy;
+use flashlag_units::InOrder;
 use serde_json::Value;
 
 use super::error::FioFileError;
@@ -36,7 +37,7 @@ fn of_latency(path: &str, latency: &Value) -> Vec<Discrepancy> {
         .filter_map(|(key, count)| Some((key.parse().ok()?, count.as_u64()?)))
         .filter(|(_, count)| *count > 0)
         .collect();
-    counts.sort_unstable();
+    counts.order();
     let n = counts.iter().fold(0_u64, |sum, (_, count)| sum.saturating_add(*count));
     let mut found = Vec::new();
     let mut differs = |name: &str, stored: u64, recomputed: u64| {

@@ -1,7 +1,6 @@
 //! The clients of `fio --client`.
 
-use std::collections::BTreeSet;
-
+use flashlag_units::IntoOrder;
 use serde_json::Value;
 
 /// The clients of a result (`fio --client`), told apart by their hosts, or by their ports as well.
@@ -12,9 +11,9 @@ pub(super) struct Clients {
 
 impl Clients {
     pub(super) fn of(jobs: &[&Value]) -> Clients {
-        let hosts: BTreeSet<&str> = jobs.iter().filter_map(|job| host_of(job)).collect();
+        let hosts = jobs.iter().filter_map(|job| host_of(job)).into_set();
         let both = jobs.iter().filter_map(|job| Some((host_of(job)?, port_of(job))));
-        Clients { hosts: hosts.len(), with_ports: both.collect::<BTreeSet<_>>().len() }
+        Clients { hosts: hosts.len(), with_ports: both.into_set().len() }
     }
 
     /// The client that did a job; `None` if there is only one, or none.

@@ -37,7 +37,7 @@ pub fn export(run: &Run) -> Result<String, FioExportError> {
         "jobs": jobs?,
         "disk_util": run.environment.device.name.value().map_or(json!([]), |name| json!([{ "name": name }])),
     });
-    Ok(serde_json::to_string_pretty(&file)? + "\n")
+    Ok(flashlag_schema::to_json_pretty(&file)? + "\n")
 }
 
 fn job_of(phase: &Phase, seed: u64) -> Result<Value, FioExportError> {

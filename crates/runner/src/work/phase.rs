@@ -7,7 +7,7 @@ use flashlag_schema::{
 use flashlag_spec::scenario::{Durability, EngineKind};
 use flashlag_spec::{Operation, Reading, State};
 use flashlag_stats::{Histogram, PhaseRecord, Stall, Stalls, WaitSplit};
-use flashlag_units::{Bytes, Nanos, Text, per_second};
+use flashlag_units::{Bytes, InOrder, Nanos, Text, per_second};
 
 use super::{Access, DeviceWait, device_wait};
 
@@ -172,7 +172,7 @@ fn stored(stall: &Stall, recorded: &PhaseRecord, tail: &PhaseTail, beside: bool)
 fn watched(looks: &Looks, recorded: &PhaseRecord, stalls: &[Stall]) -> Watched {
     let ends = recorded.began.plus(recorded.elapsed).plus(recorded.behind);
     let mut stalled: Vec<_> = stalls.iter().map(|stall| moments(stall, recorded)).collect();
-    stalled.sort_unstable();
+    stalled.order();
     Watched {
         rules: flashlag_explain::infer::RULES,
         readings: looks.between(recorded.began, ends),

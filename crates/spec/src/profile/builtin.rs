@@ -1,15 +1,11 @@
 //! The profiles that come with flashlag; the format is that of a user's own files.
 
-use crate::packed::{PackedText, packed};
+use crate::packed::{PackedFolder, packed};
 
-macro_rules! files {
-    ($($name:literal),* $(,)?) => {
-        [$(($name, packed!("profiles/", $name, ".toml"))),*]
-    };
-}
+static FILES: PackedFolder = PackedFolder(packed!("profiles"));
 
-/// Name and file of each, oldest device first.
-static PROFILES: [(&str, PackedText); 21] = files![
+/// The name of each, oldest device first.
+static PROFILES: [&str; 21] = [
     "nexus7-2012",
     "moto-x-2013",
     "moto-x-2013-sandisk",
@@ -35,10 +31,10 @@ static PROFILES: [(&str, PackedText); 21] = files![
 
 /// The names of all profiles.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    PROFILES.iter().map(|(name, _)| *name)
+    PROFILES.into_iter()
 }
 
 /// The file of a profile.
 pub fn builtin_profile(name: &str) -> Option<&'static str> {
-    PROFILES.iter().find(|(known, _)| *known == name).map(|(_, text)| text.text())
+    FILES.text(name)
 }

@@ -2,17 +2,13 @@
 //! is that of a user's own files.
 
 use super::document::ProfileCheck;
-use crate::packed::{PackedText, packed};
+use crate::packed::{PackedFolder, packed};
 use crate::scenario::{Scenario, ScenarioError};
 use crate::words::State;
 
-macro_rules! files {
-    ($($name:literal),* $(,)?) => {
-        [$(($name, packed!("profiles/protocols/", $name, ".toml"))),*]
-    };
-}
+static FILES: PackedFolder = PackedFolder(packed!("profiles/protocols"));
 
-static PROTOCOLS: [(&str, PackedText); 21] = files![
+static PROTOCOLS: [&str; 21] = [
     "andebench",
     "androbench",
     "androbench-5",
@@ -38,12 +34,12 @@ static PROTOCOLS: [(&str, PackedText); 21] = files![
 
 /// The names of all protocols.
 pub fn protocol_names() -> impl Iterator<Item = &'static str> {
-    PROTOCOLS.iter().map(|(name, _)| *name)
+    PROTOCOLS.into_iter()
 }
 
 /// The scenario by which a profile's device was measured.
 pub fn builtin_protocol(name: &str) -> Option<&'static str> {
-    PROTOCOLS.iter().find(|(known, _)| *known == name).map(|(_, text)| text.text())
+    FILES.text(name)
 }
 
 impl ProfileCheck {

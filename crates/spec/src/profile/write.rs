@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use flashlag_units::InOrder;
+use flashlag_units::{InOrder, IntoOrder};
 
 use super::document::{Profile, ProfileCheck};
 use super::fitted_from::FittedFrom;
@@ -121,6 +121,6 @@ pub(super) fn write_check(text: &mut String, check: &ProfileCheck) {
     }
     if !check.bars.is_empty() {
         let bars = check.bars.iter().map(|(key, bar)| (key.clone(), toml::Value::Float(*bar)));
-        let _ = writeln!(text, "bars = {{ {} }}", values(&bars.collect()));
+        let _ = writeln!(text, "bars = {{ {} }}", values(&bars.into_map()));
     }
 }

@@ -1,13 +1,15 @@
+use serde::{Deserialize, Serialize};
+
 use crate::table::Value;
 
 /// A cell as it stands in a file.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Cell<'a> {
     Null,
     Integer(i64),
     Real(f64),
     Boolean(bool),
-    Text(&'a [u8]),
+    Text(&'a str),
 }
 
 impl Cell<'_> {
@@ -20,7 +22,7 @@ impl Cell<'_> {
             (Cell::Real(cell), Value::Integer(value)) => cell == *value as f64,
             (Cell::Real(cell), Value::Real(value)) => cell == *value,
             (Cell::Boolean(cell), Value::Boolean(value)) => cell == *value,
-            (Cell::Text(cell), Value::Text(value)) => cell == value.as_bytes(),
+            (Cell::Text(cell), Value::Text(value)) => cell == value,
             _ => false,
         }
     }

@@ -1,49 +1,44 @@
-//! Reads single columns of a Parquet file as flashlag and most other programs write them: flat,
-//! uncompressed, plain or by a dictionary.
-//!
-//! The library that writes such files reads them too, but is 0.4 MB larger by that, and ends the
-//! program by a panic at some damaged files.
+//! Single columns of a Parquet file, which another process reads: what ends that process is an
+//! error here.
 
 mod cell;
-mod footer;
-mod page;
-mod thrift;
+mod library;
+mod message;
 
+use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, BufReader, Read, Write};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 
 use thiserror::Error;
 
-use footer::{Chunk, Footer, MAGIC, Type};
-use page::{Dictionary, PageHead, visit};
+use message::{Said, receive};
 
 pub use cell::Cell;
+pub use library::{answer, be_a_reader};
 
-/// The largest footer to read; that of a million rows has some kilobytes.
-const MOST_FOOTER: u64 = 64 << 20;
-
-/// The largest page to read; flashlag's have a megabyte.
-const MOST_PAGE: usize = 256 << 20;
-
-/// Bytes in which a page's head is looked for: it may hold the smallest and the largest cell.
-const MOST_HEAD: u64 = 64 << 10;
-
-/// The most rows of a table: more than a million runs, and a bound for a damaged file.
-const MOST_ROWS: usize = 20_000_000;
+/// The hidden command of `flashlag` that reads a table for another process.
+pub const READER: &str = "table-reader";
 
 /// Why no run can be placed in a file.
 #[derive(Debug, Error)]
 pub enum ColumnError {
     #[error("cannot read {}: {error}", path.display())]
     Io { path: PathBuf, error: io::Error },
+    #[error("cannot start {} again, to read a table: {error}", program.display())]
+    Start { program: PathBuf, error: io::Error },
     #[error("cannot read {} as a table in Parquet: {reason}. {MADE_BY}", path.display())]
-    NoTable { path: PathBuf, reason: &'static str },
+    NoTable { path: PathBuf, reason: String },
     #[error("{} has no column `{column}`. {MADE_BY}", path.display())]
     NoColumn { path: PathBuf, column: &'static str },
     #[error("cannot read the column `{column}` of {}: {reason}. {MADE_BY}", path.display())]
-    Column { path: PathBuf, column: &'static str, reason: &'static str },
+    Column { path: PathBuf, column: &'static str, reason: String },
 }
+
+/// The most characters of a reason, which may quote what is damaged.
+const LONGEST_REASON: usize = 200;
 
 /// Where to get such a table.
 const MADE_BY: &str = "Such a table is data/phases.parquet of a site, or made by `flashlag store \
@@ -55,143 +50,123 @@ pub type Visit<'a> = &'a mut dyn FnMut(usize, Cell<'_>);
 /// The columns of a file.
 pub struct Columns {
     path: PathBuf,
-    file: File,
-    footer: Footer,
+    requests: Box<dyn Write>,
+    answers: Box<dyn Read>,
+    bytes: Vec<u8>,
+    process: Option<Child>,
 }
 
 /// Why a column can't be read.
 enum Failure {
-    Io(io::Error),
-    Reason(&'static str),
+    NoColumn,
+    Reason(String),
 }
-
-impl From<io::Error> for Failure {
-    fn from(error: io::Error) -> Failure {
-        match error.kind() {
-            io::ErrorKind::UnexpectedEof => Failure::Reason("it ends too early"),
-            _ => Failure::Io(error),
-        }
-    }
-}
-
-const DAMAGED: Failure = Failure::Reason("it is damaged");
 
 impl Columns {
-    /// Reads what a file says about its columns, and none of them.
-    pub fn open(path: &Path) -> Result<Columns, ColumnError> {
-        let path = path.to_owned();
-        let read = File::open(&path).map_err(Failure::Io).and_then(|mut file| {
-            let footer = footer_of(&mut file)?;
-            Ok((file, footer))
-        });
-        match read {
-            Ok((file, footer)) => Ok(Columns { path, file, footer }),
-            Err(Failure::Io(error)) => Err(ColumnError::Io { path, error }),
-            Err(Failure::Reason(reason)) => Err(ColumnError::NoTable { path, reason }),
+    /// Starts a program that reads a file: with these arguments and the file's path it must be one
+    /// that calls [`be_a_reader`].
+    pub fn start(
+        path: &Path,
+        program: &Path,
+        arguments: &[OsString],
+    ) -> Result<Columns, ColumnError> {
+        let io = |error| ColumnError::Io { path: path.to_owned(), error };
+        // The opening of a pipe would wait for its other end.
+        if !path.metadata().map_err(io)?.is_file() {
+            let reason = "it is no file".to_owned();
+            return Err(ColumnError::NoTable { path: path.to_owned(), reason });
         }
+        File::open(path).map_err(io)?;
+        let mut command = Command::new(program);
+        command.arg0("flashlag").args(arguments).arg("--").arg(path);
+        // A panic's message says less than the error here.
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let start = |error| ColumnError::Start { program: program.to_owned(), error };
+        let mut process = command.spawn().map_err(start)?;
+        let pipes = process.stdin.take().zip(process.stdout.take());
+        let (requests, answers) = pipes.ok_or_else(|| start(io::Error::other("no pipes")))?;
+        let answers = Box::new(BufReader::new(answers));
+        let mut columns = Columns::of(path, Box::new(requests), answers);
+        columns.process = Some(process);
+        columns.opened()
+    }
+
+    /// The columns of a file that another thread [`answer`]s for.
+    pub fn over(
+        path: &Path,
+        requests: Box<dyn Write>,
+        answers: Box<dyn Read>,
+    ) -> Result<Columns, ColumnError> {
+        Columns::of(path, requests, answers).opened()
+    }
+
+    fn of(path: &Path, requests: Box<dyn Write>, answers: Box<dyn Read>) -> Columns {
+        Columns { path: path.to_owned(), requests, answers, bytes: Vec::new(), process: None }
+    }
+
+    /// Waits until the table is open.
+    fn opened(mut self) -> Result<Columns, ColumnError> {
+        match self.hear(&mut |_, _| ()) {
+            Ok(_) => Ok(self),
+            Err(Failure::NoColumn) => Err(self.no_table(DAMAGED)),
+            Err(Failure::Reason(reason)) => Err(self.no_table(&reason)),
+        }
+    }
+
+    fn no_table(&self, reason: &str) -> ColumnError {
+        ColumnError::NoTable { path: self.path.clone(), reason: reason.to_owned() }
     }
 
     /// Visits every cell of a column, and returns how many there are.
-    pub fn each(&self, column: &'static str, visit: Visit<'_>) -> Result<usize, ColumnError> {
-        let path = || self.path.clone();
-        let columns = &self.footer.columns;
-        let Some(place) = columns.iter().position(|it| it.name == column.as_bytes()) else {
-            return Err(ColumnError::NoColumn { path: path(), column });
-        };
+    pub fn each(&mut self, column: &'static str, visit: Visit<'_>) -> Result<usize, ColumnError> {
+        // Where the other end is gone, so are its answers.
+        let _ = writeln!(self.requests, "{column}").and_then(|()| self.requests.flush());
+        self.hear(visit).map_err(|failure| match failure {
+            Failure::NoColumn => ColumnError::NoColumn { path: self.path.clone(), column },
+            Failure::Reason(reason) => {
+                ColumnError::Column { path: self.path.clone(), column, reason }
+            }
+        })
+    }
+
+    /// Visits the cells that are sent, and returns how many there are.
+    fn hear(&mut self, visit: Visit<'_>) -> Result<usize, Failure> {
         let mut row = 0;
-        for chunk in self.footer.groups.iter().filter_map(|group| group.get(place)) {
-            let failed = match self.chunk(place, chunk, row, visit) {
-                Ok(after) => {
-                    row = after;
-                    continue;
+        let damaged = || Failure::Reason(DAMAGED.to_owned());
+        loop {
+            receive(&mut self.answers, &mut self.bytes).map_err(|_| damaged())?;
+            match postcard::from_bytes(&self.bytes).map_err(|_| damaged())? {
+                Said::Cells(cells) => {
+                    for cell in cells {
+                        visit(row, cell);
+                        row += 1;
+                    }
                 }
-                Err(failed) => failed,
-            };
-            return Err(match failed {
-                Failure::Io(error) => ColumnError::Io { path: path(), error },
-                Failure::Reason(reason) => ColumnError::Column { path: path(), column, reason },
-            });
+                Said::Done => return Ok(row),
+                Said::NoColumn => return Err(Failure::NoColumn),
+                Said::Refused(reason) => {
+                    return Err(Failure::Reason(reason.chars().take(LONGEST_REASON).collect()));
+                }
+            }
         }
-        Ok(row)
     }
 
     /// The error of a file whose columns are not equally long.
     pub fn uneven(&self, column: &'static str) -> ColumnError {
-        ColumnError::Column {
-            path: self.path.clone(),
-            column,
-            reason: "it is not as long as others",
-        }
-    }
-
-    /// Visits the cells of a chunk, and returns the row after them.
-    fn chunk(
-        &self,
-        column: usize,
-        chunk: &Chunk,
-        first: usize,
-        each: Visit<'_>,
-    ) -> Result<usize, Failure> {
-        let head = self.footer.columns.get(column).ok_or(DAMAGED)?;
-        if head.cells == Type::Other {
-            return Err(Failure::Reason("it has a type that flashlag does not write"));
-        }
-        if chunk.is_compressed {
-            return Err(Failure::Reason("it is compressed, and flashlag writes it plainly"));
-        }
-        let (mut at, end) = (chunk.start, chunk.start.checked_add(chunk.length).ok_or(DAMAGED)?);
-        let last = first.checked_add(chunk.cells).ok_or(DAMAGED)?;
-        if last > MOST_ROWS {
-            return Err(Failure::Reason("it has more than 20,000,000 rows"));
-        }
-        let (mut dictionary, mut row) = (Dictionary::default(), first);
-        while row < last {
-            let room = end.checked_sub(at).filter(|room| *room > 0).ok_or(DAMAGED)?;
-            let bytes = read_at(&self.file, at, room.min(MOST_HEAD))?;
-            let (page, length) = PageHead::of(&bytes).ok_or(DAMAGED)?;
-            if page.length > MOST_PAGE || (page.is_data() && page.cells > last - row) {
-                return Err(DAMAGED);
-            }
-            let bytes = read_at(&self.file, at + length as u64, page.length as u64)?;
-            at += (length + page.length) as u64;
-            if page.is_dictionary() {
-                dictionary = Dictionary::of(&page, bytes, head.cells).ok_or(DAMAGED)?;
-            } else if page.is_data() {
-                let column = (head.cells, head.is_optional);
-                visit(&page, &bytes, column, &dictionary, &mut |cell| {
-                    each(row, cell);
-                    row += 1;
-                })
-                .ok_or(Failure::Reason("it is damaged, or stored as flashlag does not"))?;
-            }
-        }
-        Ok(row)
+        let reason = "it is not as long as others".to_owned();
+        ColumnError::Column { path: self.path.clone(), column, reason }
     }
 }
 
-/// The footer is before the last eight bytes, which have its length.
-fn footer_of(file: &mut File) -> Result<Footer, Failure> {
-    const NO_PARQUET: Failure = Failure::Reason("it is no Parquet file");
-    let length = file.seek(SeekFrom::End(0))?;
-    let end = length.checked_sub(8).filter(|end| *end >= 4).ok_or(NO_PARQUET)?;
-    let begin = read_at(file, 0, 4)?;
-    let tail = read_at(file, end, 8)?;
-    let (size, magic) = tail.split_first_chunk::<4>().ok_or(NO_PARQUET)?;
-    if begin != MAGIC || magic != MAGIC {
-        return Err(NO_PARQUET);
-    }
-    let size = u64::from(u32::from_le_bytes(*size));
-    let start = end.checked_sub(size).filter(|_| size <= MOST_FOOTER).ok_or(DAMAGED)?;
-    let footer = Footer::of(&read_at(file, start, size)?).ok_or(DAMAGED)?;
-    if footer.is_nested {
-        return Err(Failure::Reason("it has lists, or columns within columns"));
-    }
-    Ok(footer)
-}
+/// Why the other process has ended, or sent what is no message.
+const DAMAGED: &str = "it is damaged, or needs more than 1 GiB of memory";
 
-fn read_at(mut file: &File, at: u64, length: u64) -> Result<Vec<u8>, Failure> {
-    let mut bytes = Vec::new();
-    file.seek(SeekFrom::Start(at))?;
-    file.take(length).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 == length { Ok(bytes) } else { Err(Failure::Reason("it ends too early")) }
+impl Drop for Columns {
+    fn drop(&mut self) {
+        if let Some(mut process) = self.process.take() {
+            // It may have ended already.
+            let _ = process.kill();
+            let _ = process.wait();
+        }
+    }
 }

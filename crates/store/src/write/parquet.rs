@@ -1,6 +1,7 @@
 //! Apache Parquet, written column by column and uncompressed: without Arrow, whose crates are
 //! larger than the tables.
 
+use std::io::Write;
 use std::sync::Arc;
 
 use parquet::basic::{LogicalType, Repetition, Type as Physical};
@@ -21,7 +22,9 @@ pub fn parquet(table: &Table) -> Result<Vec<u8>, ParquetError> {
     let schema = Arc::new(Type::group_type_builder("table").with_fields(fields).build()?);
     let properties = Arc::new(WriterProperties::builder().build());
     let mut bytes = Vec::new();
-    let mut writer = SerializedFileWriter::new(&mut bytes, schema, properties)?;
+    // Of the type that a sweep's table is written to: the library is compiled anew for each.
+    let to: Box<dyn Write + Send + '_> = Box::new(&mut bytes);
+    let mut writer = SerializedFileWriter::new(to, schema, properties)?;
     let mut group = writer.next_row_group()?;
     for (at, column) in table.columns.iter().enumerate() {
         let cells: Vec<&Value> = table.rows.iter().filter_map(|row| row.get(at)).collect();
@@ -45,7 +48,7 @@ fn field(name: &str, kind: Kind) -> Result<TypePtr, ParquetError> {
     Ok(Arc::new(field.build()?))
 }
 
-fn write_column<W: std::io::Write + Send>(
+fn write_column<W: Write + Send>(
     group: &mut SerializedRowGroupWriter<'_, W>,
     kind: Kind,
     cells: &[&Value],

@@ -5,9 +5,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use flashlag_store::{Cell, ColumnError, Columns};
+use crate::common::columns;
+use flashlag_store::{Cell, ColumnError};
 use parquet::basic::{Compression, Repetition, Type as Physical};
-use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
+use parquet::data_type::{
+    BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type,
+};
 use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder, WriterVersion};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::Type;
@@ -86,7 +89,7 @@ fn column<T>(
     of: fn(Cell<'_>) -> T,
 ) -> Result<Vec<T>, ColumnError> {
     let mut cells = Vec::new();
-    let count = Columns::open(path)?.each(name, &mut |row, cell| {
+    let count = columns(path)?.each(name, &mut |row, cell| {
         assert_eq!(row, cells.len());
         cells.push(of(cell));
     })?;
@@ -101,7 +104,7 @@ fn read(path: &Path) -> Result<Vec<Row>, ColumnError> {
         column(path, "real", |cell| if let Cell::Real(it) = cell { Some(it) } else { None })?;
     let is = column(path, "is", |cell| if let Cell::Boolean(it) = cell { Some(it) } else { None })?;
     let text = column(path, "text", |cell| match cell {
-        Cell::Text(text) => Some(String::from_utf8(text.to_vec()).unwrap()),
+        Cell::Text(text) => Some(text.to_owned()),
         _ => None,
     })?;
     let all = whole.into_iter().zip(real).zip(is).zip(text);
@@ -113,12 +116,13 @@ fn what_the_library_writes_is_read_cell_by_cell() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.parquet");
     let builder = WriterProperties::builder;
-    let ways: [fn(WriterPropertiesBuilder) -> WriterPropertiesBuilder; 5] = [
+    let ways: [fn(WriterPropertiesBuilder) -> WriterPropertiesBuilder; 6] = [
         |it| it,
         |it| it.set_dictionary_enabled(false),
         |it| it.set_data_page_row_count_limit(7).set_write_batch_size(3),
         |it| it.set_dictionary_page_size_limit(200).set_write_batch_size(50),
         |it| it.set_writer_version(WriterVersion::PARQUET_2_0),
+        |it| it.set_compression(Compression::SNAPPY),
     ];
     for (way, set) in ways.into_iter().enumerate() {
         for is_optional in [true, false] {
@@ -133,18 +137,61 @@ fn what_the_library_writes_is_read_cell_by_cell() {
     }
 }
 
+fn fixture(name: &str) -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/fixtures").join(name)
+}
+
+/// What other programs wrote of the same rows, compressed as they do by default.
 #[test]
-fn what_flashlag_does_not_write_is_refused_by_name() {
+fn what_other_programs_write_is_read_or_refused_with_how_to_write_it() {
+    let row = |at: usize| {
+        let whole = at as i64;
+        (
+            (!at.is_multiple_of(5)).then_some(whole * whole - 1000),
+            (!at.is_multiple_of(7)).then_some(whole as f64 / 7.0),
+            (!at.is_multiple_of(3)).then_some(at.is_multiple_of(2)),
+            (!at.is_multiple_of(11)).then(|| "µ".repeat(at % 4) + &(at % 20).to_string()),
+        )
+    };
+    let rows: Vec<Row> = (0..300).map(row).collect();
+    for name in ["pandas-3.1.1.parquet", "duckdb-2.0.1.parquet", "polars-2.1.0-snappy.parquet"] {
+        assert_eq!(read(&fixture(name)).unwrap(), rows, "{name}");
+    }
+    let said = read(&fixture("polars-2.1.0-zstd.parquet")).unwrap_err().to_string();
+    assert!(said.contains("cannot read the column `whole` of "), "{said}");
+    let how = "it is compressed with ZSTD: write it with compression='snappy', or with none";
+    assert!(said.contains(how), "{said}");
+}
+
+#[test]
+fn what_is_never_compared_is_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("t.parquet");
-    let refused = |properties: WriterPropertiesBuilder| {
-        write(&path, &[rows(500, true)], true, properties.build());
-        read(&path).unwrap_err().to_string()
+    let one = |text: &str| {
+        let row = (Some(1), Some(1.0), Some(true), Some(text.to_owned()));
+        write(&path, &[vec![row]], true, WriterProperties::new());
+        read(&path).map(|rows| rows.len()).map_err(|error| error.to_string())
     };
-    let packed = refused(WriterProperties::builder().set_compression(Compression::SNAPPY));
-    assert!(packed.contains("cannot read the column `whole` of "), "{packed}");
-    assert!(packed.contains("compressed, and flashlag writes it plainly"), "{packed}");
-    let delta = WriterProperties::builder().set_writer_version(WriterVersion::PARQUET_2_0);
-    let delta = refused(delta.set_dictionary_enabled(false));
-    assert!(delta.contains("stored as flashlag does not"), "{delta}");
+    assert_eq!(one(&"x".repeat(16 << 10)), Ok(1));
+    let long = one(&"x".repeat((16 << 10) + 1)).unwrap_err();
+    assert!(long.contains("`text` of ") && long.contains("a text of more than 16 KiB"), "{long}");
+    let deltas = WriterProperties::builder().set_writer_version(WriterVersion::PARQUET_2_0);
+    let deltas = deltas.set_dictionary_enabled(false).build();
+    write(&path, &[rows(500, true)], true, deltas);
+    let deltas = read(&path).unwrap_err().to_string();
+    assert!(deltas.contains("it is stored in another way: Encoding DELTA_BINARY"), "{deltas}");
+    let missing = column(&path, "none", |_| ()).unwrap_err().to_string();
+    assert!(missing.contains("has no column `none`"), "{missing}");
+    let field = Type::primitive_type_builder("small", Physical::INT32);
+    let field = Arc::new(field.with_repetition(Repetition::REQUIRED).build().unwrap());
+    let schema = Type::group_type_builder("t").with_fields(vec![field]).build().unwrap();
+    let file = std::fs::File::create(&path).unwrap();
+    let properties = Arc::new(WriterProperties::new());
+    let mut writer = SerializedFileWriter::new(file, Arc::new(schema), properties).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    put::<Int32Type, _>(&mut group, false, vec![Some(1)]);
+    group.close().unwrap();
+    writer.close().unwrap();
+    let other = column(&path, "small", |_| ()).unwrap_err().to_string();
+    assert!(other.contains("it has a type that flashlag does not write"), "{other}");
 }

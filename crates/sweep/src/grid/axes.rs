@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use flashlag_units::IntoOrder;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, SeqAccess, Visitor};
 
@@ -73,7 +74,7 @@ impl Axes {
     pub fn over(&self, base: &Axes) -> Axes {
         let or = |own: &Option<Values>, other: &Option<Values>| own.clone().or(other.clone());
         let both = |own: &BTreeMap<String, Values>, other: &BTreeMap<String, Values>| {
-            other.clone().into_iter().chain(own.clone()).collect()
+            other.clone().into_iter().chain(own.clone()).into_map()
         };
         Axes {
             name: None,

@@ -8,7 +8,7 @@ mod same;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use flashlag_units::did_you_mean;
+use flashlag_units::{IntoOrder, did_you_mean};
 use sha2::{Digest, Sha256};
 
 use crate::error::{GridError, SweepError};
@@ -108,7 +108,7 @@ impl Grid {
     pub(crate) fn texts_of(&self, points: &[Point]) -> Texts {
         let of = |all: &BTreeMap<String, String>, name: &dyn Fn(&Point) -> String| {
             let names = points.iter().map(name);
-            names.filter_map(|name| all.get_key_value(&name)).map(owned).collect()
+            names.filter_map(|name| all.get_key_value(&name)).map(owned).into_map()
         };
         Texts {
             scenarios: of(&self.texts.scenarios, &|point| point.scenario.clone()),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use flashlag_spec::profile::Profile;
 use flashlag_spec::target::{Kind, MountSpec};
-use flashlag_units::{Bytes, Nanos};
+use flashlag_units::{Bytes, InOrder, IntoOrder, Nanos};
 
 use super::boxes::{Box, Texts};
 use crate::error::GridError;
@@ -25,7 +25,7 @@ impl<'a> Same<'a> {
         let parsed = |(name, text): (&'a String, &'a String)| {
             Profile::parse(text).ok().map(|profile| (name.as_str(), profile))
         };
-        Same { texts, profiles: texts.profiles.iter().filter_map(parsed).collect() }
+        Same { texts, profiles: texts.profiles.iter().filter_map(parsed).into_map() }
     }
 
     /// Refuses a list of points with a duplicate.
@@ -112,7 +112,7 @@ impl<'a> Same<'a> {
             let Ok(mount) = MountSpec::parse(Kind::Sim, &whole) else { return (spelled, whole) };
             let mount = mount.to_string();
             let mut words: Vec<&str> = mount.split(',').collect();
-            words.sort_unstable();
+            words.order();
             words.dedup();
             (spelled, words.join(","))
         };

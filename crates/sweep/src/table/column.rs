@@ -1,8 +1,12 @@
 //! The columns: name, type, meaning, and where the value comes from.
 
 use std::fmt::Write;
+use std::sync::Arc;
 
 use flashlag_units::{Bytes, Nanos};
+use parquet::basic::{ConvertedType, LogicalType, Repetition, Type as Physical};
+use parquet::errors::ParquetError;
+use parquet::schema::types::Type;
 
 use crate::point::Point;
 use crate::row::{Figures, Row};
@@ -201,23 +205,44 @@ fn list(record: &Record<'_>, of: fn(&Figures) -> Vec<u64>) -> Cell {
     record.row.figures.as_ref().map(of).map_or(Cell::Absent, Cell::List)
 }
 
-/// The schema as Parquet writes it.
-pub(super) fn schema() -> String {
-    let mut text = "message sweep {\n".to_owned();
-    for Column { name, kind, optional, .. } in &COLUMNS {
-        let need = if *optional { "optional" } else { "required" };
-        let line = match kind {
-            Kind::Text => format!("{need} binary {name} (UTF8);"),
-            Kind::Whole => format!("{need} int64 {name} (INTEGER(64,false));"),
-            Kind::Number => format!("{need} double {name};"),
-            Kind::List => format!(
-                "{need} group {name} (LIST) {{ repeated group list {{ \
-                 required int64 element (INTEGER(64,false)); }} }}"
-            ),
-        };
-        text.push_str("  ");
-        text.push_str(&line);
-        text.push('\n');
+/// The columns as Parquet has them.
+pub(super) fn schema() -> Result<Type, ParquetError> {
+    let fields = COLUMNS.iter().map(|column| field(column).map(Arc::new));
+    Type::group_type_builder("sweep").with_fields(fields.collect::<Result<_, _>>()?).build()
+}
+
+fn field(column: &Column) -> Result<Type, ParquetError> {
+    let need = if column.optional { Repetition::OPTIONAL } else { Repetition::REQUIRED };
+    match column.kind {
+        Kind::Text => Type::primitive_type_builder(column.name, Physical::BYTE_ARRAY)
+            .with_repetition(need)
+            .with_converted_type(ConvertedType::UTF8)
+            .build(),
+        Kind::Whole => unsigned(column.name, need),
+        Kind::Number => Type::primitive_type_builder(column.name, Physical::DOUBLE)
+            .with_repetition(need)
+            .build(),
+        Kind::List => {
+            let element = Arc::new(unsigned("element", Repetition::REQUIRED)?);
+            let list = Type::group_type_builder("list")
+                .with_repetition(Repetition::REPEATED)
+                .with_fields(vec![element])
+                .build()?;
+            Type::group_type_builder(column.name)
+                .with_repetition(need)
+                .with_logical_type(Some(LogicalType::List))
+                .with_converted_type(ConvertedType::LIST)
+                .with_fields(vec![Arc::new(list)])
+                .build()
+        }
     }
-    text + "}"
+}
+
+/// A column of whole numbers that are not negative.
+fn unsigned(name: &str, need: Repetition) -> Result<Type, ParquetError> {
+    Type::primitive_type_builder(name, Physical::INT64)
+        .with_repetition(need)
+        .with_logical_type(Some(LogicalType::integer(64, false)))
+        .with_converted_type(ConvertedType::UINT_64)
+        .build()
 }

@@ -12,7 +12,6 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
-use parquet::schema::parser::parse_message_type;
 
 use super::column::{COLUMNS, Cell, Column, Kind, Record, schema};
 use crate::chunk::{Chunks, Version};
@@ -92,11 +91,14 @@ fn permissions() -> std::fs::Permissions {
     std::fs::Permissions::from_mode(0o666)
 }
 
+/// Where a table is written: of the type that other tables are written to, for which the library is compiled anyway.
+type Output<'a> = Box<dyn std::io::Write + Send + 'a>;
+
 /// A table under way.
 struct Table<'a> {
     chunks: &'a Chunks,
     output: &'a Path,
-    writer: SerializedFileWriter<&'a File>,
+    writer: SerializedFileWriter<Output<'a>>,
     rows: Vec<Kept>,
     /// The filesystem of each profile.
     own: BTreeMap<String, Arc<str>>,
@@ -122,7 +124,8 @@ impl<'a> Table<'a> {
             .set_created_by("flashlag".to_owned())
             .set_key_value_metadata(Some(about))
             .build();
-        let schema = parse_message_type(&schema()).map_err(refuse)?;
+        let schema = schema().map_err(refuse)?;
+        let file: Output<'a> = Box::new(file);
         let writer = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties))
             .map_err(refuse)?;
         let own = |(name, text): (&String, &String)| {

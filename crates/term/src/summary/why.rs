@@ -1,4 +1,5 @@
 use flashlag_schema::{CheckStatus, Run};
+use flashlag_units::InOrder;
 use flashlag_views::{Finding, LagVerdict, WaitGroup, WaitSection, format, strip};
 
 use super::figures::Depth;
@@ -72,7 +73,7 @@ pub(super) fn findings(page: &mut Page, run: &Run, depth: Depth) {
         page.paragraph(Role::Strong, &findings.heading);
     }
     let mut counted: Vec<&str> = causes().map(|one| one.per).collect();
-    counted.sort_unstable();
+    counted.order();
     counted.dedup();
     let counted = counted.join(" or ");
     let all = findings.causes.len();

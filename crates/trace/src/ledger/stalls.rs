@@ -7,7 +7,7 @@ use flashlag_schema::trace::{
     TraceStalls,
 };
 use flashlag_stats::Stalls;
-use flashlag_units::{InOrder, Nanos};
+use flashlag_units::{InOrder, IntoOrder, Nanos};
 
 use super::what::{file_name, task_name};
 use crate::stored::named_by;
@@ -24,7 +24,7 @@ pub(super) fn stalls(trace: &Trace) -> TraceStalls {
         }
     }
     let limits: BTreeMap<TraceStalled, Nanos> =
-        kinds.into_iter().map(|(kind, lengths)| (kind, lengths.limit())).collect();
+        kinds.into_iter().map(|(kind, lengths)| (kind, lengths.limit())).into_map();
     let mut listed = Vec::new();
     for (event, number) in trace.events.iter().zip(0_u64..) {
         let (Some(what), Some(took_ns)) = (kind_of(&event), event.took_ns) else { continue };

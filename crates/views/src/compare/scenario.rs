@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use flashlag_schema::{Run, TargetKind};
+use flashlag_units::InOrder;
 
 use super::model::CompareError;
 use crate::format;
@@ -28,7 +29,7 @@ pub fn warnings(runs: &[Run], force: bool) -> Result<Vec<String>, CompareError> 
         warnings.push(format!("Compared by --force, although {}.", differences.join("; ")));
     }
     let mut versions: Vec<&str> = runs.iter().map(|run| run.flashlag.version.as_str()).collect();
-    versions.sort_unstable();
+    versions.order();
     versions.dedup();
     if versions.len() > 1 {
         warnings.push(format!("Made by different versions: {}.", versions.join(", ")));

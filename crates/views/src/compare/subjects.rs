@@ -2,6 +2,7 @@
 
 use flashlag_schema::{Environment, Run, RunStatus};
 use flashlag_spec::Reading;
+use flashlag_units::InOrder;
 
 use super::model::{CompareError, CompareOptions, Group, Subject};
 use crate::format;
@@ -44,7 +45,7 @@ pub fn subjects(runs: &[Run], options: &CompareOptions) -> Vec<Subject> {
 pub fn grouped(runs: &[Run], options: &CompareOptions) -> Result<Vec<Subject>, CompareError> {
     let groups = &options.groups;
     let mut grouped: Vec<usize> = groups.iter().flat_map(|group| &group.runs).copied().collect();
-    grouped.sort_unstable();
+    grouped.order();
     let firsts: Option<Vec<&Run>> =
         groups.iter().map(|group| runs.get(*group.runs.first()?)).collect();
     match firsts {

@@ -230,7 +230,7 @@ fn sizes(subjects: &[Subject], rows: &[CompareRow], deciding: &[Option<Deciding>
     let listed = match known.len() {
         0..=3 => format::list(&known.iter().map(on).collect::<Vec<_>>()),
         _ => {
-            known.sort_unstable();
+            known.order();
             let (first, last) = (on(&known[0]), on(&known[known.len() - 1]));
             format!("{first} and {last}, on the others between")
         }

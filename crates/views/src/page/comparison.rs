@@ -2,6 +2,7 @@
 //! else differs.
 
 use flashlag_schema::Run;
+use flashlag_units::InOrder;
 
 use super::model::{
     Block, FiguresTable, Lede, Matrix, MatrixCell, Page, Picture, PictureGroup, PictureRow,
@@ -69,7 +70,7 @@ fn meta(comparison: &Comparison, runs: &[Run]) -> Vec<String> {
     meta.extend((!scenarios.is_empty()).then(|| scenarios.join(", ")));
     let mut days: Vec<&str> =
         runs.iter().filter_map(|run| run.started.as_deref()?.split('T').next()).collect();
-    days.sort_unstable();
+    days.order();
     days.dedup();
     match days.as_slice() {
         [] => {}

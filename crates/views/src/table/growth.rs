@@ -23,7 +23,7 @@ pub fn growth_table(run: &Run, most: usize) -> (Table, usize) {
     costly.order_by_key(|(_, cost)| std::cmp::Reverse(*cost));
     let rest = costly.len().saturating_sub(most);
     costly.truncate(most);
-    costly.sort_unstable();
+    costly.order();
     let rows = costly.iter().filter_map(|(index, _)| row(run, all.get(*index)?));
     let halves =
         GrowthFigure::ALL.into_iter().flat_map(|it| [Column::Grown(it), Column::InPlace(it)]);

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use flashlag_schema::history::DAY_S;
+use flashlag_units::InOrder;
 
 use crate::book::record::{Head, Kind, SECTOR, Seen, look};
 use crate::book::source::Source;
@@ -77,7 +78,7 @@ impl Index {
         let damaged = broken.iter().filter(|range| !covered(range)).count() as u64;
         let last = found.iter().map(|entry| entry.number).max().unwrap_or(0);
         let mut index = Index { entries: found, dropped: dropped.1, last, damaged };
-        index.entries.sort_by_key(|entry| entry.number);
+        index.entries.order_by_key(|entry| entry.number);
         index.settle();
         index
     }

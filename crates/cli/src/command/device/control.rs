@@ -35,7 +35,7 @@ pub fn stat(socket: Option<&Path>, format: StatFormat) -> Result<Exit> {
     match format {
         StatFormat::Text => draw(&device_stats(&stats, Style::of_stdout())),
         StatFormat::Json => {
-            say::json(&format!("{}\n", serde_json::to_string_pretty(&stats)?))?;
+            say::json(&format!("{}\n", flashlag_schema::to_json_pretty(&stats)?))?;
             Ok(Exit::Done)
         }
         StatFormat::Openmetrics => print(&device_metrics(&stats)),
