@@ -96,6 +96,7 @@ fn what_the_lab_has_not_is_refused_before_anything_boots() {
         ("lab:nexus9+ext4", "`flashlag profiles` lists them"),
         ("lab:zero+ext4,size=much", "no size"),
         ("lab:zero+ext4,sdcardfs", "fuse, overlay, bind"),
+        ("lab:zero+exfat,overlay", "ntfs3 have"),
         ("lab:zero+ext4,state=old", "new, full or aged:12mo"),
         ("lab:zero+ext4,time-scale=0", "not between"),
         ("lab:zero+ext4,fill-time-scale=fast", "a number"),

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::filesystem::FilesystemKind::{self, Btrfs, Ext4, F2fs, Nilfs2};
+use super::filesystem::FilesystemKind::{self, Btrfs, Ext4, F2fs, Nilfs2, Ntfs3, Xfs};
 use super::kind::Kind;
 use super::option::{Cipher, FsyncMode, TargetOption};
 use super::value::ValueError;
@@ -201,7 +201,8 @@ pub const OPTIONS: [OptionRow; 30] = [
         word: "overlay",
         value: None,
         sim: NONE,
-        lab: LAB,
+        // An overlay needs attributes that FAT and exFAT do not have.
+        lab: &[Ext4, F2fs, Btrfs, Xfs, Nilfs2, Ntfs3],
         help: "An overlay above the filesystem, over an empty directory: all writes reach the \
              flash.",
         read: |_| Ok(TargetOption::Overlay),
