@@ -469,6 +469,11 @@ def busy_row(filesystem, due, stream, kind, phase):
     return "| " + " | ".join(cells) + " |"
 
 
+def barriers_of(filesystem):
+    """With barriers, and without where that can be had."""
+    return [""] if filesystem in CARRIED else ["", ",nobarrier"]
+
+
 def cuts(flashlag, options):
     """What a power cut takes: with barriers and without, by device, filesystem and journal mode."""
     lines = [
@@ -484,7 +489,7 @@ def cuts(flashlag, options):
     modes = [("delete", "full"), ("wal", "full")]
     for device, profile in devices.items():
         for filesystem in PHONES + CARRIED:
-            switches = [""] if filesystem in CARRIED else ["", ",nobarrier"]
+            switches = barriers_of(filesystem)
             if filesystem == "f2fs" and profile == DEVICE:
                 switches.append(",fsync_mode=nobarrier")
             if filesystem == "f2fs":
@@ -563,7 +568,7 @@ def file_cuts(flashlag, options):
         "|---|---|---|---|---|---|---|---|",
     ]
     for filesystem in PHONES + CARRIED:
-        for switch in [""] if filesystem in CARRIED else ["", ",nobarrier"]:
+        for switch in barriers_of(filesystem):
             for kind in FILE_KINDS:
                 count = 20 if options.short else options.cuts
                 lost = cut(flashlag, f"{DEVICE}+{filesystem}{switch}", ["--kind", kind], count)

@@ -45,14 +45,19 @@ impl<T> InOrder<T> for [T] {
 /// `collect` sorts first, by a sort that the standard library compiles anew for each type, 4 kB. These are for
 /// collections that are small, or filled seldom.
 pub trait IntoOrder: Iterator + Sized {
+    /// A collection, as `collect` makes it.
+    fn into_filled<C: Default + Extend<Self::Item>>(self) -> C {
+        let mut filled = C::default();
+        filled.extend(self);
+        filled
+    }
+
     /// A map, as `collect` makes it: of equal keys, the last one's value counts.
     fn into_map<K: Ord, V>(self) -> BTreeMap<K, V>
     where
         Self: Iterator<Item = (K, V)>,
     {
-        let mut map = BTreeMap::new();
-        map.extend(self);
-        map
+        self.into_filled()
     }
 
     /// A set, as `collect` makes it.
@@ -60,9 +65,7 @@ pub trait IntoOrder: Iterator + Sized {
     where
         Self::Item: Ord,
     {
-        let mut set = BTreeSet::new();
-        set.extend(self);
-        set
+        self.into_filled()
     }
 }
 

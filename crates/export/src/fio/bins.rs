@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use flashlag_stats::{Histogram, HistogramError, Percentile};
-use flashlag_units::Nanos;
+use flashlag_units::{IntoOrder, Nanos};
 use serde_json::{Map, Value, json};
 
 use super::error::FioFileError;
@@ -107,24 +107,18 @@ pub(super) fn latency_of(histogram: &Histogram) -> Value {
     }
     let middle = |index: usize| Histogram::middle_of(index).0.to_string();
     let bins = bins.into_iter().map(|(index, count)| (middle(index), json!(count)));
-    let bins = object(bins);
+    let bins: Map<String, Value> = bins.into_filled();
     let supported = LISTED.into_iter().filter_map(|listed| {
         let value = histogram.percentile(Percentile(listed))?;
         Some((format!("{:.6}", f64::from(listed) / 100.0), json!(value.0)))
     });
-    let percentiles = object(supported);
+    let percentiles: Map<String, Value> = supported.into_filled();
     let mut latency = summary_of(histogram);
     if let Some(latency) = latency.as_object_mut() {
         latency.insert("percentile".to_owned(), Value::Object(percentiles));
         latency.insert("bins".to_owned(), Value::Object(bins));
     }
     latency
-}
-
-fn object(entries: impl Iterator<Item = (String, Value)>) -> Map<String, Value> {
-    let mut object = Map::new();
-    object.extend(entries);
-    object
 }
 
 /// The same without percentiles and bins.

@@ -121,6 +121,8 @@ fn a_cut_fails_what_is_under_way() {
 #[test]
 fn what_was_flushed_by_the_sector_is_in_each_later_image() {
     const SECTOR: u64 = 512;
+    // Block and sector of a directory's entry, and of two copies of a table, as FAT has them.
+    const PLACES: [u64; 3] = [2 * BLOCK + 3 * SECTOR, SECTOR, BLOCK + SECTOR];
     for profile in PROFILES {
         let folder = tempfile::tempdir().unwrap();
         let (recorded, image) = (folder.path().join("r"), folder.path().join("image"));
@@ -129,12 +131,10 @@ fn what_was_flushed_by_the_sector_is_in_each_later_image() {
         device.tell(&Command::Record { path: recorded.clone(), data: true, limit }).unwrap();
         let mut flushed = Vec::new();
         for round in 1..=40u64 {
-            // Data, a directory's entry, and two copies of a table, as FAT has it.
             device
                 .write(BLOCK * (20 + 2 * round), &[round as u8; 2 * BLOCK as usize], false)
                 .unwrap();
-            for (block, sector) in [(2, 3), (0, 1), (1, 1)] {
-                let at = BLOCK * block + SECTOR * sector;
+            for at in PLACES {
                 device.write(at, &[round as u8; SECTOR as usize], false).unwrap();
             }
             device.flush().unwrap();
@@ -144,12 +144,12 @@ fn what_was_flushed_by_the_sector_is_in_each_later_image() {
         for (round, moment) in (1..).zip(&flushed) {
             Recording::crash_image(&recorded, *moment, None, &image).unwrap();
             let image = std::fs::File::open(&image).unwrap();
-            for (block, sector) in [(2, 3), (0, 1), (1, 1)] {
+            for at in PLACES {
                 let mut held = [0; SECTOR as usize];
-                image.read_exact_at(&mut held, BLOCK * block + SECTOR * sector).unwrap();
+                image.read_exact_at(&mut held, at).unwrap();
                 assert!(
                     held[0] == round || held[0] == round + 1,
-                    "{profile}: {} in round {round} of block {block}",
+                    "{profile}: {} in round {round} at {at}",
                     held[0]
                 );
             }
