@@ -12,6 +12,7 @@ mod below;
 mod block;
 mod by_inode;
 mod cipher;
+mod clocks;
 mod conditions;
 mod counters;
 mod disk;
@@ -36,6 +37,7 @@ mod watch;
 
 pub use below::Below;
 pub use by_inode::path_of_inode;
+pub use clocks::clocks_at;
 pub use conditions::conditions;
 pub use internals::{memory_pressure, reach, unwritten_memory};
 pub use mount::{Mount, mount_of, mounts};

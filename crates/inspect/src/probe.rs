@@ -1,13 +1,11 @@
 use std::path::Path;
 
-use flashlag_device::read_clock;
 use flashlag_schema::counters::{Counters, DiskCounters};
 use flashlag_schema::{Device, Environment, Software};
 use flashlag_spec::Reading;
-use flashlag_units::Nanos;
-use rustix::time::ClockId;
 
 use crate::block::{Stack, is_on_a_disk, stack_below};
+use crate::clocks::clocks;
 use crate::counters::{cpu_times, disk, self_io};
 use crate::disk::device;
 use crate::encryption::encryption;
@@ -174,27 +172,4 @@ impl Probe {
 
 fn on_a_disk(found: &FilesystemStack) -> bool {
     is_on_a_disk(&found.mount)
-}
-
-/// The monotonic, the boot-time and the wall clock at one time. If the thread lost its CPU in
-/// between, they are read again: clocks that differ look like a machine that was suspended.
-fn clocks() -> (Nanos, Nanos, Nanos) {
-    const CLOSE: Nanos = Nanos::from_micros(20);
-    const TRIES: usize = 100;
-    let read = || {
-        let at = read_clock(ClockId::Monotonic);
-        let others = (read_clock(ClockId::Boottime), read_clock(ClockId::Realtime));
-        (read_clock(ClockId::Monotonic).since(at), (at, others.0, others.1))
-    };
-    let mut closest = read();
-    for _ in 0..TRIES {
-        if closest.0 <= CLOSE {
-            break;
-        }
-        let again = read();
-        if again.0 < closest.0 {
-            closest = again;
-        }
-    }
-    closest.1
 }

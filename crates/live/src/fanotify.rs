@@ -18,8 +18,7 @@ use rustix::fs::CWD;
 use crate::counters::{Counted, Counters};
 use crate::error::LiveError;
 use crate::places::Places;
-use crate::source::Disks;
-use crate::source::{Scope, Source};
+use crate::source::{Disks, Scope, Source, monotonic};
 
 /// How often to read the counters: each reading goes through all processes.
 const COUNTED_EVERY: Duration = Duration::from_secs(1);
@@ -43,6 +42,8 @@ pub struct FileEvents {
     marked: BTreeSet<PathBuf>,
     renewed: Instant,
     began: Instant,
+    /// The monotonic clock then.
+    zero: Nanos,
     own: u32,
     counters: Counters,
     counted: Instant,
@@ -79,6 +80,7 @@ impl FileEvents {
             marked: BTreeSet::new(),
             renewed: Instant::now(),
             began: Instant::now(),
+            zero: Nanos(monotonic()),
             own: std::process::id(),
             counters: Counters::start(scope)?,
             counted: Instant::now(),
@@ -212,6 +214,10 @@ impl FileEvents {
 impl Source for FileEvents {
     fn kind(&self) -> TraceSourceKind {
         TraceSourceKind::Fanotify
+    }
+
+    fn zero(&self) -> Nanos {
+        self.zero
     }
 
     fn collect(&mut self, to: &mut Builder) -> Result<(), LiveError> {

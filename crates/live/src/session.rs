@@ -1,5 +1,6 @@
 use std::time::{Duration, Instant};
 
+use flashlag_schema::ClockReading;
 use flashlag_schema::trace::{Trace, TraceSource};
 use flashlag_spec::TraceSourceKind;
 use flashlag_trace::{Builder, MOST_EVENTS, recognize};
@@ -140,10 +141,14 @@ impl Session {
     }
 
     fn of(source: Box<dyn Source>, starting: Duration, reads: bool) -> Session {
-        let kind = source.kind();
+        let (kind, zero) = (source.kind(), source.zero());
         Session {
             source,
-            builder: Builder::new(TraceSource { kind, ..TraceSource::default() }),
+            builder: Builder::new(TraceSource {
+                kind,
+                clocks: Some(flashlag_inspect::clocks_at(zero)),
+                ..TraceSource::default()
+            }),
             tally: Tally::default(),
             tallied: 0,
             not_kept: 0,
@@ -192,8 +197,18 @@ impl Session {
             lasted: nanos(lasted),
             kernel: self.source.kernel_cost(),
         };
+        let zero = self.source.zero();
         let source = self.builder.source();
         source.limits.append(&mut self.passed_over);
+        let clocks = flashlag_inspect::clocks_at(zero);
+        if source.clocks.is_some_and(|before| has_slept(&before, &clocks)) {
+            source.clocks = None;
+            source.limits.push(
+                "the machine was suspended meanwhile: times after that can't be laid beside those of \
+                 another record"
+                    .to_owned(),
+            );
+        }
         if !self.reads && source.kind != TraceSourceKind::Fanotify {
             source.limits.push(
                 "calls that read, and files that are opened to be read, are not recorded (--reads)"
@@ -229,6 +244,13 @@ fn open(scope: &Scope, choice: SourceChoice) -> Result<Box<dyn Source>, LiveErro
             Err(LiveError::Unusable { source_name: other.name(), reason })
         }
     }
+}
+
+/// Whether the machine was suspended between two readings of the same moment.
+fn has_slept(before: &ClockReading, after: &ClockReading) -> bool {
+    const LEAST: Nanos = Nanos::from_millis(1);
+    let slept = after.boot_ns.zip(before.boot_ns);
+    slept.is_some_and(|(after, before)| after.saturating_since(before) > LEAST)
 }
 
 fn nanos(time: Duration) -> Nanos {

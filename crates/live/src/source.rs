@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use flashlag_spec::TraceSourceKind;
 use flashlag_trace::Builder;
-use flashlag_units::Bytes;
+use flashlag_units::{Bytes, Nanos};
 
 use crate::error::LiveError;
 
@@ -36,6 +36,9 @@ pub struct KernelCost {
 pub trait Source {
     /// The kind.
     fn kind(&self) -> TraceSourceKind;
+
+    /// The monotonic clock at time 0 of the trace.
+    fn zero(&self) -> Nanos;
 
     /// Adds what happened since the last call. Call it several times a second: the kernel's buffers
     /// overflow otherwise.
@@ -75,4 +78,10 @@ impl Disks {
             flushes: self.flushes.saturating_sub(before.flushes),
         }
     }
+}
+
+/// The monotonic clock, which the kernel's instances and programs use as well, in nanoseconds.
+pub(crate) fn monotonic() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    u64::try_from(now.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0)
 }

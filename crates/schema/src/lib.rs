@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 mod card;
+mod clocks;
 mod comparison;
 mod conditions;
 pub mod counters;
@@ -41,6 +42,7 @@ use flashlag_spec::PackedText;
 pub use card::{
     CardCheck, CardHolds, CardLost, CardReach, CardRewritten, CardStretch, CardVerdict,
 };
+pub use clocks::ClockReading;
 pub use comparison::{
     COMPARISON_SCHEMA, CheckOutcome, ComparedCheck, ComparedField, ComparedFigure, ComparedFigures,
     ComparedOverload, ComparedRatio, ComparedSubject, ComparedTest, ComparisonRecord,

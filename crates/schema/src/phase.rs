@@ -4,6 +4,7 @@ use flashlag_spec::{Operation, Reading, State, TraceSourceKind};
 use flashlag_units::{Bytes, Nanos, per_second};
 use serde::{Deserialize, Serialize};
 
+use crate::clocks::ClockReading;
 use crate::histogram::{LatencySummary, StoredHistogram};
 use crate::lag::Lag;
 use crate::stall::{StallRecord, Time, WaitPart};
@@ -54,6 +55,9 @@ pub struct Phase {
     pub background: Option<String>,
     /// Its start, counted from the start of the run.
     pub began_ns: Nanos,
+    /// What the system's clocks said at its first operation; absent in virtual time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clocks: Option<ClockReading>,
     /// Operations done.
     pub ops: u64,
     /// Bytes moved by them.

@@ -115,6 +115,7 @@ mod tests {
                 latency_ns: LatencySummary::from(waits),
                 histogram: StoredHistogram::from(waits),
                 over_frame: 1984,
+                janks: None,
                 over_5s: 1,
                 followed_ns: Nanos::from_millis(1000),
             }),

@@ -70,6 +70,7 @@ pub fn closed_loop_phase(
         think: None,
         background: None,
         began_ns: Nanos::ZERO,
+        clocks: None,
         ops,
         bytes,
         elapsed_ns: elapsed,
@@ -111,6 +112,7 @@ pub fn phase(name: &str, operation: Operation, recorded: &PhaseRecord) -> Phase 
     Phase {
         closed_loop: response.is_none(),
         began_ns: Nanos(7_000_000),
+        clocks: None,
         bytes: recorded.bytes,
         elapsed_ns: recorded.elapsed,
         ops_per_sec: per_second(ops, recorded.elapsed).unwrap_or_default(),

@@ -6,6 +6,7 @@
 //! stored form. [`replay_stream`] turns a trace into operations to replay.
 #![forbid(unsafe_code)]
 
+mod beside;
 mod builder;
 mod import;
 mod ledger;
@@ -14,12 +15,13 @@ mod saves;
 mod sqlite;
 mod stored;
 
+pub use beside::{BesideError, with_frames};
 pub use builder::{Builder, MOST_EVENTS};
 pub use import::{
     Columns, ColumnsError, Descriptor, ImportError, ImportOptions, Imported, InputFormat, Look,
     TableError, TracepointText, import, import_by, numbers_of_calls,
 };
-pub use ledger::add_up;
+pub use ledger::{add_up, add_up_beside};
 pub use replay::{MOST_OPERATIONS, MOST_THREADS, ReplayError, replay_stream};
 pub use sqlite::recognize;
 pub use stored::{StoredError, TraceWriter, read_trace, write_trace};

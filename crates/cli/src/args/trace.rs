@@ -36,7 +36,9 @@ requests.
   flashlag trace --from trace.txt.gz
   flashlag trace --from app.strace -o app.jsonl       keep it, for the next look
   flashlag trace --from app.jsonl --format perfetto -o app.json
-                                                     for https://ui.perfetto.dev";
+                                                     for https://ui.perfetto.dev
+  flashlag trace --from ui.perfetto-trace --beside app.jsonl
+                                                     which wait dropped which frame";
 
 /// `flashlag trace`
 #[derive(Debug, Args)]
@@ -68,6 +70,12 @@ pub struct TraceArgs {
     /// What the columns of a table hold: time:s,op,offset:bytes,size:bytes,latency:us
     #[arg(hide_short_help = true, long, value_name = "LIST", requires = "from")]
     pub columns: Option<Columns>,
+    /// A run, or a recording of storage, that was made at the same time as a trace with frames
+    ///
+    /// The trace is that of --from, with Perfetto's android.surfaceflinger.frametimeline: late
+    /// frames are named with the wait that made them late, and with the run's test
+    #[arg(hide_short_help = true, long, value_name = "FILE", requires = "from")]
+    pub beside: Option<PathBuf>,
     /// Write the trace to this file; `-` is standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,

@@ -4,10 +4,12 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use flashlag_commands::run_from;
 use flashlag_runner::OutputKind;
+use flashlag_schema::Run;
 use flashlag_schema::trace::{Trace, TraceLedger};
 use flashlag_term::Style;
-use flashlag_trace::{ImportOptions, add_up, import_by, write_trace};
+use flashlag_trace::{ImportOptions, add_up, add_up_beside, import_by, with_frames, write_trace};
 
 use super::compare::place_of;
 use super::live::{self, Recorded};
@@ -26,16 +28,21 @@ pub fn trace(args: &TraceArgs, terminal: &Terminal) -> Result<Exit> {
     // Checked before the recording: a file that can't be written would cost the recording.
     let place =
         output.map(|path| place_of(path, OutputKind::Export, args.force, read)).transpose()?;
-    let recorded = match &args.from {
-        Some(from) => Recorded { trace: Some(imported(from, args)?), ended: Exit::Done },
+    let (recorded, run) = match &args.from {
+        Some(from) => {
+            let (trace, run) = beside(imported(from, args)?, args)?;
+            (Recorded { trace: Some(trace), ended: Exit::Done }, run)
+        }
         None => {
             refuse_a_file(args)?;
-            live::record(args, terminal)?
+            (live::record(args, terminal)?, None)
         }
     };
     let Recorded { trace: Some(trace), ended } = recorded else { return Ok(recorded.ended) };
+    let together = run.map(|run| add_up_beside(&trace, &run)).transpose();
+    let together = together.with_context(|| not_beside(args))?;
     // A trace that is only stored needs no totals.
-    let ledger = LazyCell::new(|| add_up(&trace));
+    let ledger = LazyCell::new(|| together.unwrap_or_else(|| add_up(&trace)));
     let contents = |to: &mut dyn Write| match args.format {
         TraceFormat::Jsonl => write_trace(to, &trace).map(drop),
         TraceFormat::Perfetto => flashlag_export::perfetto::write(to, &trace, &ledger),
@@ -47,6 +54,45 @@ pub fn trace(args: &TraceArgs, terminal: &Terminal) -> Result<Exit> {
     }
     shown(&ledger, args, terminal)?;
     Ok(ended)
+}
+
+/// The trace with what was made at the same time: the recording whose frames are in the trace, or a run.
+fn beside(trace: Trace, args: &TraceArgs) -> Result<(Trace, Option<Run>)> {
+    let Some(other) = &args.beside else { return Ok((trace, None)) };
+    let no_run = match may_be_run(other)?.then(|| run_from(other)) {
+        Some(Ok(run)) => return Ok((trace, Some(run))),
+        Some(Err(error)) => Some(error),
+        None => None,
+    };
+    let file = File::open(other).with_context(|| format!("cannot read {}", other.display()))?;
+    let recording = match (import_by(file, &ImportOptions::default()), no_run) {
+        (Ok(imported), _) => imported.trace,
+        (Err(_), Some(no_run)) => return Err(no_run.into()),
+        (Err(error), None) => {
+            let name = other.display();
+            return Err(error).with_context(|| format!("{name} is neither a run nor a trace"));
+        }
+    };
+    let together = with_frames(recording, &trace).with_context(|| not_beside(args))?;
+    Ok((together, None))
+}
+
+/// Whether a file begins as a JSON object, and not as a stored trace does.
+fn may_be_run(path: &Path) -> Result<bool> {
+    let file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let mut head = Vec::new();
+    file.take(64)
+        .read_to_end(&mut head)
+        .with_context(|| format!("cannot read {}", path.display()))?;
+    let head = head.trim_ascii_start();
+    Ok(head.starts_with(b"{") && !head.starts_with(b"{\"trace\""))
+}
+
+fn not_beside(args: &TraceArgs) -> String {
+    let name = |path: &Option<PathBuf>| {
+        path.as_ref().map_or_else(String::new, |path| path.display().to_string())
+    };
+    format!("{} can't be laid beside {}", name(&args.from), name(&args.beside))
 }
 
 /// Who names a file means to read it; recording would go on until Ctrl-C instead.

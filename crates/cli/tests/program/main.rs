@@ -21,6 +21,7 @@ mod counts;
 mod device;
 mod findings;
 mod first_sentence;
+mod frames;
 mod fuzz_seeds;
 mod gate;
 mod golden;

@@ -378,6 +378,7 @@ fn blank(name: String, job: &Value) -> Phase {
         think: None,
         background: None,
         began_ns: Nanos::ZERO,
+        clocks: None,
         ops: 0,
         bytes: Bytes::ZERO,
         elapsed_ns: Nanos::ZERO,

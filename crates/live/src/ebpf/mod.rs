@@ -19,14 +19,14 @@ use aya::{Btf, Ebpf, EbpfLoader};
 use flashlag_schema::trace::TraceLayer;
 use flashlag_spec::TraceSourceKind;
 use flashlag_trace::Builder;
-use rustix::time::{ClockId, clock_gettime};
+use flashlag_units::Nanos;
 
 use self::assemble::Assembly;
 use self::object::Object;
 use self::record::Record;
 use crate::error::LiveError;
 use crate::places::Places;
-use crate::source::{KernelCost, Scope, Source};
+use crate::source::{KernelCost, Scope, Source, monotonic};
 
 /// What the kernel needs for this, in words.
 const NEEDS: &str = "it needs root (or the capabilities BPF and PERFMON) and Linux 5.8 or newer with \
@@ -223,6 +223,10 @@ impl Source for Programs {
         TraceSourceKind::Ebpf
     }
 
+    fn zero(&self) -> Nanos {
+        Nanos(self.assembly.start())
+    }
+
     fn collect(&mut self, to: &mut Builder) -> Result<(), LiveError> {
         self.sample();
         if self.renewed.elapsed() >= Duration::from_secs(1) {
@@ -344,9 +348,3 @@ fn in_words(error: &dyn std::error::Error) -> String {
 
 #[cfg(test)]
 mod tests;
-
-/// The monotonic clock, which the programs read as well, in nanoseconds.
-fn monotonic() -> u64 {
-    let now = clock_gettime(ClockId::Monotonic);
-    u64::try_from(now.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0)
-}

@@ -7,14 +7,13 @@ use flashlag_schema::trace::TraceLayer;
 use flashlag_spec::TraceSourceKind;
 use flashlag_trace::{Builder, TracepointText, numbers_of_calls};
 use flashlag_units::{Nanos, count};
-use rustix::time::{ClockId, clock_gettime};
 
 pub(crate) use self::instance::sweep;
 use self::instance::{Instance, unusable};
 use self::look::Machine;
 use crate::error::LiveError;
 use crate::places::Places;
-use crate::source::{Scope, Source};
+use crate::source::{Scope, Source, monotonic};
 
 /// System calls that have tracepoints of their own.
 const CALLS: [&str; 10] = [
@@ -163,6 +162,10 @@ impl Source for Tracefs {
         TraceSourceKind::Tracefs
     }
 
+    fn zero(&self) -> Nanos {
+        Nanos(self.start)
+    }
+
     fn collect(&mut self, to: &mut Builder) -> Result<(), LiveError> {
         self.drain(to)
     }
@@ -189,10 +192,4 @@ impl Source for Tracefs {
         }
         Ok(())
     }
-}
-
-/// The monotonic clock, which the instance uses as well, in nanoseconds.
-fn monotonic() -> u64 {
-    let now = clock_gettime(ClockId::Monotonic);
-    u64::try_from(now.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0)
 }

@@ -16,7 +16,7 @@ use flashlag_engine::{
     ThreadsWatch, Watch, drive_threads, open,
 };
 use flashlag_inspect::Root;
-use flashlag_schema::{CardReach, Conditions, Ledger, Looks, OtherIo, Run};
+use flashlag_schema::{CardReach, ClockReading, Conditions, Ledger, Looks, OtherIo, Run};
 use flashlag_spec::Reading;
 use flashlag_spec::replay::ReplayFile;
 use flashlag_spec::scenario::{FileSave, Io};
@@ -48,6 +48,14 @@ impl World for Directory<'_> {
 
     fn now(&self) -> Nanos {
         MonotonicClock.now().since(self.began).plus(self.earlier)
+    }
+
+    fn in_real_time(&self) -> bool {
+        true
+    }
+
+    fn clocks(&self, at: Nanos) -> Option<ClockReading> {
+        Some(flashlag_inspect::clocks_at(at))
     }
 
     fn idle(&mut self, time: Nanos, stop: &AtomicBool) {

@@ -213,6 +213,7 @@ impl<W: World> Work<W> {
         let tail = PhaseTail {
             time: without_stops(split, stopped),
             in_real_time: self.world.in_real_time(),
+            clocks: self.world.clocks(recorded.began),
             thought: flashlag_units::Nanos::ZERO,
             final_flush: None,
             stopped,

@@ -137,6 +137,7 @@ impl<W: World> Work<W> {
             let tail = PhaseTail {
                 time: without_stops(driven.time, within),
                 in_real_time: self.world.in_real_time(),
+                clocks: self.world.clocks(half.recorded.began),
                 thought: driven.thought,
                 final_flush: driven.final_flush.filter(|_| writes),
                 stopped,

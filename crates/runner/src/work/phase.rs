@@ -1,8 +1,8 @@
 //! A phase as stored, from the recorder's results.
 
 use flashlag_schema::{
-    Growth, GrowthPart, IntervalRecord, Lag, LatencySummary, Ledger, Looks, Mixed, Phase,
-    StallRecord, StoredHistogram, Think, Time, WaitRecord, Watched,
+    ClockReading, Growth, GrowthPart, IntervalRecord, Lag, LatencySummary, Ledger, Looks, Mixed,
+    Phase, StallRecord, StoredHistogram, Think, Time, WaitRecord, Watched,
 };
 use flashlag_spec::scenario::{Durability, EngineKind};
 use flashlag_spec::{Operation, Reading, State};
@@ -66,6 +66,8 @@ pub struct PhaseTail {
     pub time: Option<WaitSplit>,
     /// Whether time passes by itself; in virtual time nothing waits for a CPU.
     pub in_real_time: bool,
+    /// What the system's clocks said at its first operation.
+    pub clocks: Option<ClockReading>,
     /// Bytes and calls by layer.
     pub ledger: Ledger,
     /// The sum of the rests between operations.
@@ -147,6 +149,7 @@ pub fn phase(head: PhaseHead, recorded: &PhaseRecord, tail: PhaseTail) -> Phase 
         think,
         background: head.background,
         began_ns: head.began,
+        clocks: tail.clocks,
     }
 }
 

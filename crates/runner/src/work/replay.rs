@@ -164,6 +164,7 @@ impl<W: World> Work<W> {
             let tail = PhaseTail {
                 time: None,
                 in_real_time: self.world.in_real_time(),
+                clocks: self.world.clocks(part.recorded.began),
                 thought: Nanos::ZERO,
                 final_flush: None,
                 stopped,

@@ -162,6 +162,7 @@ impl<W: World> Work<W> {
         let tail = PhaseTail {
             time: without_stops(saved.time, in_saves),
             in_real_time: self.world.in_real_time(),
+            clocks: self.world.clocks(saved.recorded.began),
             thought: saved.thought,
             final_flush: None,
             stopped,

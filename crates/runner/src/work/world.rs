@@ -15,7 +15,7 @@ use flashlag_engine::replay::{ReplayJob, ReplayOutcome};
 use flashlag_engine::{Job, JobOutcome};
 #[cfg(not(target_family = "wasm"))]
 use flashlag_schema::CardReach;
-use flashlag_schema::{Conditions, Ledger, Looks, OtherIo, Run};
+use flashlag_schema::{ClockReading, Conditions, Ledger, Looks, OtherIo, Run};
 use flashlag_spec::replay::ReplayFile;
 use flashlag_spec::scenario::{Durability, EngineKind, Io};
 #[cfg(not(target_family = "wasm"))]
@@ -232,8 +232,11 @@ pub trait World {
     fn now(&self) -> Nanos;
 
     /// Whether time passes by itself; otherwise only operations and waits advance it.
-    fn in_real_time(&self) -> bool {
-        true
+    fn in_real_time(&self) -> bool;
+
+    /// What the system's clocks say at a moment of the clock of phases; `None` in virtual time.
+    fn clocks(&self, _at: Nanos) -> Option<ClockReading> {
+        None
     }
 
     /// Lets time pass, and checks now and then whether the run is to end.

@@ -3,6 +3,7 @@
 use flashlag_units::Nanos;
 use serde::{Deserialize, Serialize};
 
+use super::beside::TraceDuring;
 use super::stalls::TraceStall;
 
 /// A frame that its app finished late, by Android's FrameTimeline.
@@ -54,4 +55,7 @@ pub struct TraceLateFrame {
     pub waited_ns: Nanos,
     /// The longest of these waits; its task is the app's main thread or `RenderThread`.
     pub wait: TraceStall,
+    /// What a run beside the trace did meanwhile; absent without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub during: Option<TraceDuring>,
 }

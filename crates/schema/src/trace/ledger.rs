@@ -5,6 +5,7 @@ use flashlag_spec::scenario::JournalMode;
 use flashlag_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
+use super::beside::TraceRun;
 use super::frames::TraceFrames;
 use super::stalls::TraceStalls;
 use super::{TraceSaves, TraceSource};
@@ -36,6 +37,9 @@ pub struct TraceLedger {
     /// Late frames of user interfaces; absent if the source records no frames.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frames: Option<TraceFrames>,
+    /// What happened while a run measured; absent without a run beside the trace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<TraceRun>,
 }
 
 /// The requests to one block device.
@@ -204,6 +208,10 @@ pub struct TraceDatabase {
     /// All of these times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub histogram: Option<StoredHistogram>,
+    /// Commits in which a frame of the app was late by waits for storage: its user saw them. Absent
+    /// if no frames are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub janks: Option<u64>,
 }
 
 /// Writes at each layer: the ratio of two is the write amplification between them. A layer that the

@@ -2,6 +2,7 @@
 //! tasks, files and devices. Every importer and every live source produces one; the table of
 //! writers, the replay and the exports read one.
 
+mod beside;
 mod event;
 mod frames;
 mod ledger;
@@ -17,6 +18,9 @@ use flashlag_spec::{TraceFileKind, TraceSourceKind};
 use flashlag_units::Nanos;
 use serde::{Deserialize, Serialize};
 
+use crate::clocks::ClockReading;
+
+pub use beside::{TraceDuring, TraceRun, TraceRunSaves, TraceRunStall, TraceRunTest};
 pub use event::{BlockFlags, BlockOperation, FailedCall, TraceAction, TraceEvent};
 pub use frames::{TraceFrame, TraceFrames, TraceLateFrame};
 pub use ledger::{
@@ -66,6 +70,9 @@ pub struct TraceSource {
     pub layers: Vec<TraceLayer>,
     /// How long the source recorded.
     pub lasted_ns: Nanos,
+    /// What the system's clocks said at time 0 of the trace; absent if the source does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clocks: Option<ClockReading>,
     /// Frames of apps that the source records, late or not; absent if it records none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frames: Option<u64>,

@@ -79,6 +79,10 @@ pub struct TraceSaveWaits {
     pub histogram: StoredHistogram,
     /// Saves that took longer than a frame at 60 Hz.
     pub over_frame: u64,
+    /// Saves in which a frame of the app was late by waits for storage: its user saw them. Absent if
+    /// no frames are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub janks: Option<u64>,
     /// Saves that took longer than 5 s: Android shows "isn't responding" after that.
     pub over_5s: u64,
     /// The waits of those that were followed within a frame.

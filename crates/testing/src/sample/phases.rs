@@ -173,6 +173,7 @@ fn assemble(spec: &Spec, began: Nanos, seen: &PhaseRecord, grown: (Histogram, Hi
         think: None,
         background: spec.background.map(str::to_owned),
         began_ns: began,
+        clocks: None,
         ops,
         bytes: seen.bytes,
         elapsed_ns: seen.elapsed,

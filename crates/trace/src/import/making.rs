@@ -1,5 +1,6 @@
 //! What all file importers share: the trace under construction, and counts of what was left out.
 
+use flashlag_schema::ClockReading;
 use flashlag_schema::trace::{Trace, TraceAction, TraceFile, TraceLayer, TraceSource, TraceTask};
 use flashlag_spec::{TraceFileKind, TraceSourceKind};
 use flashlag_units::{Nanos, count};
@@ -14,6 +15,29 @@ pub(super) trait LineImporter {
 
     /// Adds the events that still wait for their end.
     fn finish(&mut self, making: &mut Making);
+}
+
+/// What the system's clocks said when the file's own clock said 0: negative if that was before they
+/// began. A clock to which nothing in the file leads is absent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct ClocksAtZero {
+    pub(super) boot: Option<i128>,
+    pub(super) monotonic: Option<i128>,
+    pub(super) wall: Option<i128>,
+}
+
+impl ClocksAtZero {
+    /// What they said at a time of the file's clock.
+    fn at(self, t: Nanos) -> Option<ClockReading> {
+        let at =
+            |zero: Option<i128>| u64::try_from(zero?.saturating_add(t.0.into())).ok().map(Nanos);
+        let reading = ClockReading {
+            boot_ns: at(self.boot),
+            monotonic_ns: at(self.monotonic),
+            wall_ns: at(self.wall),
+        };
+        (reading != ClockReading::default()).then_some(reading)
+    }
 }
 
 /// Most kinds of skipped lines that are counted separately.
@@ -40,6 +64,10 @@ pub(super) struct Making {
     line: u64,
     taken: u64,
     first_damaged: Option<u64>,
+    /// What the file says of the system's clocks.
+    pub(super) clocks: ClocksAtZero,
+    /// When the first frame of a user interface began, and when the last one ended.
+    pub(super) drawn: Option<(Nanos, Nanos)>,
 }
 
 impl Making {
@@ -54,6 +82,8 @@ impl Making {
             line: 0,
             taken: 0,
             first_damaged: None,
+            clocks: ClocksAtZero::default(),
+            drawn: None,
         }
     }
 
@@ -199,8 +229,11 @@ impl Making {
             self.lacks(self.left_out);
             self.limit(left_out(self.left_out, self.most_events));
         }
+        let (clocks, drawn) = (self.clocks, self.drawn);
         let mut trace = self.builder.finish();
-        let first = trace.events.first().map_or(Nanos::ZERO, |event| event.t_ns);
+        let frames = drawn.unwrap_or_default();
+        let first = trace.events.first().map_or(frames.0, |event| event.t_ns);
+        trace.source.clocks = clocks.at(first);
         trace.events.make_earlier(first.0);
         for frame in &mut trace.late_frames {
             // No wait is known of the time before the first event.
@@ -209,6 +242,9 @@ impl Making {
             frame.took_ns = end.saturating_since(frame.t_ns);
         }
         trace.source.lasted_ns = lasted(&trace.events);
+        if trace.events.is_empty() {
+            trace.source.lasted_ns = frames.1.saturating_since(first);
+        }
         trace
     }
 }

@@ -8,6 +8,7 @@ use flashlag_schema::trace::{
 use flashlag_spec::scenario::JournalMode;
 use flashlag_units::{Bytes, Nanos, per_second};
 
+use super::frames::Janks;
 use super::stack::Stack;
 use super::what::{Seen, file_name, kind_of_blocks};
 use super::writers::summary;
@@ -19,9 +20,18 @@ pub(super) fn databases(
     databases: &[Database],
     seen: Seen,
     stack: &Stack,
+    janks: Option<&Janks>,
 ) -> Vec<TraceDatabase> {
     let blocks = seen.block.then(|| Blocks::of(trace, databases));
-    let of = |database: &Database| one(trace, database, blocks.as_ref(), stack);
+    let of = |database: &Database| {
+        let seen = |janks: &Janks| {
+            let any = |commit: &&Commit| {
+                commit.timed && janks.any(trace, commit.task, commit.begun, commit.ended)
+            };
+            database.commits.iter().filter(any).count() as u64
+        };
+        TraceDatabase { janks: janks.map(seen), ..one(trace, database, blocks.as_ref(), stack) }
+    };
     databases.iter().map(of).collect()
 }
 
@@ -60,6 +70,7 @@ fn one(
         block: blocks.filter(|_| timed).map(during),
         latency_ns,
         histogram,
+        janks: None,
     }
 }
 

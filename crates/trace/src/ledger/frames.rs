@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use flashlag_schema::Lag;
 use flashlag_schema::trace::{
-    Trace, TraceAction, TraceEvent, TraceFrame, TraceFrames, TraceLateFrame, TraceStall,
-    TraceStalled, TraceTask,
+    Trace, TraceAction, TraceDuring, TraceEvent, TraceFrame, TraceFrames, TraceLateFrame,
+    TraceStall, TraceStalled, TraceTask,
 };
 use flashlag_units::{InOrder, Nanos};
 
@@ -28,26 +28,65 @@ struct Wait {
     what: TraceStalled,
 }
 
-/// The late frames of a trace; `None` if it records no frames.
-pub(super) fn frames(trace: &Trace) -> Option<TraceFrames> {
+/// The late frames of a trace; `None` if it records no frames. `during` says what a run did meanwhile.
+pub(super) fn frames(
+    trace: &Trace,
+    by_storage: &[Judged<'_>],
+    during: impl Fn(&TraceFrame) -> Option<TraceDuring>,
+) -> Option<TraceFrames> {
     let frames = trace.source.frames?;
-    let waits = waits(trace);
-    let judged = trace.late_frames.iter().filter_map(|frame| judge(waits.get(&frame.pid)?, frame));
-    let mut judged: Vec<Judged> = judged.collect();
-    let by_storage = judged.len() as u64;
-    judged.order_by_key(|late| Reverse((late.frame.late_by_ns, late.waited)));
-    judged.truncate(LISTED);
-    judged.order_by_key(|late| (late.frame.t_ns, late.wait.event));
-    let listed = judged.iter().map(|late| named(trace, late)).collect();
-    Some(TraceFrames { frames, late: trace.late_frames.len() as u64, by_storage, listed })
+    let mut listed = by_storage.to_vec();
+    listed.order_by_key(|late| Reverse((late.frame.late_by_ns, late.waited)));
+    listed.truncate(LISTED);
+    listed.order_by_key(|late| (late.frame.t_ns, late.wait.event));
+    let named =
+        |late: &Judged<'_>| TraceLateFrame { during: during(late.frame), ..named(trace, late) };
+    Some(TraceFrames {
+        frames,
+        late: trace.late_frames.len() as u64,
+        by_storage: by_storage.len() as u64,
+        listed: listed.iter().map(named).collect(),
+    })
 }
 
 /// A frame that waits for storage made late: how long they were together, and the longest.
 #[derive(Clone, Copy, Debug)]
-struct Judged<'a> {
-    frame: &'a TraceFrame,
+pub(super) struct Judged<'a> {
+    pub(super) frame: &'a TraceFrame,
     waited: Nanos,
     wait: Wait,
+}
+
+/// The late frames that would have been in time without their threads' waits for storage, in the order
+/// of the trace.
+pub(super) fn late_by_storage(trace: &Trace) -> Vec<Judged<'_>> {
+    let waits = waits(trace);
+    let judged = trace.late_frames.iter().filter_map(|frame| judge(waits.get(&frame.pid)?, frame));
+    judged.collect()
+}
+
+/// The times in which each app's late frames were drawn that storage made late.
+#[derive(Debug)]
+pub(super) struct Janks(HashMap<u32, Vec<(Nanos, Nanos)>>);
+
+impl Janks {
+    /// Those of a trace; `None` if it records no frames.
+    pub(super) fn of(trace: &Trace, by_storage: &[Judged<'_>]) -> Option<Janks> {
+        trace.source.frames?;
+        let mut all: HashMap<u32, Vec<(Nanos, Nanos)>> = HashMap::new();
+        for Judged { frame, .. } in by_storage {
+            let end = frame.t_ns.plus(frame.took_ns);
+            all.entry(frame.pid).or_default().push((frame.t_ns, end));
+        }
+        Some(Janks(all))
+    }
+
+    /// Whether what a thread did from one time to another falls into such a frame of its app.
+    pub(super) fn any(&self, trace: &Trace, task: Option<u32>, begun: Nanos, ended: Nanos) -> bool {
+        let task = task.and_then(|task| trace.tasks.get(task as usize));
+        let frames = task.and_then(app_of).and_then(|pid| self.0.get(&pid));
+        frames.is_some_and(|frames| frames.iter().any(|(from, to)| *from < ended && begun < *to))
+    }
 }
 
 /// The waits of each process's main thread and of its `RenderThread`, by their beginning.
@@ -144,5 +183,6 @@ fn named(trace: &Trace, late: &Judged<'_>) -> TraceLateFrame {
             task: Some(if main { "its main thread" } else { "RenderThread" }.to_owned()),
             file: file.map(|file| file_name(trace, file)),
         },
+        during: None,
     }
 }

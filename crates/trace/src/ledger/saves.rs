@@ -7,6 +7,7 @@ use flashlag_schema::Lag;
 use flashlag_schema::trace::{Trace, TraceSaveKind, TraceSaveWaits, TraceSaves};
 use flashlag_units::{Bytes, InOrder, Nanos};
 
+use super::frames::Janks;
 use super::what::file_name;
 use super::writers::summary;
 use crate::saves::Save;
@@ -24,23 +25,27 @@ struct Key {
 }
 
 /// Every thread and file with a save, the most saves first.
-pub(super) fn saves(trace: &Trace) -> Vec<TraceSaves> {
+pub(super) fn saves(trace: &Trace, janks: Option<&Janks>) -> Vec<TraceSaves> {
     let mut rows: BTreeMap<Key, Vec<Save>> = BTreeMap::new();
     for save in crate::saves::saves(trace) {
         let key = Key { task: save.task, file: save.file, kind: save.kind };
         rows.entry(key).or_default().push(save);
     }
-    let rows = rows.iter().map(|(key, saves)| row(trace, *key, saves));
+    let rows = rows.iter().map(|(key, saves)| row(trace, *key, saves, janks));
     let mut rows: Vec<TraceSaves> = rows.collect();
     rows.order_by_key(|row| (Reverse(row.saves), Reverse(row.unsynced)));
     rows
 }
 
-fn row(trace: &Trace, key: Key, all: &[Save]) -> TraceSaves {
+fn row(trace: &Trace, key: Key, all: &[Save], janks: Option<&Janks>) -> TraceSaves {
     let Key { task, file, kind } = key;
     let task = task.and_then(|task| trace.tasks.get(task as usize));
     let saves: Vec<&Save> = all.iter().filter(|save| save.syncs > 0).collect();
     let followed = followed(kind, &saves);
+    let seen = |save: &&&Save| {
+        janks.is_some_and(|janks| janks.any(trace, save.task, save.begun, save.ended))
+    };
+    let janks = janks.map(|_| saves.iter().filter(seen).count() as u64);
     let total =
         |of: fn(&Save) -> u64| saves.iter().map(|save| of(save)).fold(0, u64::saturating_add);
     TraceSaves {
@@ -55,7 +60,7 @@ fn row(trace: &Trace, key: Key, all: &[Save]) -> TraceSaves {
         unsynced: (all.len() - saves.len()) as u64,
         syncs: total(|save| save.syncs.into()),
         bytes: Bytes(total(|save| save.bytes)),
-        waits: waits(&saves, &followed),
+        waits: waits(&saves, &followed).map(|waits| TraceSaveWaits { janks, ..waits }),
         followed: followed.len() as u64,
     }
 }
@@ -73,6 +78,7 @@ fn waits(saves: &[&Save], followed: &[&Save]) -> Option<TraceSaveWaits> {
         latency_ns,
         histogram,
         over_frame: over(Lag::FRAME_60HZ),
+        janks: None,
         over_5s: over(NOT_RESPONDING),
         followed_ns: followed.iter().map(|save| save.waited).fold(Nanos::ZERO, Nanos::plus),
     })

@@ -58,8 +58,13 @@ pub(super) fn answer(ledger: &TraceLedger) -> String {
     let most = most.filter(|(_, doing)| doing.bytes > 0).map(|(name, _)| name.as_str());
     let later = by_kernel(&all).filter(|_| by_calls).unwrap_or_default();
     // Where frames are known, a late save is no guess any more: it is a late frame or it is none.
-    let frames = ledger.frames.as_ref().map(|frames| format!(" {}", sentence(frames)));
-    let frames = frames.unwrap_or_default();
+    let frames = sentence(ledger);
+    if ledger.events == 0
+        && let Some(frames) = frames
+    {
+        return frames;
+    }
+    let frames = frames.map_or_else(String::new, |frames| format!(" {frames}"));
     format!("{writes} {}{later}{frames}", waits(ledger, &all, most))
 }
 

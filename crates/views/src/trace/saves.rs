@@ -44,6 +44,8 @@ struct Sum {
     longest: Nanos,
     waited: Nanos,
     over_frame: u64,
+    /// Those in which a frame was late; `None` if no frames are known.
+    janks: Option<u64>,
     over_5s: u64,
     followed: u64,
     followed_for: Nanos,
@@ -63,6 +65,9 @@ impl Sum {
         self.longest = self.longest.max(waits.latency_ns.max.unwrap_or_default());
         self.waited = self.waited.plus(waits.waited_ns);
         self.over_frame = self.over_frame.saturating_add(waits.over_frame);
+        if let Some(janks) = waits.janks {
+            self.janks = Some(self.janks.unwrap_or(0).saturating_add(janks));
+        }
         self.over_5s = self.over_5s.saturating_add(waits.over_5s);
         self.followed_for = self.followed_for.plus(waits.followed_ns);
     }
@@ -106,6 +111,7 @@ pub(super) fn table(ledger: &TraceLedger, most: usize) -> TraceTable {
     sums.truncate(most);
     let timed = sums.iter().any(|(_, sum)| sum.timed > 0);
     let late = sums.iter().any(|(_, sum)| sum.over_5s > 0);
+    let janks = sums.iter().any(|(_, sum)| sum.janks.is_some());
     let column = |title, spare| TraceColumn { title, spare, words: false };
     let columns = [
         (true, TraceColumn { title: "how", spare: 0, words: true }),
@@ -114,6 +120,7 @@ pub(super) fn table(ledger: &TraceLedger, most: usize) -> TraceTable {
         (true, column("bytes each", 3)),
         (timed, column("max ms", 0)),
         (timed, column("over 16.7 ms", 2)),
+        (janks, column("jank", 1)),
         (timed && late, column("over 5 s", 0)),
     ];
     let row = |((file, how, by), sum): ((String, &str, String), Sum)| {
@@ -125,6 +132,7 @@ pub(super) fn table(ledger: &TraceLedger, most: usize) -> TraceTable {
             sum.bytes_each().map_or_else(|| NONE.to_owned(), |bytes| bytes.to_string()),
             if sum.timed > 0 { ms(sum.longest) } else { NONE.to_owned() },
             share(sum.over_frame),
+            sum.janks.map_or_else(|| NONE.to_owned(), count),
             share(sum.over_5s),
         ];
         let cells = cells.into_iter().zip(&columns).filter(|(_, (kept, _))| *kept);
@@ -156,12 +164,16 @@ pub(super) fn findings(ledger: &TraceLedger, full: bool) -> Vec<String> {
 fn on_main_threads(saves: &[TraceSaves]) -> Vec<(u64, String)> {
     let on_main = saves.iter().filter(|row| row.main == Some(true));
     let late = sums(on_main, |row| Who::saves(row).process());
-    let late = late.into_iter().filter(|(_, sum)| sum.over_frame > 0);
+    // Where frames are known, a late save that no frame waited for disturbed nobody.
+    let disturbing = |sum: &Sum| sum.janks.unwrap_or(sum.over_frame);
+    let late = late.into_iter().filter(|(_, sum)| disturbing(sum) > 0);
     let sentence = |(process, sum): (String, Sum)| {
+        let effect =
+            if sum.janks.is_some() { "make a frame late" } else { "take longer than a frame" };
         let sentence = format!(
-            "The main thread of {process} waits for its saves: {} of {} take longer than a frame, {} at most, {} \
+            "The main thread of {process} waits for its saves: {} of {} {effect}, {} at most, {} \
              together. Save on another thread (SharedPreferences: `apply`).",
-            count(sum.over_frame),
+            count(disturbing(&sum)),
             count(sum.timed),
             sum.longest,
             sum.waited,

@@ -9,6 +9,7 @@ use flashlag_schema::{LatencySummary, StoredHistogram};
 use flashlag_stats::Histogram;
 use flashlag_units::{Bytes, InOrder, count, ratio};
 
+use super::frames;
 use super::saves::{self, TraceColumn, TraceTable};
 use super::words::{Who, kind_name, mode_name};
 use crate::format::{NONE, ms, ms_of, times};
@@ -25,6 +26,7 @@ pub(super) fn tables(ledger: &TraceLedger, full: bool) -> Vec<TraceTable> {
     };
     let with_file = || ledger.writers.iter().filter(|writer| writer.file.is_some());
     let all = [
+        frames::table(ledger, most),
         writers("writer", ledger.writers.iter(), by_thread, most),
         writers("file", with_file(), by_file, most),
         databases(&ledger.databases, most),
@@ -181,6 +183,10 @@ fn databases(databases: &[TraceDatabase], most: usize) -> TraceTable {
     if is_timed {
         columns.push(column("max ms", 3));
     }
+    let any_janks = databases.iter().any(|database| database.janks.is_some());
+    if any_janks {
+        columns.push(column("jank", 1));
+    }
     let row = |database: &TraceDatabase| {
         let each = |sum: u64| ratio(sum, database.commits);
         let size = |sum: u64| {
@@ -201,6 +207,9 @@ fn databases(databases: &[TraceDatabase], most: usize) -> TraceTable {
         if is_timed {
             let longest = database.latency_ns.as_ref().and_then(|latency| latency.max);
             cells.push(longest.map_or_else(|| NONE.to_owned(), ms));
+        }
+        if any_janks {
+            cells.push(database.janks.map_or_else(|| NONE.to_owned(), count));
         }
         (database.file.clone(), cells)
     };

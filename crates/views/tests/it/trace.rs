@@ -125,6 +125,7 @@ fn saves(file: &str, kind: TraceSaveKind, main: bool, waits: &[u64], followed: u
             latency_ns: LatencySummary::from(&histogram),
             histogram: StoredHistogram::from(&histogram),
             over_frame: over(16),
+            janks: None,
             over_5s: over(5000),
             followed_ns: Nanos::from_millis(followed * 10),
         }),

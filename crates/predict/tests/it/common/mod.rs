@@ -167,7 +167,8 @@ fn waits(times: Times, ops: u64) -> (Histogram, Nanos) {
     (histogram, elapsed)
 }
 
-fn ledger(ops: u64, written: u64, times: Times, situation: &Situation) -> Ledger {
+fn ledger(ops: u64, bytes: Bytes, times: Times, situation: &Situation) -> Ledger {
+    let written = (bytes.0 as f64 * times.blocks_per_write) as u64;
     Ledger {
         block_bytes: Reading::Value(Bytes(written)),
         flushes: Reading::Value((ops as f64 * times.flushes) as u64),
@@ -190,7 +191,6 @@ fn phase(
     };
     let (histogram, elapsed) = waits(times, ops);
     let bytes = Bytes(block.0 * ops);
-    let written = (bytes.0 as f64 * times.blocks_per_write) as u64;
     Phase {
         name: test.name().to_owned(),
         state,
@@ -216,6 +216,7 @@ fn phase(
         },
         background: None,
         began_ns: began,
+        clocks: None,
         ops,
         bytes,
         elapsed_ns: elapsed,
@@ -230,7 +231,7 @@ fn phase(
         missed_slots: None,
         time: Reading::unavailable("virtual time"),
         waits: Vec::new(),
-        ledger: ledger(ops, written, times, situation),
+        ledger: ledger(ops, bytes, times, situation),
         floor: None,
         final_flush_ns: None,
         stopped_ns: None,

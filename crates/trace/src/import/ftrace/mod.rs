@@ -9,6 +9,7 @@
 mod head;
 mod point;
 mod running;
+mod sync;
 
 use flashlag_schema::trace::TraceTask;
 
@@ -109,6 +110,7 @@ impl LineImporter for Ftrace {
         match parse(head.event) {
             Parsed::Point(point, process) => self.take(&head, point, process, making),
             Parsed::Other => {
+                sync::marker(&head, &mut making.clocks);
                 making.skip(event_name(head.event));
                 Verdict::Ignored
             }

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use flashlag_schema::trace::TraceFrame;
 use flashlag_units::{InOrder, Nanos, count};
 
-use super::super::making::Making;
+use super::super::making::{ClocksAtZero, Making};
 use super::message::{Message, fields};
 
 /// Field numbers of `TracePacket`.
@@ -21,6 +21,8 @@ const FRAME: u32 = 76;
 
 /// `BuiltinClock`: that of the trace, and of the kernel's events unless a bundle names another.
 const BOOTTIME: u64 = 6;
+const MONOTONIC: u64 = 3;
+const REALTIME: u64 = 1;
 
 /// Bits of `JankType` and values of the other enumerations.
 const APP_DEADLINE_MISSED: u64 = 64;
@@ -210,13 +212,15 @@ impl Frames {
         };
     }
 
-    /// Adds the late frames to the trace, by their end.
+    /// Adds the late frames to the trace, by their end, and what the system's clocks said.
     pub(super) fn finish(self, making: &mut Making) {
+        let clocks = Clocks::of(&self.snapshots, self.events);
+        making.clocks = clocks.at_zero();
         if self.frames.is_empty() {
             return;
         }
+        self.frames.iter().for_each(|_| making.taken());
         making.builder.source().frames = Some(self.frames.len() as u64);
-        let clocks = Clocks::of(&self.snapshots, self.events);
         let mut lost = 0_u64;
         let mut placed: Vec<(Nanos, Nanos, &Actual)> = Vec::new();
         for frame in &self.frames {
@@ -226,6 +230,8 @@ impl Frames {
             }
         }
         placed.order_by_key(|(from, to, _)| (*to, *from));
+        let begun = placed.iter().map(|(from, ..)| *from).min();
+        making.drawn = begun.zip(placed.last().map(|(_, to, _)| *to));
         let mut ended: HashMap<u64, Nanos> = HashMap::new();
         for (from, to, frame) in placed {
             let before = ended.insert(frame.key.0, to);
@@ -283,6 +289,17 @@ impl Clocks {
         }
         ahead.values_mut().for_each(|readings| readings.order());
         Clocks { ahead, events }
+    }
+
+    /// What the system's clocks said when that of the kernel's events said 0, by the first readings.
+    fn at_zero(&self) -> ClocksAtZero {
+        let boot = match self.events {
+            Events::OfTheTrace => 0,
+            Events::Behind(by) => by,
+            Events::Unknown => return ClocksAtZero::default(),
+        };
+        let at = |clock: u64| Some(boot - self.ahead.get(&clock)?.first()?.1);
+        ClocksAtZero { boot: Some(boot), monotonic: at(MONOTONIC), wall: at(REALTIME) }
     }
 
     /// The time of the kernel's events, by the last reading before; `None` without one.

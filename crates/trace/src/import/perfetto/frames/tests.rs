@@ -1,14 +1,17 @@
 //! Frames with planted waits, in traces that are composed as Perfetto writes them.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod beside;
+
 use flashlag_schema::trace::{Trace, TraceFrames, TraceStalled};
 use flashlag_units::Nanos;
 
 use super::super::tests::{DEVICE, bytes, event, imported, message, number, packet_of, trace_of};
-use super::{APP_DEADLINE_MISSED, BOOTTIME, PREDICTION_EXPIRED, PRESENT_DROPPED, PRESENT_LATE};
+use super::{
+    APP_DEADLINE_MISSED, BOOTTIME, MONOTONIC, PREDICTION_EXPIRED, PRESENT_DROPPED, PRESENT_LATE,
+};
 use crate::{add_up, read_trace, write_trace};
 
-const MONOTONIC: u64 = 3;
 /// No clock: the packets are of a sequence whose packets are all of one.
 const OF_SEQUENCE: u64 = 0;
 const MS: u64 = 1_000_000;
