@@ -8,7 +8,9 @@ use flashlag_serve::{Command, Listen, Settings};
 use flashlag_spec::scenario::Scenario;
 use flashlag_spec::target::{DeviceSpec, Kind, MountSpec};
 use flashlag_term::Style;
-use flashlag_trace::{Columns, ImportOptions, InputFormat, add_up, import_by, write_trace};
+use flashlag_trace::{
+    Columns, ImportOptions, InputFormat, add_up, import_by, with_frames, write_trace,
+};
 use flashlag_units::{Bytes, Nanos};
 use flashlag_views::Threshold;
 
@@ -145,7 +147,11 @@ pub fn trace(text: &str) {
     for file in [text.as_bytes(), &bytes] {
         for format in InputFormat::ALL.map(Some).into_iter().chain([None]) {
             let Ok(imported) = import_by(file, &at_most(format)) else { continue };
-            let ledger = add_up(&imported.trace);
+            // Beside itself it is what it was: its frames are those of the same clock.
+            let ledger = match with_frames(imported.trace.clone(), &imported.trace) {
+                Ok(together) => add_up(&together),
+                Err(_) => add_up(&imported.trace),
+            };
             let shown = flashlag_term::trace(&ledger, Style::PLAIN, true);
             assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
             let stored = write_trace(Vec::new(), &imported.trace).unwrap_or_default();

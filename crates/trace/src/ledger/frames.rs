@@ -67,16 +67,31 @@ pub(super) fn late_by_storage(trace: &Trace) -> Vec<Judged<'_>> {
 
 /// The times in which each app's late frames were drawn that storage made late.
 #[derive(Debug)]
-pub(super) struct Janks(HashMap<u32, Vec<(Nanos, Nanos)>>);
+pub(super) struct Janks(HashMap<u32, Vec<Drawn>>);
+
+/// A frame's end, and the earliest beginning of it and all that ended later.
+#[derive(Clone, Copy, Debug)]
+struct Drawn {
+    end: Nanos,
+    begun: Nanos,
+}
 
 impl Janks {
     /// Those of a trace; `None` if it records no frames.
     pub(super) fn of(trace: &Trace, by_storage: &[Judged<'_>]) -> Option<Janks> {
         trace.source.frames?;
-        let mut all: HashMap<u32, Vec<(Nanos, Nanos)>> = HashMap::new();
+        let mut all: HashMap<u32, Vec<Drawn>> = HashMap::new();
         for Judged { frame, .. } in by_storage {
-            let end = frame.t_ns.plus(frame.took_ns);
-            all.entry(frame.pid).or_default().push((frame.t_ns, end));
+            let (begun, end) = (frame.t_ns, frame.t_ns.plus(frame.took_ns));
+            all.entry(frame.pid).or_default().push(Drawn { end, begun });
+        }
+        for frames in all.values_mut() {
+            frames.order_by_key(|frame| frame.end);
+            let mut earliest = Nanos(u64::MAX);
+            for frame in frames.iter_mut().rev() {
+                earliest = earliest.min(frame.begun);
+                frame.begun = earliest;
+            }
         }
         Some(Janks(all))
     }
@@ -84,8 +99,11 @@ impl Janks {
     /// Whether what a thread did from one time to another falls into such a frame of its app.
     pub(super) fn any(&self, trace: &Trace, task: Option<u32>, begun: Nanos, ended: Nanos) -> bool {
         let task = task.and_then(|task| trace.tasks.get(task as usize));
-        let frames = task.and_then(app_of).and_then(|pid| self.0.get(&pid));
-        frames.is_some_and(|frames| frames.iter().any(|(from, to)| *from < ended && begun < *to))
+        let Some(frames) = task.and_then(app_of).and_then(|pid| self.0.get(&pid)) else {
+            return false;
+        };
+        let next = frames.partition_point(|frame| frame.end <= begun);
+        frames.get(next).is_some_and(|frame| frame.begun < ended)
     }
 }
 
@@ -184,5 +202,51 @@ fn named(trace: &Trace, late: &Judged<'_>) -> TraceLateFrame {
             file: file.map(|file| file_name(trace, file)),
         },
         during: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const APP: u32 = 7;
+
+    fn spans() -> impl Strategy<Value = Vec<(u64, u64)>> {
+        proptest::collection::vec((0..200_u64, 1..40_u64), 0..12)
+    }
+
+    proptest! {
+        #[test]
+        fn a_save_is_jank_if_it_overlaps_any_late_frame_of_its_app(
+            frames in spans(), saves in spans(), own in any::<bool>(),
+        ) {
+            let tasks = vec![TraceTask { tid: Some(APP), pid: Some(APP), ..TraceTask::default() }];
+            let mut trace = Trace { tasks, ..Trace::default() };
+            trace.source.frames = Some(frames.len() as u64);
+            let frame = |(from, took): &(u64, u64)| TraceFrame {
+                t_ns: Nanos(*from),
+                took_ns: Nanos(*took),
+                pid: if own { APP } else { APP + 1 },
+                ..TraceFrame::default()
+            };
+            let late: Vec<TraceFrame> = frames.iter().map(frame).collect();
+            let none = Nanos::ZERO;
+            let wait =
+                Wait { from: none, to: none, latest: none, event: 0, what: TraceStalled::Sync };
+            let late: Vec<Judged<'_>> =
+                late.iter().map(|frame| Judged { frame, waited: none, wait }).collect();
+            let janks = Janks::of(&trace, &late);
+            for (from, took) in saves {
+                let (begun, ended) = (from, from + took);
+                let overlaps = |frame: &(u64, u64)| frame.0 < ended && begun < frame.0 + frame.1;
+                let expected = own && frames.iter().any(overlaps);
+                let found = janks
+                    .as_ref()
+                    .map(|janks| janks.any(&trace, Some(0), Nanos(begun), Nanos(ended)));
+                prop_assert_eq!(found, Some(expected));
+            }
+        }
     }
 }
