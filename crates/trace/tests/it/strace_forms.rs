@@ -313,3 +313,12 @@ fn the_real_strace_is_read_alike_with_every_option_that_prints_times_or_places()
     }
     std::fs::remove_dir_all(&folder).unwrap();
 }
+
+#[test]
+fn times_from_1970_lead_to_the_wall_clock_and_times_of_day_to_none() {
+    let clocks =
+        |stamp: &str| read(&format!("10 {stamp} fsync(3</d/a>) = 0 <0.1>\n")).source.clocks;
+    let wall = clocks("1700000000.500000").and_then(|clocks| clocks.wall_ns);
+    assert_eq!(wall, Some(flashlag_units::Nanos(1_700_000_000_500_000_000)));
+    assert_eq!((clocks("12:00:00.500000"), clocks("0.500000")), (None, None));
+}

@@ -43,6 +43,8 @@ pub(super) struct Strace {
     untimed: u64,
     any_time: bool,
     any_small: bool,
+    /// Whether times are from 1970.
+    is_unix: bool,
     any_took: bool,
     /// Number of files opened so that each write is durable when it returns.
     synchronous: u64,
@@ -160,6 +162,7 @@ impl LineImporter for Strace {
             ));
         }
         self.beyond.finish(making);
+        making.clocks.wall = self.is_unix.then_some(0);
     }
 }
 
@@ -181,6 +184,7 @@ impl Strace {
         };
         self.any_time = true;
         self.any_small |= matches!(stamp, Stamp::Small { .. });
+        self.is_unix |= matches!(stamp, Stamp::Unix(_));
         if self.is_relative && matches!(stamp, Stamp::Small { .. }) {
             self.last = self.last.plus(stamp.time());
             return self.last;
