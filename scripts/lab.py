@@ -474,13 +474,40 @@ def barriers_of(filesystem):
     return [""] if filesystem in CARRIED else ["", ",nobarrier"]
 
 
+def power_cuts(options, filesystem, profile=DEVICE):
+    """How many a row has."""
+    if options.short:
+        return 20
+    few = filesystem in CARRIED or profile != DEVICE
+    return max(options.cuts // 5, 20) if few else options.cuts
+
+
+def repaired(lost, *keys):
+    """Cells of what a repair brought back: whole of those that hurt, and these figures."""
+    repair = lost.get("repair", {})
+    if "hurt" not in repair:
+        return ["-"] * (1 + len(keys))
+    return [f"{repair['whole']} of {repair['hurt']}", *(str(repair[key]) for key in keys)]
+
+
+def repairs_in_all(rows):
+    """The line below a table: the tools, how often they refused, and what they did to whole images."""
+    repairs = [(lost, lost["repair"]) for lost in rows if "hurt" in lost.get("repair", {})]
+    tools = sorted({repair["command"] for _, repair in repairs})
+    whole = sum(lost["cuts"] - repair["hurt"] for lost, repair in repairs)
+    refused, harmed = (sum(repair[key] for _, repair in repairs) for key in ("refused", "harmed"))
+    return ["", f"Repairs by {', '.join(tools) or 'no tool'}; refused: {refused}. Images that were whole before "
+                f"a repair: {whole}; after it no more: {harmed}."]
+
+
 def cuts(flashlag, options):
     """What a power cut takes: with barriers and without, by device, filesystem and journal mode."""
     lines = [
         "| device | | journal | synchronous | cuts | saves acknowledged | cuts that lost any | saves lost "
-        "| at most in one | databases damaged | mounts failed |",
-        "|---|---|---|---|---|---|---|---|---|---|---|",
+        "| at most in one | databases damaged | mounts failed | whole after a repair | mounts failed after it |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
+    rows = []
     devices = {
         DEVICE: DEVICE,
         "with a volatile buffer of 1 MiB": buffered(True),
@@ -500,8 +527,7 @@ def cuts(flashlag, options):
                 # An atomic write takes the place of a rollback journal, as Android commits; a log has none.
                 atomic = [("truncate", "full")] if ",atomic" in switch else None
                 for journal, synchronous in atomic or modes + extra:
-                    count = options.cuts if profile == DEVICE else max(options.cuts // 5, 20)
-                    count = 20 if options.short else count
+                    count = power_cuts(options, filesystem, profile)
                     words = ["--journal", journal, "--synchronous", synchronous]
                     lost = cut(flashlag, f"{profile}+{filesystem}{switch}", words, count)
                     if lost is None:
@@ -510,8 +536,10 @@ def cuts(flashlag, options):
                             "unmountable")
                     cells = [device, filesystem + switch, journal.upper(), synchronous.upper()]
                     cells += [str(lost[key]) for key in keys]
+                    cells += repaired(lost, "unmountable")
+                    rows.append(lost)
                     lines.append("| " + " | ".join(cells) + " |")
-    return lines
+    return lines + repairs_in_all(rows)
 
 
 def cut(flashlag, stack, words, count):
@@ -564,22 +592,27 @@ def files(flashlag, options):
 def file_cuts(flashlag, options):
     """What a power cut leaves of a file that is saved without SQLite."""
     lines = [
-        "| | kind | cuts | what was saved last | something older | saves lost at most | gone or empty | damaged |",
-        "|---|---|---|---|---|---|---|---|",
+        "| | kind | cuts | what was saved last | something older | saves lost at most | gone or empty | damaged "
+        "| mounts failed | whole after a repair | in a file of lost clusters |",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
+    rows = []
     for filesystem in PHONES + CARRIED:
         for switch in barriers_of(filesystem):
             for kind in FILE_KINDS:
-                count = 20 if options.short else options.cuts
+                count = power_cuts(options, filesystem)
                 lost = cut(flashlag, f"{DEVICE}+{filesystem}{switch}", ["--kind", kind], count)
                 if lost is None:
                     continue
-                older = lost["with_loss"] - lost["empty"] - lost["damaged"]
+                failed = lost.get("unmountable")
+                older = lost["with_loss"] - lost["empty"] - lost["damaged"] - (failed or 0)
                 kept = lost["cuts"] - lost["with_loss"]
                 cells = [filesystem + switch, f"`{kind}`", lost["cuts"], kept, older, lost["most_lost"],
-                         lost["empty"], lost["damaged"]]
+                         lost["empty"], lost["damaged"], "-" if failed is None else failed,
+                         *repaired(lost, "salvaged")]
+                rows.append(lost)
                 lines.append("| " + " | ".join(str(cell) for cell in cells) + " |")
-    return lines
+    return lines + repairs_in_all(rows)
 
 
 TABLES = {"commits": commits, "mounts": mounts, "speeds": speeds, "switches": switches, "host": host,
@@ -592,7 +625,7 @@ def main():
     parser.add_argument("flashlag")
     parser.add_argument("--short", action="store_true", help="few saves, few cells: minutes")
     parser.add_argument("--only", help="of " + ", ".join(TABLES))
-    parser.add_argument("--cuts", type=int, default=500, help="power cuts for each row; a fifth of it on devices with a buffer")
+    parser.add_argument("--cuts", type=int, default=500, help="power cuts for each row; a fifth of it on devices with a buffer, and on filesystems of drives")
     parser.add_argument("--write", type=Path, help="the document that takes the tables")
     options = parser.parse_args()
     for name in options.only.split(",") if options.only else TABLES:

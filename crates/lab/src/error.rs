@@ -56,6 +56,9 @@ pub enum LabError {
         "the host's kernel has no {0}: leave out `host`, so that a guest's kernel, which has it, is used"
     )]
     NoDriver(String),
+    /// A filesystem whose driver or whose owner repairs it, not a machine by itself.
+    #[error("{0} has no repair that a machine runs by itself before it mounts a drive")]
+    NoRepair(Filesystem),
     /// A boot timeout that is not a number of seconds, or out of range.
     #[error("{variable}={value}: write how many seconds a guest may take to boot, such as {usual}")]
     Patience {

@@ -24,6 +24,7 @@ mod modules;
 mod mounting;
 mod program;
 pub mod protocol;
+mod repair;
 mod spec;
 
 pub use accelerator::accelerator;
@@ -36,4 +37,5 @@ pub use layout::{BlockKind, Layout};
 pub use machine::{Disk, Machine, MachineSpec};
 pub use mkfs::{make_filesystem, make_options, make_program};
 pub use program::{add_tool, guest_program};
+pub use repair::{Repair, Repaired};
 pub use spec::{Filesystem, LabSpec};

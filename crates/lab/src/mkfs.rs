@@ -6,7 +6,7 @@ use std::path::Path;
 use flashlag_units::Bytes;
 
 use crate::error::LabError;
-use crate::program::{BINDER, BINDING, bound_to_us, find_program};
+use crate::program::{BINDER, bounded, find_program};
 use crate::spec::{Filesystem, LabSpec};
 
 /// Limit for `mkfs` on a sparse file.
@@ -19,9 +19,7 @@ pub fn make_filesystem(spec: &LabSpec, image: &Path, size: Bytes) -> Result<(), 
     drop(file);
     let (program, package) = make_program(spec);
     let make = find_program(&program, package)?;
-    let mut command = bound_to_us(Path::new("timeout"));
-    command.args(["-s", "KILL", PATIENCE, BINDER]).args(BINDING).arg(make);
-    let output = command.args(make_options(spec, size)).arg(image).output();
+    let output = bounded(&make, PATIENCE).args(make_options(spec, size)).arg(image).output();
     let output = output.map_err(|_| LabError::Missing {
         program: BINDER.to_owned(),
         package: "util-linux".to_owned(),
@@ -44,7 +42,8 @@ pub fn make_program(spec: &LabSpec) -> (String, &'static str) {
     (format!("mkfs.{made}"), package(spec.filesystem))
 }
 
-fn package(filesystem: Filesystem) -> &'static str {
+/// The Debian package with the programs of a filesystem.
+pub(crate) fn package(filesystem: Filesystem) -> &'static str {
     match filesystem {
         Filesystem::Ext4 => "e2fsprogs",
         Filesystem::F2fs => "f2fs-tools",

@@ -9,7 +9,7 @@ use crate::initramfs::Initramfs;
 /// The program that binds another to its parent's life.
 pub(crate) const BINDER: &str = "setpriv";
 /// The options that bind it.
-pub(crate) const BINDING: [&str; 2] = ["--pdeathsig", "KILL"];
+const BINDING: [&str; 2] = ["--pdeathsig", "KILL"];
 
 /// Puts the running program into the archive as `/init`.
 pub fn guest_program(program: &Path, archive: &mut Initramfs) -> Result<(), LabError> {
@@ -36,6 +36,13 @@ pub(crate) fn bound_to_us(program: &Path) -> Command {
     let mut command = Command::new(BINDER);
     command.args(BINDING).args(["/bin/sh", "-c", STILL_OURS, "sh"]);
     command.arg(std::process::id().to_string()).arg(program);
+    command
+}
+
+/// The same with a limit in seconds: a filesystem's tool may search an image for ever.
+pub(crate) fn bounded(program: &Path, seconds: &str) -> Command {
+    let mut command = bound_to_us(Path::new("timeout"));
+    command.args(["-s", "KILL", seconds, BINDER]).args(BINDING).arg(program);
     command
 }
 

@@ -86,6 +86,9 @@ pub struct CrashCheck {
     /// Whether a file is gone or empty.
     #[serde(default)]
     pub empty: bool,
+    /// The newest save that is in a file which a repair made of what no name led to.
+    #[serde(default)]
+    pub salvaged: Option<u64>,
 }
 
 /// Messages from the host.

@@ -48,7 +48,7 @@ pub use comparison::{
     ComparedOverload, ComparedRatio, ComparedSubject, ComparedTest, ComparisonRecord,
 };
 pub use conditions::{ConditionLimits, Conditions, OtherIo, Power, Throttling};
-pub use cuts::Cuts;
+pub use cuts::{CutRepairs, Cuts};
 pub use environment::{
     Cpu, Device, DeviceLife, Encryption, Environment, Filesystem, Queue, Quota, QuotaOf, Software,
 };

@@ -70,7 +70,9 @@ use flashlag_device::WaitMeter;
 pub use bound::{most_of_a_save, most_to_prepare};
 pub use error::SqliteError;
 pub use examine::{Examination, examine};
-pub use files::{FileCall, Found, Named, PreparedFile, calls_of, examine_file, remove_file_on};
+pub use files::{
+    FileCall, Found, Named, PreparedFile, calls_of, examine_file, examine_salvage, remove_file_on,
+};
 pub use job::{OnInterval, SaveJob, SaveWatch, SavesOutcome, TopUps};
 pub use prepare::{PreparedSaves, has_atomic_writes, remove_databases, remove_databases_on};
 pub use redirect::be_an_app;

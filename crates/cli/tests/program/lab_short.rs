@@ -136,6 +136,17 @@ fn barriers_and_encryption_change_on_a_real_kernel_what_the_models_say() {
     }
 }
 
+/// What a repair brought back, whose parts are all that hurt.
+fn repaired<'a>(cuts: &'a Value, command: &str) -> &'a Value {
+    let repair = &cuts["repair"];
+    assert_eq!(repair["command"], command, "seed {SEED}: {cuts}");
+    let parts = ["whole", "lossy", "unmountable", "refused"].map(|key| of(repair, key));
+    assert_eq!(parts.iter().sum::<u64>(), of(repair, "hurt"), "seed {SEED}: {cuts}");
+    let hurt = of(repair, "hurt") + of(repair, "harmed");
+    assert!(hurt <= of(cuts, "cuts") && of(repair, "salvaged") <= hurt, "seed {SEED}: {cuts}");
+    repair
+}
+
 /// What 20 power cuts during 40 saves took, as the command says, and whether it exited as after a loss.
 fn cut(target: &str, journal: &str, synchronous: &str) -> (Value, bool) {
     cut_during(target, &["--journal", journal, "--synchronous", synchronous])
@@ -220,14 +231,33 @@ fn of_saves_that_are_f2fs_s_atomic_writes_a_power_cut_takes_the_last_whole_or_no
 
 #[test]
 fn a_file_that_is_renamed_and_synced_is_kept_by_exfat_and_lost_by_fat() {
-    if !can_boot("mkfs.vfat") || !can_boot("mkfs.exfat") {
+    if !["mkfs.vfat", "mkfs.exfat", "fsck.vfat", "fsck.exfat"].into_iter().all(can_boot) {
         return;
     }
     // The kernel writes where the new file begins into FAT's entry only when it writes the inode back, however its
     // directory is synced: the entry shows freed clusters until then (docs/lab.md).
-    for (filesystem, may_lose) in [("exfat", 0..=0), ("vfat", 10..=20)] {
+    let cases = [("exfat", "fsck.exfat -y", 0..=0), ("vfat", "fsck.vfat -a", 10..=20)];
+    for (filesystem, tool, may_lose) in cases {
         let target = format!("lab:{DEVICE}+{filesystem},size=512MiB");
         let (cuts, _) = cut_during(&target, &["--kind", "rename-synced"]);
         assert!(may_lose.contains(&of(&cuts, "with_loss")), "seed {SEED}: {cuts}");
+        let repair = repaired(&cuts, tool);
+        assert_eq!(of(repair, "hurt"), of(&cuts, "with_loss"), "seed {SEED}: {cuts}");
+        // The repair of FAT empties the file, and gives its clusters another name.
+        assert_eq!(of(repair, "whole"), 0, "seed {SEED}: {cuts}");
+        assert_eq!(of(repair, "salvaged") > 0, filesystem == "vfat", "seed {SEED}: {cuts}");
     }
+}
+
+#[test]
+fn an_ntfs_that_does_not_mount_after_a_power_cut_mounts_after_its_repair() {
+    if !can_boot("mkfs.ntfs") || !can_boot("ntfsfix") {
+        return;
+    }
+    let target = format!("lab:{DEVICE}+ntfs3,size=512MiB");
+    let (cuts, _) = cut_during(&target, &["--kind", "append-log"]);
+    let repair = repaired(&cuts, "ntfsfix -d");
+    assert!(of(&cuts, "unmountable") > 0, "seed {SEED}: {cuts}");
+    assert_eq!((of(repair, "unmountable"), of(repair, "refused")), (0, 0), "seed {SEED}: {cuts}");
+    assert!(of(repair, "whole") > 0, "seed {SEED}: {cuts}");
 }

@@ -42,13 +42,13 @@ fn source(format: PortableFormat, by_fuse: bool) -> &'static str {
             "the daemons' fsync (ntfs-3g, exfat-fuse): all that they changed on the device, then a flush"
         }
         (PortableFormat::Fat, false) => {
-            "fs/fat/file.c, fat_file_fsync: the file, its entry and the table, then a flush; after a rename the entry is written later (docs/lab.md)"
+            "fs/fat/file.c, fat_file_fsync: the file, its entry and the table, then a flush; after a rename the entry is written later, and fsck.vfat -a leaves the file empty (docs/lab.md)"
         }
         (PortableFormat::Exfat, false) => {
             "fs/exfat/file.c, exfat_file_fsync: the file and all changed metadata, then a flush"
         }
         (PortableFormat::Ntfs, false) => {
-            "Documentation/filesystems/ntfs3.rst: the journal is replayed at the mount, and not written; after a cut the driver may refuse to mount it (docs/lab.md)"
+            "Documentation/filesystems/ntfs3.rst: the journal is replayed at the mount, and not written; after a cut the driver may refuse to mount it until `ntfsfix -d`, and hide a renamed file that ntfs-3g still reads (docs/lab.md)"
         }
     }
 }

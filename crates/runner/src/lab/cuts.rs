@@ -1,6 +1,6 @@
 //! Measures how many saves power cuts lose. The requests of a series of saves are recorded; the
 //! recording gives the image that a cut at any moment would have left, and a guest mounts each
-//! image and checks it.
+//! image and checks it. Then the filesystem's own tool repairs the image, and it is checked again.
 //!
 //! A save counts as acknowledged if the device's clock, read after the guest's report has arrived,
 //! is at or before the cut. That is later than the truth, never earlier, so no loss is reported in
@@ -10,14 +10,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use flashlag_lab::LabError;
 use flashlag_lab::protocol::{CrashCheck, FileOrder, Mount, Order, Report, SaveOrder};
+use flashlag_lab::{LabError, Repair};
 use flashlag_schema::Cuts;
 use flashlag_serve::Recording;
+use flashlag_spec::Reading;
 use flashlag_spec::scenario::{JournalMode, Synchronous};
 use flashlag_units::Nanos;
 
 use super::boot::{CRASH, FLASH, Lab, Purpose, boot};
+use super::taken::{Taken, add, add_repaired, nothing};
 use super::watch::refuse;
 use crate::error::RunError;
 use crate::events::{Event, Observer};
@@ -25,8 +27,6 @@ use crate::target::LabTarget;
 
 /// How often moments are drawn at most, if too few lie within the saves.
 const DRAWS: u64 = 40;
-/// Maximum number of failures that are described.
-const MOST_LISTED: usize = 8;
 /// Directory of the database.
 const DIRECTORY: &str = "saves";
 
@@ -137,11 +137,8 @@ fn try_all(
 ) -> Result<Cuts, LabError> {
     let recording = lab.recording();
     let image: PathBuf = lab.folder().join("crashed");
-    let mut cuts = Cuts {
-        target: request.target.text.clone(),
-        saves: acknowledged_at.len() as u64,
-        ..Cuts::default()
-    };
+    let repair = Repair::find(request.target.spec.filesystem);
+    let mut cuts = nothing(&request.target.text, acknowledged_at.len() as u64, &repair);
     let moments = moments(&recording, request, acknowledged_at)?;
     for (index, moment) in moments.iter().enumerate() {
         if request.stop.load(Ordering::Relaxed) {
@@ -149,18 +146,29 @@ fn try_all(
         }
         observer.event(Event::Preparing(&format!("power cut {} of {}", index + 1, moments.len())));
         Recording::crash_image(&recording, *moment, Some(&lab.base()), &image).map_err(refuse)?;
-        lab.load(&image)?;
-        let mount = crashed(request);
-        let directory = directory_of(request, &mount.at);
-        lab.machine.order(&Order::Check { mount, directory, file: request.file })?;
-        let checked = match lab.machine.hear()? {
-            Report::Checked(checked) => checked,
-            other => return Err(LabError::of_report(other, "checked a crash image")),
-        };
         let acknowledged = acknowledged_at.partition_point(|at| at <= moment) as u64;
-        add(&mut cuts, *moment, acknowledged, checked);
+        let taken = Taken::of(acknowledged, check(lab, request, &image)?);
+        if let (Ok(repair), Reading::Value(repairs)) = (&repair, &mut cuts.repair) {
+            // The device holds a copy, which the check changed; the file is as the cut left it.
+            let repaired = repair.run(&image)?;
+            let after = Taken::of(acknowledged, check(lab, request, &image)?);
+            add_repaired(repairs, *moment, (&taken, after), repaired);
+        }
+        add(&mut cuts, *moment, acknowledged, taken);
     }
     Ok(cuts)
+}
+
+/// Has the guest mount an image and check it.
+fn check(lab: &mut Lab, request: &CutsRequest, image: &Path) -> Result<CrashCheck, LabError> {
+    lab.load(image)?;
+    let mount = crashed(request);
+    let directory = directory_of(request, &mount.at);
+    lab.machine.order(&Order::Check { mount, directory, file: request.file })?;
+    match lab.machine.hear()? {
+        Report::Checked(checked) => Ok(checked),
+        other => Err(LabError::of_report(other, "checked a crash image")),
+    }
 }
 
 fn crashed(request: &CutsRequest) -> Mount {
@@ -173,49 +181,5 @@ fn crashed(request: &CutsRequest) -> Mount {
         above: spec.above.clone(),
         encrypt: None,
         make: Vec::new(),
-    }
-}
-
-/// Adds the outcome of one cut.
-fn add(cuts: &mut Cuts, moment: Nanos, acknowledged: u64, checked: CrashCheck) {
-    cuts.cuts += 1;
-    cuts.acknowledged += acknowledged;
-    let lost = match checked.rows {
-        Some(rows) => acknowledged.saturating_sub(rows),
-        None => acknowledged,
-    };
-    cuts.lost += lost;
-    cuts.most_lost = cuts.most_lost.max(lost);
-    cuts.with_loss += u64::from(lost > 0);
-    cuts.unmountable += u64::from(checked.unmountable.is_some());
-    cuts.damaged += u64::from(checked.damage.is_some());
-    cuts.empty += u64::from(checked.empty);
-    let wrong = checked.unmountable.or(checked.damage);
-    let wrong = wrong.or_else(|| checked.empty.then(|| "the file is gone or empty".to_owned()));
-    let wrong = wrong.or_else(|| {
-        (lost > 0).then(|| format!("{lost} of {acknowledged} acknowledged saves are missing"))
-    });
-    if let Some(wrong) = wrong.filter(|_| cuts.failures.len() < MOST_LISTED) {
-        cuts.failures.push(format!("cut at {moment} of the device's time: {wrong}"));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_loss_is_an_acknowledged_save_that_is_not_there_and_nothing_else() {
-        let mut cuts = Cuts::default();
-        let rows = |rows| CrashCheck { rows: Some(rows), ..CrashCheck::default() };
-        add(&mut cuts, Nanos(1), 5, rows(6));
-        assert_eq!((cuts.lost, cuts.with_loss, cuts.failures.len()), (0, 0, 0));
-        add(&mut cuts, Nanos(2), 5, rows(3));
-        let gone = CrashCheck { damage: Some("no file".to_owned()), ..CrashCheck::default() };
-        add(&mut cuts, Nanos(3), 4, gone);
-        assert_eq!((cuts.cuts, cuts.lost, cuts.most_lost, cuts.damaged), (3, 6, 4, 1));
-        assert_eq!((cuts.failures.len(), cuts.empty), (2, 0));
-        add(&mut cuts, Nanos(4), 4, CrashCheck { empty: true, ..rows(0) });
-        assert_eq!((cuts.lost, cuts.empty, cuts.damaged, cuts.failures.len()), (10, 1, 1, 3));
     }
 }

@@ -11,6 +11,7 @@ mod in_guest;
 mod on_host;
 mod paces;
 mod saving;
+mod taken;
 mod watch;
 
 use flashlag_schema::Run;

@@ -10,7 +10,7 @@ use flashlag_lab::protocol::{CrashCheck, FileOrder, Mount, Report, SaveOrder};
 use flashlag_spec::scenario::{Arrivals, FileKind, FileSave, PrefsCall, Save, Statement, SyncCall};
 use flashlag_sqlite::{
     Found, PreparedFile, PreparedSaves, SaveJob, SaveWatch, SavesOutcome, SqliteError, examine,
-    examine_file,
+    examine_file, examine_salvage,
 };
 use flashlag_stats::Recorder;
 use flashlag_units::{Bytes, Nanos, Text};
@@ -126,10 +126,13 @@ pub(super) fn check(
             ..CrashCheck::default()
         }),
     };
-    let checked = found.unwrap_or_else(|error| CrashCheck {
+    let mut checked = found.unwrap_or_else(|error| CrashCheck {
         damage: Some(error.to_string()),
         ..CrashCheck::default()
     });
+    let root = Path::new(&mount.at);
+    checked.salvaged =
+        file.and_then(|file| examine_salvage(root, &file_save(&file, None), file.seed));
     guest::unmount_one(mount)?;
     Ok(checked)
 }

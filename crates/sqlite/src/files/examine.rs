@@ -78,7 +78,7 @@ fn records(
 }
 
 /// The number of the save that wrote all of these bytes.
-fn version(payload: &Payload, bytes: &[u8]) -> Result<u64, Damage> {
+pub(super) fn version(payload: &Payload, bytes: &[u8]) -> Result<u64, Damage> {
     // No save has this number, so that what is there is said of each.
     match payload.check(bytes, Bytes::ZERO, u32::MAX) {
         Err(mismatch) => match mismatch.found {

@@ -11,6 +11,7 @@ mod examine;
 mod place;
 mod prepared;
 mod real;
+mod salvage;
 mod saver;
 mod simulated;
 #[cfg(test)]
@@ -19,3 +20,4 @@ mod tests;
 pub use calls::{FileCall, Named, calls_of};
 pub use examine::{Found, examine_file};
 pub use prepared::{PreparedFile, remove_file_on};
+pub use salvage::examine_salvage;

@@ -8,7 +8,7 @@ use flashlag_device::{Budget, NoWaitMeter};
 use flashlag_spec::scenario::{Arrivals, FileKind, FileSave, PrefsCall};
 use flashlag_units::{Bytes, Nanos, Text};
 
-use super::{Found, Named, PreparedFile, calls_of, examine_file, remove_file_on};
+use super::{Found, Named, PreparedFile, calls_of, examine_file, examine_salvage, remove_file_on};
 use crate::vfs::fake::Fake;
 use crate::{SaveJob, SaveWatch, SavesOutcome};
 
@@ -302,6 +302,26 @@ fn after_a_crash_a_file_is_that_of_a_save_or_empty_or_damaged() {
         let _ = std::fs::remove_file(&path);
         assert_eq!(found(), Found::Empty, "{kind:?}");
     }
+}
+
+#[test]
+fn a_file_that_a_repair_made_holds_a_save_whatever_fills_its_last_cluster() {
+    let save = FileSave { saves: Some(3), ..save(FileKind::Rename, 5000) };
+    let directory = after_three(&save);
+    let whole = std::fs::read(directory.path().join(Named::Base.of(&save))).unwrap();
+    let root = tempfile::tempdir().unwrap();
+    let found = || examine_salvage(root.path(), &save, 7);
+    let put = |name: &str, bytes: &[u8]| std::fs::write(root.path().join(name), bytes).unwrap();
+    put("save-0.json", &whole);
+    assert_eq!(found(), None, "it was there before a repair");
+    put("fsck0000.rec", &whole[..4999]);
+    assert_eq!(found(), None, "a part");
+    put("FSCK0001.REC", &[&whole[..], &[0; 3192]].concat());
+    assert_eq!(found(), Some(3));
+    std::fs::remove_file(root.path().join("FSCK0001.REC")).unwrap();
+    std::fs::create_dir(root.path().join("lost+found")).unwrap();
+    put("lost+found/#12", &whole);
+    assert_eq!(found(), Some(3));
 }
 
 #[test]
