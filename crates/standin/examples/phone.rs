@@ -39,6 +39,9 @@ fn main() -> Result<()> {
             _ => return usage(),
         };
     }
+    if let Some(reason) = builder.lacks() {
+        return Err(Error::other(reason));
+    }
     let phone = builder.start()?;
     println!("adb connect {}", phone.address());
     println!("root: {}", phone.root().display());

@@ -66,8 +66,8 @@ pub use lifecycle::{Lifecycle, LifecycleCell, LifecycleColumn, LifecycleRow, lif
 pub use listed::{FindingList, ListedFinding, in_words, listed};
 pub use marks::{Mark, MarkPoint, marks};
 pub use naming::{
-    brief_label, busy_note, circumstances, device_name, file_save_label, kind_name, save_label,
-    save_title, test_name, test_title,
+    brief_label, busy_note, circumstances, device_name, file_save_label, filesystem_name,
+    kind_name, save_label, save_title, test_name, test_title,
 };
 pub use outline::{
     LAG_IS_A_BUDGET, PhaseChange, PhaseStalls, Stalls, StallsOfCause, change_name, changes,

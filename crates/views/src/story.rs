@@ -9,7 +9,7 @@ use crate::format;
 use crate::headline::headline;
 use crate::layered::layered;
 use crate::listed::in_words;
-use crate::naming::device_name;
+use crate::naming::{device_name, filesystem_name};
 use crate::outline::for_people;
 use crate::waits::waits;
 
@@ -104,7 +104,6 @@ fn elsewhere(run: &Run, finding: &Finding) -> Option<String> {
 
 fn what(run: &Run) -> String {
     let tests = format::plural(run.phases.len(), "test", "tests");
-    let filesystem = run.environment.filesystem.kind.value();
-    let on = filesystem.map(|kind| format!(", {kind}")).unwrap_or_default();
+    let on = filesystem_name(run).map(|kind| format!(", {kind}")).unwrap_or_default();
     format!("The scenario {} ran {tests} on {}{on}.", run.scenario.name, device_name(run))
 }

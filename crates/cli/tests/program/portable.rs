@@ -142,6 +142,7 @@ fn a_card_in_a_phone_is_measured_and_explained_as_what_android_mounts() {
     assert!(said.contains("Android calls it a public volume"), "{said}");
     assert!(said.contains("true size not known: `flashlag run card`"), "{said}");
     assert!(said.contains("writes no journal: what was not synced is lost"), "{said}");
+    assert!(!said.contains("mount -t"), "nobody mounts a phone's card otherwise: {said}");
     bench.is_clean();
     let gone =
         bench.refused(&["run", "short.toml", "--on", "adb::/storage/0000-0000", "-o", "x.json"]);

@@ -46,6 +46,20 @@ pub(super) fn portable_drives() -> Vec<(FindingId, Environment, Environment)> {
 }
 
 #[test]
+fn a_daemon_that_android_chose_is_no_driver_to_replace_but_a_part_of_the_path() {
+    let found = |machine: &Environment| -> Vec<FindingId> {
+        set_up(machine).into_iter().map(|one| one.id).collect()
+    };
+    let mut machine = portable(PortableFormat::Exfat, true, Unsynced::Later);
+    machine.filesystem.kind = known("fuseblk".to_owned());
+    assert!(found(&machine).contains(&FindingId::FuseDriver));
+    machine.software.system = known("Android 13".to_owned());
+    let found = found(&machine);
+    assert!(!found.contains(&FindingId::FuseDriver), "{found:?}");
+    assert!(found.contains(&FindingId::FuseOnPath), "{found:?}");
+}
+
+#[test]
 fn what_is_lost_if_a_drive_is_pulled_out_is_what_its_driver_has_not_written() {
     let found = |format, by_fuse, unsynced| {
         let found = set_up(&pulled(portable(format, by_fuse, unsynced)));

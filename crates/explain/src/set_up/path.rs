@@ -32,7 +32,10 @@ fn fuse_driver(seen: &Seen<'_>) -> Option<Finding> {
 
 fn of_fuse_driver(seen: &Seen<'_>) -> Option<PortableFormat> {
     match seen.filesystem()? {
-        FilesystemInternals::Portable { format, by_fuse: true, .. } => Some(*format),
+        // Android chooses the driver, and no owner mounts it otherwise: there it is a daemon on the path.
+        FilesystemInternals::Portable { format, by_fuse: true, .. } if !seen.is_android() => {
+            Some(*format)
+        }
         _ => None,
     }
 }

@@ -15,7 +15,9 @@ mod why;
 use flashlag_schema::Run;
 use flashlag_units::sanitize;
 use flashlag_views::page::{named_rows, storage};
-use flashlag_views::{Headline, StripGroup, StripRow, device_name, headline, strip, two_times};
+use flashlag_views::{
+    Headline, StripGroup, StripRow, device_name, filesystem_name, headline, strip, two_times,
+};
 
 use crate::line::{Line, Page};
 use crate::picture::{Bar, Picture, caveat, caveats, key};
@@ -135,8 +137,7 @@ pub(crate) fn title(page: &mut Page, run: &Run) {
 
 /// The device with its known properties: `Sample Tablet T, 32 GB eMMC, f2fs`.
 fn device(run: &Run) -> String {
-    let parts =
-        [Some(device_name(run)), storage(run), run.environment.filesystem.kind.value().cloned()];
+    let parts = [Some(device_name(run)), storage(run), filesystem_name(run)];
     parts.into_iter().flatten().collect::<Vec<String>>().join(", ")
 }
 

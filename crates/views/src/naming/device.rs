@@ -1,6 +1,7 @@
 //! The name of a device under test: a label, or without one a short name of the machine, the
 //! profile or the disk; and what distinguishes equal names.
 
+use flashlag_schema::internals::FilesystemInternals;
 use flashlag_schema::{Environment, Run, TargetKind};
 use flashlag_spec::Reading;
 
@@ -91,6 +92,17 @@ fn whole_words(name: &str, most: usize) -> String {
     kept.trim_end_matches(['.', ',', ':', '(', ' ']).to_owned()
 }
 
+/// The name of a run's filesystem. The kernel calls every drive that a FUSE daemon serves `fuseblk`.
+pub fn filesystem_name(run: &Run) -> Option<String> {
+    let internals = run.environment.internals.as_ref();
+    match internals.and_then(|internals| internals.filesystem.value()) {
+        Some(FilesystemInternals::Portable { format, by_fuse: true, .. }) => {
+            Some(format!("{} by FUSE", format.name()))
+        }
+        _ => text(&run.environment.filesystem.kind),
+    }
+}
+
 /// Properties that may distinguish devices of one name, the best first.
 fn attributes(run: &Run) -> [Option<String>; 7] {
     let Environment { software, filesystem, device, .. } = &run.environment;
@@ -98,7 +110,7 @@ fn attributes(run: &Run) -> [Option<String>; 7] {
     let state = profile.map(|profile| profile.device_options.join(", "));
     let size = device.size_bytes.value().map(|size| format::size(*size));
     [
-        text(&filesystem.kind),
+        filesystem_name(run),
         state.filter(|state| !state.is_empty()),
         profile.map(|profile| profile.name.clone()).or_else(|| text(&device.model)),
         size,
@@ -205,6 +217,7 @@ fn number(names: &mut [Name]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use flashlag_schema::internals::{Internals, PortableFormat, Unsynced};
     use flashlag_spec::profile::Profile;
 
     use flashlag_testing::sample;
@@ -263,6 +276,20 @@ mod tests {
         assert_eq!(device_name(&run), "Card A");
         let other = simulated("nexus5-2013", "Nexus 5 (2013), 16 GB.");
         assert_eq!(device_names(&[&run, &other], &[]), ["Card A", "Nexus 5"]);
+    }
+
+    #[test]
+    fn a_drive_served_by_a_daemon_is_named_by_its_format_and_not_as_the_kernel_calls_all_of_them() {
+        let mut run = simulated("n5", "Nexus 5");
+        run.environment.filesystem.kind = Reading::Value("fuseblk".to_owned());
+        assert_eq!(filesystem_name(&run).as_deref(), Some("fuseblk"));
+        let filesystem = Reading::Value(FilesystemInternals::Portable {
+            format: PortableFormat::Exfat,
+            by_fuse: true,
+            unsynced: Unsynced::Later,
+        });
+        run.environment.internals = Some(Internals { filesystem, ..Internals::default() });
+        assert_eq!(filesystem_name(&run).as_deref(), Some("exFAT by FUSE"));
     }
 
     #[test]

@@ -11,8 +11,8 @@ use flashlag_spec::scenario::{JournalMode, SyncCall, Synchronous};
 
 use crate::format::decapitalized;
 
-pub use device::device_name;
 pub(crate) use device::device_names;
+pub use device::{device_name, filesystem_name};
 pub use file_save::file_save_label;
 pub(crate) use file_save::{file_save, file_saves};
 

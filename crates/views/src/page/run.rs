@@ -14,7 +14,7 @@ use crate::headline::{Believe, NoVerdict, headline};
 use crate::layered::{Layered, layered};
 use crate::lifecycle::{Lifecycle, lifecycle, sizes};
 use crate::marks::{MARKS_NOTE, marks_beside};
-use crate::naming::{device_name, kind_name};
+use crate::naming::{device_name, filesystem_name, kind_name};
 use crate::outline::for_people;
 use crate::place::places;
 use crate::replayed::{REPLAY_RULE, replayed_traces};
@@ -39,7 +39,7 @@ pub fn run_page(run: &Run, run_files: &[String]) -> Page {
 pub fn meta(run: &Run) -> Vec<String> {
     let mut parts = vec![device_name(run)];
     parts.extend(storage(run));
-    parts.extend(run.environment.filesystem.kind.value().cloned());
+    parts.extend(filesystem_name(run));
     parts.extend(run.environment.software.system.value().cloned());
     let day = run.started.as_deref().map(|started| started.split('T').next().unwrap_or(started));
     let day = day.map(|day| format!(", {day}")).unwrap_or_default();
