@@ -6,8 +6,10 @@
 //! the program quietly; standard error never fails.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::Path;
 
 use anyhow::Result;
+use flashlag_schema::Run;
 use flashlag_term::{Style, wrapped};
 use flashlag_units::{is_printable, printable_line};
 
@@ -24,6 +26,21 @@ pub fn text(text: &str) -> Result<()> {
 /// Prints one line; line breaks within it are replaced.
 pub fn line(text: &str) -> Result<()> {
     write(&format!("{}\n", printable_line(text)))
+}
+
+/// Says on standard error of each run file that it was changed since it was written: its figures need no
+/// longer be those that were measured.
+pub fn changed<'a>(files: impl IntoIterator<Item = (&'a Path, &'a Run)>) {
+    for (path, run) in files {
+        let seal = &run.integrity.sha256;
+        if !seal.is_empty() && *seal != run.checksum() {
+            let name = path.display();
+            sentence(&format!(
+                "{name} was changed since it was written: `flashlag verify {name}` says whether its figures are \
+                 still those that were measured"
+            ));
+        }
+    }
 }
 
 /// Prints data for other programs: unchanged to a file or pipe, without control sequences to a

@@ -144,6 +144,13 @@ fn seen_from(directory: &Path) -> Result<Explained, CommandError> {
     let whole = directory
         .canonicalize()
         .map_err(|source| CommandError::Directory { path: directory.to_owned(), source })?;
+    if !flashlag_runner::is_on_storage(&whole) {
+        return Err(CommandError::Impossible(format!(
+            "{} is on no storage: its filesystem is made up by the kernel (name a directory on the storage, a \
+             phone or a run file)",
+            whole.display()
+        )));
+    }
     let environment = environment_with_names(&Root::system(), &whole);
     let findings = set_up(&environment);
     Ok(Explained { subject: whole.display().to_string(), environment, findings, run: None })

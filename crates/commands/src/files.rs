@@ -41,6 +41,15 @@ pub fn scenario_text(name: &str) -> Result<String, CommandError> {
     let builtin = builtin(name).map(|builtin| builtin.text());
     match builtin.or_else(|| sim::builtin_protocol(name)) {
         Some(text) => Ok(text.to_owned()),
+        None if Path::new(name).is_dir() => Err(CommandError::Words(format!(
+            "{name} is a directory, and no scenario: to measure its storage, `flashlag run --on {name}`"
+        ))),
+        None if name.ends_with(".json") && run_from(Path::new(name)).is_ok() => {
+            Err(CommandError::Words(format!(
+                "{name} is a run file, and no scenario: `flashlag report {name}` shows it, `flashlag explain \
+                 {name}` says why it lagged"
+            )))
+        }
         None if name.ends_with(".toml") || Path::new(name).exists() => {
             std::fs::read_to_string(name)
                 .map_err(|source| CommandError::ScenarioFile { name: name.to_owned(), source })

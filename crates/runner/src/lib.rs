@@ -49,7 +49,7 @@ pub use output::{Destination, OutputKind, RunFile, is_same_file};
 #[cfg(not(target_family = "wasm"))]
 pub use prepared::{Prepared, prepare, run};
 #[cfg(not(target_family = "wasm"))]
-pub use real::Cost;
+pub use real::{Cost, is_on_storage};
 #[cfg(not(target_family = "wasm"))]
 pub use record::stamp;
 pub use record::{REVIEWERS_LEAVE, program, set_commit};

@@ -96,6 +96,7 @@ fn missing(source: &TraceSource) -> Option<String> {
         .iter()
         .filter(|(number, _)| *number > 0)
         .map(|(number, what)| format!("{what}: {}", count(*number)))
+        .chain(source.cut_off.then(|| "its end is missing".to_owned()))
         .collect();
     (!parts.is_empty()).then(|| {
         format!(

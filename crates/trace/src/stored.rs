@@ -129,6 +129,7 @@ pub fn read_trace(from: impl BufRead, most_events: usize) -> Result<Trace, Store
     match ended {
         Some(source) => trace.source = source,
         None => {
+            trace.source.cut_off = true;
             trace
                 .source
                 .limits

@@ -17,7 +17,7 @@ use flashlag_spec::scenario::Durability;
 use flashlag_units::Nanos;
 
 use crate::evidence::{Evidence, latency_sum, reads};
-use crate::finding::{Finding, combine, percent, share};
+use crate::finding::{Finding, LONGER, combine, percent, share};
 
 const CLAIM: &str = "Latencies fit the elapsed time";
 const MOST: f64 = 1.001;
@@ -38,7 +38,7 @@ fn judge_phase(evidence: &Evidence<'_>, phase: &Phase) -> Finding {
     let most = phase.elapsed_ns.0.saturating_mul(depth);
     if most == 0 {
         let detail = "It took no measurable time.";
-        return Finding::unknown(Some(phase), detail, "Run it longer (--set time=).");
+        return Finding::unknown(Some(phase), detail, LONGER);
     }
     let thought = phase.thought();
     let part = share(latency_sum(phase).0.saturating_add(thought.0), most);

@@ -3,6 +3,10 @@
 use flashlag_schema::{Check, CheckCause, CheckId, CheckStatus, Phase};
 use flashlag_units::InOrder;
 
+/// What to try against too few operations. Not every scenario has the setting: `quick` has not.
+pub(super) const LONGER: &str =
+    "Run it longer (--set time=), if the scenario has that setting (`flashlag scenarios NAME`).";
+
 /// What a check found in one phase, or in the whole run.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Finding {

@@ -11,7 +11,7 @@ use flashlag_stats::{Percentile, supports};
 use flashlag_units::count;
 
 use crate::evidence::{Evidence, durable};
-use crate::finding::{Finding, combine};
+use crate::finding::{Finding, LONGER, combine};
 
 const CLAIM: &str = "There were enough samples for each percentile printed";
 
@@ -36,7 +36,7 @@ fn judge_phase(phase: &Phase) -> Finding {
     let said = count(ops);
     if let Some((_, _, name)) = unfounded {
         let detail = format!("A {name} is printed from {said} operations.");
-        return Finding::fail(Some(phase), detail, "Run it longer (--set time=).");
+        return Finding::fail(Some(phase), detail, LONGER);
     }
     let by_tail =
         durable(phase) || matches!(phase.operation, Operation::Save | Operation::RandomRead);
@@ -49,8 +49,7 @@ fn judge_phase(phase: &Phase) -> Finding {
             "{said} operations; {} are needed for the figure it is quoted by.",
             count(needed)
         );
-        let advice = "Run it longer (--set time=), or with a larger min_ops.";
-        return Finding::unknown(Some(phase), detail, advice).weighing(-(ops as f64));
+        return Finding::unknown(Some(phase), detail, LONGER).weighing(-(ops as f64));
     }
     Finding::pass(Some(phase), detail).weighing(-(ops as f64))
 }

@@ -18,7 +18,7 @@ use crate::finding::{Finding, combine, percent, share};
 const CLAIM: &str = "The figures had settled";
 const APART: f64 = 0.20;
 const SHORT: Nanos = Nanos::from_secs(60);
-const ADVICE: &str = "For figures that last, run `flashlag run soak`, or longer (--set time=).";
+const ADVICE: &str = "For figures that last: `flashlag run soak`.";
 
 pub(super) fn check(evidence: &Evidence<'_>) -> Option<Check> {
     let writes = |phase: &&Phase| !reads(phase) && phase.operation.is_block_test();

@@ -34,6 +34,7 @@ pub fn compare(args: &CompareArgs, terminal: &Terminal) -> Result<Exit> {
         .map(|path| place_of(path, OutputKind::Export, args.force, &paths))
         .transpose()?;
     let (runs, comparison) = sides.compared()?;
+    say::changed(paths.iter().map(PathBuf::as_path).zip(&runs));
     let gate = gate(args, &comparison)?;
     let written = |form: Form| form.comparison(&runs, &paths, &comparison, gate.as_ref(), terminal);
     if let Some(place) = &page_place {

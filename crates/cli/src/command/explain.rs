@@ -18,7 +18,10 @@ use crate::terminal::Terminal;
 pub fn explain(args: &ExplainArgs, terminal: &Terminal) -> Result<Exit> {
     match Subject::of(&args.subject)? {
         Subject::SetUp(seen) => of_set_up(args, &seen, terminal),
-        Subject::Run(run) => of_run(args, &run, terminal),
+        Subject::Run(run) => {
+            say::changed([(args.subject.as_path(), &*run)]);
+            of_run(args, &run, terminal)
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use flashlag_commands::{compared, run_from};
@@ -22,14 +22,15 @@ pub fn report(args: &ReportArgs, terminal: &Terminal) -> Result<Exit> {
         Some(place_of(&args.output, form.kind(), args.force, &args.runs)?)
     };
     let text = match args.runs.as_slice() {
-        [one] if args.chart.is_some() => chart(&run_from(one)?, args)?,
+        [one] if args.chart.is_some() => chart(&seen(one)?, args)?,
         _ if args.chart.is_some() => bail!("--chart draws from one run: name one"),
         _ if args.output.extension().is_some_and(|ending| ending == "svg") => {
             bail!("an SVG is one chart: add --chart NAME (`--chart list` prints their names)")
         }
-        [one] => form.run(&run_from(one)?, one, terminal)?,
+        [one] => form.run(&seen(one)?, one, terminal)?,
         several => {
             let (runs, comparison) = compared(several, args.force)?;
+            say::changed(several.iter().map(PathBuf::as_path).zip(&runs));
             form.comparison(&runs, several, &comparison, None, terminal)?
         }
     };
@@ -39,6 +40,13 @@ pub fn report(args: &ReportArgs, terminal: &Terminal) -> Result<Exit> {
         None => form.print(&text)?,
     }
     Ok(Exit::Done)
+}
+
+/// The run in a file, which is said to be changed if it was.
+fn seen(path: &Path) -> Result<Run> {
+    let run = run_from(path)?;
+    say::changed([(path, &run)]);
+    Ok(run)
 }
 
 /// Prints one chart, or the names of all charts.

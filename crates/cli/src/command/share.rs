@@ -67,21 +67,21 @@ fn beside(path: &Path) -> PathBuf {
 fn account(from: &Path, to: &Path, shared: &Shared) -> String {
     let mut text = format!("{} without private data, as {}\n", name_of(from), name_of(to));
     if shared.removed.is_empty() {
-        text += "  goes    nothing: nothing private was found\n";
+        text += "  removed  nothing: nothing private was found\n";
     }
     let widest = shared.removed.iter().map(|it| it.field.len()).max().unwrap_or(0);
     for (index, removed) in shared.removed.iter().enumerate() {
-        let head = if index == 0 { "goes" } else { "" };
+        let head = if index == 0 { "removed" } else { "" };
         let times =
             if removed.values > 1 { format!(", {} times", removed.values) } else { String::new() };
-        text += &format!("  {head:<7} {:<widest$}  {}{times}\n", removed.field, removed.reason);
+        text += &format!("  {head:<8} {:<widest$}  {}{times}\n", removed.field, removed.reason);
     }
     text += &format!(
-        "  stays   {} tests with all their figures, checks and findings\n",
+        "  kept     {} tests with all their figures, checks and findings\n",
         shared.run.phases.len()
     );
     for (names, known) in descriptions(&shared.run) {
-        text += &format!("          {names}: {known}\n");
+        text += &format!("           {names}: {known}\n");
     }
     let is_builtin = flashlag_runner::builtin(&shared.run.scenario.name)
         .is_some_and(|builtin| builtin.text() == shared.run.scenario.text);
@@ -89,9 +89,9 @@ fn account(from: &Path, to: &Path, shared: &Shared) -> String {
     let kept = shared.kept.iter();
     for kept in kept.filter(|kept| !is_builtin || !scenario.contains(&kept.field.as_str())) {
         text += &match kept.text.chars().count() {
-            0..=60 => format!("          {}: {}\n", kept.field, kept.text),
+            0..=60 => format!("           {}: {}\n", kept.field, kept.text),
             long => format!(
-                "          {}: {long} characters, which somebody wrote: look through them\n",
+                "           {}: {long} characters, which somebody wrote: look through them\n",
                 kept.field
             ),
         };
@@ -155,7 +155,7 @@ mod tests {
         let head = "run.json without private data, as run-shared.json\n";
         assert!(text.starts_with(head), "{text}");
         assert!(text.contains("          machine, device: Pixel (2016), 32 GB\n"), "{text}");
-        let (_, stays) = text.split_once("  stays").expect("what stays");
+        let (_, stays) = text.split_once("  kept ").expect("what stays");
         assert!(stays.lines().skip(1).all(|line| line.contains(": ")), "{stays}");
         assert_eq!(stays.matches("Pixel (2016), 32 GB").count(), 1, "{stays}");
     }

@@ -392,7 +392,7 @@ fn where_programs_are_refused_the_missing_right_and_the_next_source_are_named() 
         assert!(!output.status.success(), "{said}");
         assert_eq!(said.contains("lacks the capability CAP_BPF"), without_bpf, "{said}");
         assert_eq!(said.contains("lacks the capability CAP_PERFMON"), without_perfmon, "{said}");
-        assert!(said.contains("the next source is tracefs"), "{said}");
+        assert!(said.contains("the source tracefs needs less"), "{said}");
     }
 }
 

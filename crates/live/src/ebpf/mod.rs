@@ -90,7 +90,7 @@ fn unusable(reason: impl std::fmt::Display) -> LiveError {
     if !missing.is_empty() {
         missing.insert_str(0, ": ");
     }
-    let reason = format!("{reason}{missing}; {NEEDS}; the next source is tracefs");
+    let reason = format!("{reason}{missing}; {NEEDS}; the source tracefs needs less");
     LiveError::Unusable { source_name: "eBPF", reason }
 }
 

@@ -1704,6 +1704,26 @@ class CheckOutcome(TypedDict):
     """
 
 
+class ClockReading(TypedDict):
+    """
+    What the system's clocks said at one moment: by them, records that were made on one machine at
+    the same time are laid beside each other. A clock that was not read is absent.
+    """
+
+    boot_ns: NotRequired[Nanos]
+    """
+    `CLOCK_BOOTTIME`: time since the machine's start, in which suspended time counts.
+    """
+    monotonic_ns: NotRequired[Nanos]
+    """
+    `CLOCK_MONOTONIC`: the same without suspended time.
+    """
+    wall_ns: NotRequired[Nanos]
+    """
+    `CLOCK_REALTIME`: time since 1970, which may be set.
+    """
+
+
 class ComparedCheck(TypedDict):
     """
     A check that some side does not pass.
@@ -3580,6 +3600,10 @@ class Phase(TypedDict):
     changes: NotRequired[List[Change]]
     """
     What the interval series shows.
+    """
+    clocks: NotRequired[ClockReading]
+    """
+    What the system's clocks said at its first operation; absent in virtual time.
     """
     closed_loop: bool
     """

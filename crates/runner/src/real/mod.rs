@@ -27,7 +27,7 @@ pub(crate) use files::Files;
 use looks::LooksThread;
 
 pub(crate) use finish::{Unstored, finish, finish_or_hand_over};
-pub use prepare::Cost;
+pub use prepare::{Cost, is_on_storage};
 pub(crate) use prepare::{DirectoryRequest, prepare};
 
 /// A directory on the storage under test.

@@ -191,6 +191,14 @@ fn discards_at_once(environment: &Environment) -> bool {
     options.value().is_some_and(|options| options.iter().any(|option| option == "discard"))
 }
 
+/// Whether a directory is on storage: the filesystem of others, as `/proc`, is made up by the kernel.
+pub fn is_on_storage(path: &Path) -> bool {
+    let made_up = |error: &RunError| {
+        matches!(error, RunError::Directory { fault: DirectoryFault::NoStorage, .. })
+    };
+    !storage_of(path).is_err_and(|error| made_up(&error))
+}
+
 /// Room on the storage below a directory.
 fn storage_of(path: &Path) -> Result<FreeSpace, RunError> {
     let free = free_space(path)?;

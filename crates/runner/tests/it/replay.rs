@@ -274,21 +274,27 @@ fn a_trace_that_is_only_half_understood_is_refused_unless_it_is_asked_for() {
     ];
     for (more, why) in lacking {
         std::fs::write(&path, format!("{write}{more}")).unwrap();
-        let text = flashlag_runner::builtin("app").unwrap().text();
-        let settings = [("trace".to_owned(), path.display().to_string())];
-        let scenario = Scenario::parse(text, &settings).unwrap();
-        let on = Target::parse("sim:nexus5-2013").unwrap();
-        let refused = run(Request::new(scenario, on, 1), &mut Silent).unwrap_err().to_string();
+        let refused = refused_of(&path);
         assert!(refused.contains(why) && refused.contains("partial=true"), "{refused}");
         let run = replayed(&path, "sim:nexus5-2013", &[("partial", "true")]);
         assert_eq!(phase(&run, "replay_write").ops, 1);
     }
+    // A stored trace that was copied in part.
+    let trace = flashlag_trace::import(write.repeat(20).as_bytes(), None).unwrap().trace;
+    let stored = flashlag_trace::write_trace(Vec::new(), &trace).unwrap();
+    std::fs::write(&path, &stored[..stored.len() - 300]).unwrap();
+    assert!(refused_of(&path).contains("its end is missing"), "{}", refused_of(&path));
     // A table whose columns nobody knows: the way is named.
     std::fs::write(&path, "when,what,where,size\n1,R,2,3\n4,W,5,6\n").unwrap();
+    let refused = refused_of(&path);
+    assert!(refused.contains("flashlag trace --from FILE --columns LIST"), "{refused}");
+}
+
+/// Why a trace is not replayed.
+fn refused_of(path: &Path) -> String {
     let text = flashlag_runner::builtin("app").unwrap().text();
     let settings = [("trace".to_owned(), path.display().to_string())];
     let scenario = Scenario::parse(text, &settings).unwrap();
     let on = Target::parse("sim:nexus5-2013").unwrap();
-    let refused = run(Request::new(scenario, on, 1), &mut Silent).unwrap_err().to_string();
-    assert!(refused.contains("flashlag trace --from FILE --columns LIST"), "{refused}");
+    run(Request::new(scenario, on, 1), &mut Silent).unwrap_err().to_string()
 }

@@ -82,6 +82,9 @@ pub struct TraceSource {
     /// Lines or records that could not be read.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub damaged: u64,
+    /// Whether the file ends before what it records does.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut_off: bool,
     /// Calls and requests in the source that move or sync data, but are not among the events:
     /// `limits` names each kind. A trace with any is only half understood.
     #[serde(default, skip_serializing_if = "is_zero")]

@@ -12,6 +12,7 @@ use super::years::years;
 use super::{NONE, figures, item, list, number, row, time, warnings};
 use crate::line::Page;
 use crate::style::{Role, Style};
+use crate::table::Table;
 
 /// A forecast: the figures before and after each change, why, and all tests.
 pub fn forecast(forecast: &Forecast, style: Style) -> String {
@@ -266,9 +267,25 @@ fn durable_cells(figures: &Figures) -> Vec<String> {
 const ROOM_FOR_SENT: usize = 100;
 
 fn tests(page: &mut Page, before: &Figures, after: &Figures) {
-    let mut titles = vec!["", "p50", "after", "p99", "after", "a second", "after"];
     // What each sends to the device changes seldom, and a reason says so.
     let sent = page.style().columns() >= ROOM_FOR_SENT;
+    let whole = tests_with(before, after, true, sent);
+    if whole.fits(page.style()) {
+        return whole.print(page);
+    }
+    let narrow = tests_with(before, after, true, false);
+    if narrow.fits(page.style()) {
+        return narrow.print(page);
+    }
+    tests_with(before, after, false, false).print(page);
+    page.paragraph(Role::Muted, "Left out for the width: p99");
+}
+
+/// The table of all tests, with p99 and the bytes that each operation sends if there is room for them.
+fn tests_with(before: &Figures, after: &Figures, slow: bool, sent: bool) -> Table {
+    let mut titles = vec!["", "p50", "after"];
+    titles.extend(["p99", "after"].into_iter().filter(|_| slow));
+    titles.extend(["a second", "after"]);
     titles.extend(["sent each", "after"].into_iter().filter(|_| sent));
     let mut table = figures(&titles);
     let new = after.tests.iter().filter(|test| before.test(&test.name).is_none());
@@ -279,7 +296,7 @@ fn tests(page: &mut Page, before: &Figures, after: &Figures) {
         let or_none = |cell: Option<String>| cell.unwrap_or_else(|| NONE.to_owned());
         let mut cells = Vec::new();
         cells.extend(figure(&|test| or_none(spread::p50(test))));
-        cells.extend(figure(&|test| or_none(p99(test))));
+        cells.extend(figure(&|test| or_none(p99(test))).into_iter().filter(|_| slow));
         cells.extend(figure(&rate));
         let bytes = |test: &TestFigures| {
             or_none(test.request_bytes.map(|bytes| Bytes(bytes as u64).to_string()))
@@ -287,7 +304,7 @@ fn tests(page: &mut Page, before: &Figures, after: &Figures) {
         cells.extend(figure(&bytes).into_iter().filter(|_| sent));
         row(&mut table, &title(name, after), cells);
     }
-    table.print(page);
+    table
 }
 
 /// A test's name with the unit of its rate: `4K rand write, MB/s`, `WAL save, saves/s`.

@@ -230,6 +230,7 @@ fn text_of(
             Ok(None) => break,
             // The compressed file is truncated: keep what precedes the cut.
             Err(error) if making.lines_taken() > 0 => {
+                making.builder.source().cut_off = true;
                 making.limit(format!("The file can't be read to its end: {error}."));
                 break;
             }

@@ -28,8 +28,8 @@ pub(super) fn frames(ledger: &TraceLedger, most: usize) -> Vec<String> {
 /// `Of 812 frames 3 were late, 2 of them by waits for storage, both while the run did saves: wal.`
 pub(super) fn sentence(ledger: &TraceLedger) -> Option<String> {
     let TraceFrames { frames: all, late, by_storage, .. } = ledger.frames.as_ref()?;
-    let beside = " What made them late is not in this trace: `--beside` takes a recording of storage of \
-                  the same time.";
+    let beside = " What made them late is not in this trace: `flashlag trace --from FILE --beside FILE` \
+                  takes a recording of storage of the same time, too.";
     let late_words = match late {
         0 => "none was late".to_owned(),
         1 => "one was late".to_owned(),

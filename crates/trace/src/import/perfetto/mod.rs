@@ -81,12 +81,14 @@ impl Perfetto {
             }
             let Some(length) = next_length(&mut from)? else {
                 making.damaged();
+                making.builder.source().cut_off = true;
                 making.limit("The file is damaged within: what comes after can't be found.");
                 break;
             };
             let mut packet = Vec::new();
             Read::take(&mut from, length).read_to_end(&mut packet)?;
             if (packet.len() as u64) < length {
+                making.builder.source().cut_off = true;
                 making.limit("The file was cut off: its last packet is not whole.");
                 break;
             }
