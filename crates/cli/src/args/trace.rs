@@ -37,8 +37,8 @@ requests.
   flashlag trace --from app.strace -o app.jsonl       keep it, for the next look
   flashlag trace --from app.jsonl --format perfetto -o app.json
                                                      for https://ui.perfetto.dev
-  flashlag trace --from ui.perfetto-trace --beside app.jsonl
-                                                     which wait dropped which frame";
+  flashlag trace --from ui.pftrace --beside app.jsonl
+                                                     why frames were late";
 
 /// `flashlag trace`
 #[derive(Debug, Args)]

@@ -58,6 +58,7 @@ mod showcase;
 mod stopped;
 mod store_modes;
 mod store_trend;
+mod strangers;
 mod streams;
 mod support;
 mod sweep_workers;
