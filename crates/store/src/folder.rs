@@ -55,7 +55,15 @@ const UNFINISHED: &str = ".adding-";
 
 /// The right to add to a folder, which one process has at a time, until this is dropped.
 pub(crate) struct Lock {
-    _file: File,
+    file: File,
+}
+
+impl Drop for Lock {
+    /// Unlocks explicitly: a child process that is being started has a copy of the descriptor until it
+    /// executes its own program, and would hold the lock until then.
+    fn drop(&mut self) {
+        let _ = self.file.unlock();
+    }
 }
 
 impl Lock {
@@ -82,7 +90,7 @@ impl Lock {
             }
         }
         remove_unfinished(folder);
-        Ok(Some(Lock { _file: file }))
+        Ok(Some(Lock { file }))
     }
 }
 

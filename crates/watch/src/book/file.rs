@@ -43,6 +43,14 @@ pub struct Book {
     written: u64,
 }
 
+impl Drop for Book {
+    /// Unlocks explicitly: a child process that is being started has a copy of the descriptor until it
+    /// executes its own program, and would hold the lock until then.
+    fn drop(&mut self) {
+        let _ = flock(&self.file, FlockOperation::Unlock);
+    }
+}
+
 impl Book {
     /// Opens or creates a history that grows to at most `size`.
     ///
