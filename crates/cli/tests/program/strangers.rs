@@ -41,7 +41,7 @@ fn what_is_on_no_storage_has_no_set_up_to_explain() {
 }
 
 #[test]
-fn whoever_shows_a_run_file_that_was_changed_is_told_so_and_one_that_was_not_is_believed() {
+fn whoever_shows_a_run_file_that_was_changed_is_warned_and_one_that_was_not_is_believed() {
     let folder = tempfile::tempdir().unwrap();
     simulated(folder.path());
     let path = folder.path().join("run.json");
