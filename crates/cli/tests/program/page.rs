@@ -44,14 +44,19 @@ fn forecasts() -> Vec<(Value, Option<&'static str>)> {
     ]
 }
 
-/// What a command of the page prints, line by line, without the widths of columns.
+/// What a command of the page prints, line by line, without the widths of columns: as wide as the page, whose
+/// sentences break there, and as wide as its table needs with the saves, which the page has not.
 fn printed_by(command: &str) -> Vec<String> {
-    let mut words = command.split(' ');
-    assert_eq!(words.next(), Some("flashlag"));
-    let mut program = Command::new(env!("CARGO_BIN_EXE_flashlag"));
-    let done = program.args(words).env("COLUMNS", "80").env("LC_ALL", "C.UTF-8").output().unwrap();
-    assert!(done.status.success(), "{command}: {}", String::from_utf8_lossy(&done.stderr));
-    lines(&String::from_utf8(done.stdout).unwrap())
+    let printed = |columns: &str| {
+        let mut words = command.split(' ');
+        assert_eq!(words.next(), Some("flashlag"));
+        let mut program = Command::new(env!("CARGO_BIN_EXE_flashlag"));
+        program.args(words).env("COLUMNS", columns).env("LC_ALL", "C.UTF-8");
+        let done = program.output().unwrap();
+        assert!(done.status.success(), "{command}: {}", String::from_utf8_lossy(&done.stderr));
+        lines(&String::from_utf8(done.stdout).unwrap())
+    };
+    [printed("80"), printed("99")].concat()
 }
 
 fn lines(text: &str) -> Vec<String> {

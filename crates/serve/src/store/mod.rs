@@ -73,14 +73,6 @@ pub(crate) struct DataFile {
     pub(crate) was_there: bool,
 }
 
-impl Drop for DataFile {
-    /// Unlocks explicitly: a child process that is being started has a copy of the descriptor until it
-    /// executes its own program, and would hold the lock until then.
-    fn drop(&mut self) {
-        let _ = flock(&self.file, FlockOperation::Unlock);
-    }
-}
-
 impl DataFile {
     /// Opens or creates it; a new file stays empty until [`DataFile::finish`].
     pub(crate) fn open(path: &Path, size: Bytes) -> Result<DataFile, ServeError> {
