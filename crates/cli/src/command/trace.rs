@@ -24,10 +24,10 @@ pub fn trace(args: &TraceArgs, terminal: &Terminal) -> Result<Exit> {
         bail!("standard output is the command's: name a file after -o");
     }
     let output = args.output.as_deref().filter(|path| *path != Path::new("-"));
-    let read: &[PathBuf] = args.from.as_slice();
+    let read: Vec<PathBuf> = args.from.iter().chain(&args.beside).cloned().collect();
     // Checked before the recording: a file that can't be written would cost the recording.
     let place =
-        output.map(|path| place_of(path, OutputKind::Export, args.force, read)).transpose()?;
+        output.map(|path| place_of(path, OutputKind::Export, args.force, &read)).transpose()?;
     let (recorded, run) = match &args.from {
         Some(from) => {
             let (trace, run) = beside(imported(from, args)?, args)?;
@@ -64,8 +64,7 @@ fn beside(trace: Trace, args: &TraceArgs) -> Result<(Trace, Option<Run>)> {
         Some(Err(error)) => Some(error),
         None => None,
     };
-    let file = File::open(other).with_context(|| format!("cannot read {}", other.display()))?;
-    let recording = match (import_by(file, &ImportOptions::default()), no_run) {
+    let recording = match (import_by(opened(other)?, &ImportOptions::default()), no_run) {
         (Ok(imported), _) => imported.trace,
         (Err(_), Some(no_run)) => return Err(no_run.into()),
         (Err(error), None) => {
@@ -79,19 +78,20 @@ fn beside(trace: Trace, args: &TraceArgs) -> Result<(Trace, Option<Run>)> {
 
 /// Whether a file begins as a JSON object, and not as a stored trace does.
 fn may_be_run(path: &Path) -> Result<bool> {
-    let file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
     let mut head = Vec::new();
-    file.take(64)
-        .read_to_end(&mut head)
-        .with_context(|| format!("cannot read {}", path.display()))?;
+    let read = opened(path)?.take(64).read_to_end(&mut head);
+    read.with_context(|| format!("cannot read {}", path.display()))?;
     let head = head.trim_ascii_start();
     Ok(head.starts_with(b"{") && !head.starts_with(b"{\"trace\""))
 }
 
+fn opened(path: &Path) -> Result<File> {
+    File::open(path).with_context(|| format!("cannot read {}", path.display()))
+}
+
 fn not_beside(args: &TraceArgs) -> String {
-    let name = |path: &Option<PathBuf>| {
-        path.as_ref().map_or_else(String::new, |path| path.display().to_string())
-    };
+    let name =
+        |path: &Option<PathBuf>| path.as_deref().unwrap_or(Path::new("")).display().to_string();
     format!("{} can't be laid beside {}", name(&args.from), name(&args.beside))
 }
 
@@ -114,11 +114,8 @@ fn refuse_a_file(args: &TraceArgs) -> Result<()> {
 fn imported(from: &Path, args: &TraceArgs) -> Result<Trace> {
     let is_stdin = from == Path::new("-");
     let name = if is_stdin { "standard input".to_owned() } else { from.display().to_string() };
-    let file: Box<dyn Read> = if is_stdin {
-        Box::new(io::stdin().lock())
-    } else {
-        Box::new(File::open(from).with_context(|| format!("cannot read {name}"))?)
-    };
+    let file: Box<dyn Read> =
+        if is_stdin { Box::new(io::stdin().lock()) } else { Box::new(opened(from)?) };
     let (format, columns) = (args.from_format, args.columns.clone());
     let options = ImportOptions { format, columns, ..ImportOptions::default() };
     let imported = import_by(file, &options);

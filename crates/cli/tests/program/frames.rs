@@ -275,6 +275,12 @@ fn what_can_t_be_laid_beside_a_trace_is_refused_in_a_sentence() {
         refused("app.strace", "ui.pftrace").contains("no frames of a user interface are in it")
     );
     run(folder.path());
+    let over =
+        ["trace", "--from", "ui.pftrace", "--beside", "run.json", "-o", "run.json", "--force"];
+    let before = std::fs::read(folder.path().join("run.json")).unwrap();
+    let (done, _, error) = flashlag(folder.path(), &over);
+    assert!(!done && error.contains("run.json is read here"), "{error}");
+    assert_eq!(std::fs::read(folder.path().join("run.json")).unwrap(), before, "{error}");
     let apart = refused("ui.pftrace", "run.json");
     assert!(apart.contains("were not made at the same time"), "{apart}");
 }
