@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use flashlag_sweep::{Grid, Sweep, SweepOptions, WORKER, Workers, run};
+use flashlag_sweep::{Grid, Sweep, SweepError, SweepOptions, WORKER, Workers, run};
 use rustix::process::{Pid, Signal, kill_process};
 
 const GRID: &str = "profile = [\"nexus5-2013\", \"pixel-2016\"]\nfilesystem = [\"ext4\", \"f2fs\"]\n\
@@ -255,4 +255,21 @@ fn a_program_that_is_no_worker_ends_the_sweep_with_a_sentence() {
         assert!(error.to_string().contains(says), "{error}");
         assert!(!output.exists());
     }
+}
+
+#[test]
+fn a_sweep_that_is_stopped_while_its_workers_start_says_stopped_and_blames_no_program() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().join("table.parquet");
+    // A program that waits for tasks and never reports its version is one that still starts.
+    let workers = Workers::new("/bin/cat".into(), Vec::new(), 2);
+    let stop = Arc::new(AtomicBool::new(false));
+    let error = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(200));
+            stop.store(true, Ordering::Relaxed);
+        });
+        workers.run(open(GRID, &output, 4), &stop, &mut |_, _| ()).unwrap_err()
+    });
+    assert!(matches!(error, SweepError::Stopped { .. }), "{error}");
 }

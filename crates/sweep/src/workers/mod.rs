@@ -110,10 +110,11 @@ impl Worker<'_> {
             if until.is_over() {
                 return Ok(Err(Stopped));
             }
-            let mut process = match self.process.take() {
-                Some(process) => process,
+            let process = match self.process.take() {
+                Some(process) => Ok(process),
                 None => self.started(until)?,
             };
+            let Ok(mut process) = process else { return Ok(Err(Stopped)) };
             let task = Task { chunk: chunk.clone(), skip: done.points.len() as u64 };
             if process.send(&task).is_ok() && self.hear(&mut process, all, &mut done)? {
                 self.process = Some(process);
@@ -160,8 +161,8 @@ impl Worker<'_> {
         Ok(true)
     }
 
-    /// A process that has reported this version.
-    fn started(&self, until: Until<'_>) -> Result<Process, SweepError> {
+    /// A process that has reported this version, unless the sweep is stopped before.
+    fn started(&self, until: Until<'_>) -> Result<Result<Process, Stopped>, SweepError> {
         let mut how = String::new();
         for _ in 0..self.workers.tries {
             let program = &self.workers.program;
@@ -175,12 +176,13 @@ impl Worker<'_> {
             match process.receive() {
                 Some(Said::Hello(version)) => {
                     version.check("the worker's program")?;
-                    return Ok(process);
+                    return Ok(Ok(process));
                 }
                 _ => how = process.end(self.place),
             }
+            // A sweep that ends kills this process, which is no fault of the program.
             if until.is_over() {
-                break;
+                return Ok(Err(Stopped));
             }
         }
         let program = self.workers.program.path.display();
