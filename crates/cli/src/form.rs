@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow};
 use clap::ValueEnum;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use flashlag_export::Format;
@@ -85,9 +85,9 @@ impl Form {
         }
     }
 
-    /// The format of a file with this extension.
-    pub fn by_ending(path: &Path) -> Option<Form> {
-        match path.extension()?.to_str()? {
+    /// The format of a file whose name ends so.
+    pub fn by_ending(ending: &str) -> Option<Form> {
+        match ending {
             "txt" => Some(Form::Text),
             "html" | "htm" => Some(Form::Html),
             ending => {
@@ -146,18 +146,33 @@ pub fn page_of(paths: &[PathBuf]) -> flashlag_report::Options {
     flashlag_report::Options { run_files, banner: None }
 }
 
+/// The format of a file by the ending of its name; text for standard output and a name without ending.
+///
+/// # Errors
+/// No format of this `subject` ends so; the message lists `endings`.
+pub fn by_ending<F>(
+    subject: &str,
+    path: &Path,
+    known: impl Fn(&str) -> Option<F>,
+    text: F,
+    endings: &str,
+) -> Result<F> {
+    let Some(ending) = path.extension().filter(|_| path != Path::new("-")) else {
+        return Ok(text);
+    };
+    let form = ending.to_str().and_then(known);
+    form.ok_or_else(|| {
+        anyhow!("no form of {subject} ends in .{}: use {endings}, or --format", ending.display())
+    })
+}
+
 /// The format of a comparison written to a file with this extension.
 pub fn comparison_by_ending(path: &Path) -> Result<Form> {
-    let Some(ending) = path.extension().filter(|_| path != Path::new("-")) else {
-        return Ok(Form::Text);
+    let known = |ending: &str| {
+        Form::by_ending(ending).filter(|form| match form {
+            Form::File(format) => format.holds_comparisons(),
+            Form::Text | Form::Html => true,
+        })
     };
-    match Form::by_ending(path) {
-        Some(Form::File(format)) if !format.holds_comparisons() => {}
-        Some(form) => return Ok(form),
-        None => {}
-    }
-    bail!(
-        "no form of a comparison ends in .{}: use .html, .md, .csv, .json or .txt, or --format",
-        ending.display()
-    )
+    by_ending("a comparison", path, known, Form::Text, ".html, .md, .csv, .json or .txt")
 }

@@ -40,7 +40,7 @@ fn all() -> std::process::ExitCode {
     }
     let cli = match typed_words() {
         Ok(cli) => cli,
-        Err(error) => return not_a_command(&error),
+        Err(error) => return not_a_command(error),
     };
     // If this fails, a file over the limit ends the program by a signal, as usual.
     let _ = signals::long_files_are_errors();
@@ -111,8 +111,18 @@ fn typed_words() -> Result<Cli, clap::Error> {
 }
 
 /// Prints help or an error of the arguments, which may contain control characters of file names.
-fn not_a_command(error: &clap::Error) -> std::process::ExitCode {
-    if let Some(name) = args::built_without(error) {
+fn not_a_command(mut error: clap::Error) -> std::process::ExitCode {
+    let words: Vec<String> =
+        std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    if let Some(reason) = args::option_of_others(&Cli::command(), &words, &error) {
+        say::error(&reason, None);
+        return Exit::CouldNotRun.into();
+    }
+    // No value here begins with a dash: `-- --option` is never what was meant.
+    if error.kind() == clap::error::ErrorKind::UnknownArgument {
+        error.remove(clap::error::ContextKind::Suggested);
+    }
+    if let Some(name) = args::built_without(&error) {
         let reason = format!(
             "`{name}` is not in this program, which was built without it: a release has it, and so has \
              what this builds"

@@ -1,4 +1,5 @@
-//! SIGINT, SIGTERM and SIGHUP end a run cleanly; a second one ends it at once.
+//! SIGINT, SIGTERM and SIGHUP end a run cleanly; a second one ends it at once. Where there are settings to be read
+//! again, SIGHUP asks for that.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -12,9 +13,20 @@ static RECEIVED: OnceLock<Arc<AtomicUsize>> = OnceLock::new();
 
 /// A flag that is set by the first signal.
 pub fn stop_flag() -> io::Result<Arc<AtomicBool>> {
+    stopped_by(&[SIGINT, SIGTERM, SIGHUP])
+}
+
+/// A flag that is set by the first signal but SIGHUP, and one that each SIGHUP sets.
+pub fn stop_and_reload_flags() -> io::Result<[Arc<AtomicBool>; 2]> {
+    let reload = Arc::new(AtomicBool::new(false));
+    flag::register(SIGHUP, Arc::clone(&reload))?;
+    Ok([stopped_by(&[SIGINT, SIGTERM])?, reload])
+}
+
+fn stopped_by(signals: &[i32]) -> io::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     let received = RECEIVED.get_or_init(Arc::default);
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
+    for signal in signals.iter().copied() {
         flag::register_usize(signal, Arc::clone(received), signal as usize)?;
         // The order matters: a second signal finds the flag set and ends the program (the next
         // start, or `flashlag clean`, removes its files).

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use flashlag_schema::trace::{TraceAction, TraceFile, TraceTask};
 use flashlag_spec::{TraceFileKind, TraceSourceKind};
 use flashlag_trace::Builder;
-use flashlag_units::{Bytes, Nanos, count};
+use flashlag_units::{Bytes, Nanos, counted};
 use nix::errno::Errno;
 use nix::sys::fanotify::{EventFFlags, Fanotify, InitFlags, MarkFlags, MaskFlags};
 use rustix::fs::CWD;
@@ -252,8 +252,9 @@ impl Source for FileEvents {
         }
         let refused = self.counters.refused.len();
         if refused > 0 {
-            let refused = count(refused as u64);
-            source.limits.push(format!("{refused} processes do not let their counters be read"));
+            let words = "process does not let its counters be read";
+            let many = "processes do not let their counters be read";
+            source.limits.push(counted(refused as u64, words, many));
         }
         Ok(())
     }

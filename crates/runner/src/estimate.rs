@@ -4,7 +4,8 @@
 use flashlag_engine::card::CardPlan;
 use flashlag_spec::replay::ReplayLevel;
 use flashlag_spec::scenario::{
-    Durability, FileSave, Io, IoOperation, Pattern, Replay, Save, SavePace, Scenario, Test,
+    Durability, FileSave, Io, IoOperation, JournalMode, Pattern, Replay, Save, SavePace, Scenario,
+    Statement, Test,
 };
 use flashlag_units::{Bytes, Nanos};
 
@@ -27,13 +28,16 @@ pub struct Estimate {
     pub replay_files: Bytes,
     /// Size of the file that grows alternating with a second one: the largest that a test needs.
     pub grown_file: Bytes,
+    /// Space for the databases or files of saves, which are removed after each test: the most that a test is sure
+    /// to need.
+    pub saved_files: Bytes,
 }
 
 impl Estimate {
     /// Space that the run's files need.
     pub fn files(&self) -> Bytes {
         let tests = self.test_file.plus(self.beside_file);
-        let tests = tests.plus(Role::Grown.to_write(self.grown_file));
+        let tests = tests.plus(Role::Grown.to_write(self.grown_file)).plus(self.saved_files);
         Bytes(tests.0.saturating_add(self.replay_files.0))
     }
 }
@@ -67,6 +71,7 @@ pub fn estimate(scenario: &Scenario, fillable: Bytes) -> Estimate {
                     let file = if io.grown { &mut total.grown_file } else { &mut total.test_file };
                     *file = io.end().max(*file);
                 }
+                total.saved_files = saved_files(test).max(total.saved_files);
                 if let Test::Replay(replay) = test {
                     let facts = replay.facts.unwrap_or_default();
                     let file = match facts.level {
@@ -187,6 +192,39 @@ fn save_cost(save: &Save) -> (Bytes, Nanos) {
     (Bytes(saves.saturating_mul(bytes_per_save).saturating_mul(databases)), time)
 }
 
+/// Space for what a test of saves is sure to store at once.
+fn saved_files(test: &Test) -> Bytes {
+    match test {
+        Test::Save(save) => databases(save),
+        // The new file is written beside the old one.
+        Test::FileSave(save) => save.size.0.plus(save.written_at_once()),
+        Test::Io(_) | Test::Replay(_) | Test::Card(_) => Bytes::ZERO,
+    }
+}
+
+/// Databases with their rows, as far as their number is known before, and a journal or log.
+fn databases(save: &Save) -> Bytes {
+    /// SQLite's default; a page in the log has a header.
+    const CHECKPOINT: u32 = 1000;
+    const FRAME: u64 = PAGE + 24;
+    let (saves, statements) = (save.saves.unwrap_or_default(), u64::from(save.statements));
+    let inserted = match save.statement {
+        Statement::Insert => saves.saturating_mul(statements),
+        Statement::Update | Statement::Delete => 0,
+    };
+    let rows = save.rows.saturating_add(inserted).saturating_mul(save.row.0.0);
+    let transaction = PAGES_PER_SAVE.saturating_mul(PAGE).saturating_mul(statements);
+    let journal = match save.journal {
+        JournalMode::Wal => {
+            let pages = u64::from(save.wal_autocheckpoint.unwrap_or(CHECKPOINT)).min(saves);
+            pages.saturating_mul(FRAME).saturating_add(transaction)
+        }
+        JournalMode::Memory | JournalMode::Off => 0,
+        JournalMode::Delete | JournalMode::Truncate | JournalMode::Persist => transaction,
+    };
+    Bytes(rows.saturating_add(journal).saturating_mul(u64::from(save.databases)))
+}
+
 /// A save of a file writes it, and the filesystem the block with its inode.
 fn file_save_cost(save: &FileSave) -> (Bytes, Nanos) {
     let (saves, time) = most_saves(&save.pace());
@@ -274,6 +312,28 @@ mod tests {
     }
 
     #[test]
+    fn databases_need_room_for_their_rows_and_log_as_far_as_their_number_is_known() {
+        let files = |fields: &str| {
+            cost_of(&format!(
+                "[[save]]\nname = \"t\"\nstatement = \"insert\"\nrow = \"1000B\"\n{fields}\n"
+            ))
+            .files()
+            .0
+        };
+        let transaction = 5 * 4096;
+        // 2,000 rows, and a thousand pages in the log.
+        assert_eq!(files("saves = 2000\njournal = \"wal\""), 2_000_000 + 1000 * 4120 + transaction);
+        assert_eq!(files("saves = 10\njournal = \"wal\""), 10_000 + 10 * 4120 + transaction);
+        assert_eq!(
+            files("saves = 10\nstatements = 3\ndatabases = 2\njournal = \"delete\""),
+            2 * (30_000 + 3 * transaction)
+        );
+        assert_eq!(files("saves = 10\njournal = \"off\""), 10_000);
+        // How many there will be depends on the storage.
+        assert_eq!(files("time = \"60s\"\njournal = \"delete\""), transaction);
+    }
+
+    #[test]
     fn a_test_without_a_limit_in_bytes_writes_as_the_fastest_storage_of_its_kind_does() {
         let second = Nanos::from_secs(1);
         let write = "operation = \"write\"\ntime = \"1s\"\n";
@@ -317,7 +377,7 @@ mod tests {
     fn save(fields: &str) -> (u64, Nanos) {
         let modes = "statement = \"insert\"\njournal = \"wal\"\nsynchronous = \"full\"";
         let cost = cost_of(&format!("[[save]]\nname = \"t\"\n{modes}\n{fields}\n"));
-        assert_eq!(cost.files(), Bytes::ZERO);
+        assert!(cost.files() <= cost.written, "{cost:?}");
         (cost.written.0, cost.time)
     }
 

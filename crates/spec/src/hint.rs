@@ -1,14 +1,14 @@
-use flashlag_units::did_you_mean;
+use flashlag_units::{did_you_mean, types_in_words};
 
 /// A message of the TOML reader about an unknown name, with the name that was probably meant: the
-/// reader quotes the unknown name first and then every allowed name.
+/// reader quotes the unknown name first and then every allowed name. Types are said in words.
 pub(crate) fn with_hint(message: &str) -> String {
     let unknown =
         ["unknown field ", "unknown variant "].iter().any(|start| message.starts_with(start));
     let mut quoted = message.split('`').skip(1).step_by(2);
     match (unknown, quoted.next()) {
         (true, Some(written)) => format!("{message}{}", did_you_mean(written, quoted)),
-        _ => message.to_owned(),
+        _ => types_in_words(message),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use flashlag_schema::{CutRepairs, Cuts};
 use flashlag_spec::Reading;
-use flashlag_units::printable_line;
+use flashlag_units::{counted, printable_line};
 
 use crate::line::{Line, Page};
 use crate::style::{Role, Style};
@@ -14,8 +14,9 @@ const MOST_AFTER_REPAIR: usize = 2;
 /// filesystem that does not mount, what a repair brought back, and the first failures of both.
 pub fn power_cuts(cuts: &Cuts, style: Style) -> String {
     let mut page = Page::new(style);
-    let Cuts { target, cuts: count, saves, with_loss, lost, acknowledged, .. } = cuts;
-    page.paragraph(Role::Strong, &format!("{count} power cuts during {saves} saves on {target}"));
+    let Cuts { target, cuts: all, saves, with_loss, lost, acknowledged, .. } = cuts;
+    let (cut, saved) = (counted(*all, "power cut", "power cuts"), counted(*saves, "save", "saves"));
+    page.paragraph(Role::Strong, &format!("{cut} during {saved} on {target}"));
     let lines = [
         format!(
             "{with_loss} lost acknowledged saves, {lost} of {acknowledged} in all, {} at most in \

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use flashlag_units::{Bytes, Nanos, count};
+use flashlag_units::{Bytes, Nanos, count, counted};
 
 use crate::line::Page;
 use crate::style::{Role, Style};
@@ -45,21 +45,21 @@ pub struct WriterRow {
 /// A running recording in one line of any length, for a file.
 pub fn recording_line(seen: &Recording) -> String {
     let device = format!(
-        "{} writes, {}, {} flushes",
-        count(seen.block.0),
+        "{}, {}, {}",
+        counted(seen.block.0, "write", "writes"),
         seen.block.1,
-        count(seen.flushes)
+        counted(seen.flushes, "flush", "flushes")
     );
     let seconds = seen.lasted.as_secs();
     match &seen.all {
         Some(all) => format!(
-            "{seconds} s: {} writes, {};{} the device: {device}",
-            count(all.writes),
+            "{seconds} s: {}, {};{} the device: {device}",
+            counted(all.writes, "write", "writes"),
             all.bytes,
             if seen.without_syncs {
                 String::new()
             } else {
-                format!(" {} fsyncs, the longest {};", count(all.syncs), all.longest)
+                format!(" {}, the longest {};", counted(all.syncs, "fsync", "fsyncs"), all.longest)
             },
         ),
         None => format!("{seconds} s: the device: {device}"),

@@ -59,7 +59,8 @@ fn join(now: &mut Check, before: Check) {
     }
     now.phases.extend(missing);
     if !now.detail.contains(&before.detail) {
-        now.detail = format!("{} {}", now.detail, before.detail);
+        // Both say the same of other tests, with other figures.
+        now.detail = format!("{} Before it was resumed: {}", now.detail, before.detail);
     }
     now.cause = now.cause.or(before.cause);
     now.advice = now.advice.take().or(before.advice);
@@ -137,7 +138,10 @@ mod tests {
         let once = earlier.joined(vec![now]);
         assert_eq!(once.len(), 1);
         assert_eq!(once[0].phases, ["new: rand_read_4k", "new: seq_read_256k"]);
-        assert_eq!(once[0].detail, "Others moved 3.0 MB. Others moved 9.9 MB.");
+        assert_eq!(
+            once[0].detail,
+            "Others moved 3.0 MB. Before it was resumed: Others moved 9.9 MB."
+        );
         // Stored and resumed once more, nothing is said twice.
         assert_eq!(earlier.joined(once.clone()), once);
         let whole = earlier.joined(vec![found(CheckStatus::Fail, &[])]);

@@ -41,6 +41,11 @@ pub fn count(value: u64) -> String {
     grouped
 }
 
+/// A number of things: `1 process`, `12,000 processes`.
+pub fn counted(value: u64, one: &str, many: &str) -> String {
+    format!("{} {}", count(value), if value == 1 { one } else { many })
+}
+
 /// Two or three significant digits, never an exponent: `0.0052`, `0.066`, `0.11`, `4.31`, `41.7`,
 /// `238`, `1,640`.
 pub fn rate(value: f64) -> String {

@@ -23,9 +23,9 @@ mod text;
 mod words;
 
 pub use bytes::Bytes;
-pub use figures::{count, mb_per_s, percent, rate, signed_percent};
+pub use figures::{count, counted, mb_per_s, percent, rate, signed_percent};
 pub use figures::{per_second, ratio};
-pub use names::{did_you_mean, nearest};
+pub use names::{did_you_mean, nearest, types_in_words};
 pub use nanos::Nanos;
 pub use order::{InOrder, IntoOrder};
 pub use parse::ParseUnitError;

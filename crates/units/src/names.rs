@@ -33,6 +33,27 @@ pub fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) ->
     nearest(name, known).map_or_else(String::new, |near| format!("; did you mean `{near}`?"))
 }
 
+/// A message of serde with the type as a person says it: `expected u64` becomes `expected a whole number, 0 or more`.
+///
+/// ```
+/// let message = "invalid type: string \"ten\", expected f64";
+/// assert!(flashlag_units::types_in_words(message).ends_with("expected a number"));
+/// ```
+pub fn types_in_words(message: &str) -> String {
+    let Some((before, kind)) = message.rsplit_once("expected ") else { return message.to_owned() };
+    let words = match kind {
+        "u8" | "u16" | "u32" | "u64" | "u128" | "usize" => "a whole number, 0 or more",
+        "i8" | "i16" | "i32" | "i64" | "i128" | "isize" => "a whole number",
+        "f32" | "f64" => "a number",
+        "a boolean" => "true or false",
+        "a string" => "text in quotes",
+        "a sequence" => "a list in [ ]",
+        "a map" => "keys with values",
+        _ => return message.to_owned(),
+    };
+    format!("{before}expected {words}")
+}
+
 fn plain(name: &str) -> String {
     name.trim().to_lowercase().replace('-', "_")
 }
@@ -48,6 +69,18 @@ fn likeness(name: &str, candidate: &str) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_type_of_the_language_is_said_in_words_and_nothing_else_changes() {
+        let said = "invalid value: integer `-1`, expected u64";
+        let plain = "invalid value: integer `-1`, expected a whole number, 0 or more";
+        assert_eq!(types_in_words(said), plain);
+        for kept in
+            ["missing field `name`", "unknown variant `x`, expected `read` or `write`", "expected "]
+        {
+            assert_eq!(types_in_words(kept), kept);
+        }
+    }
 
     const SCENARIOS: [&str; 6] = ["quick", "fill", "lifecycle", "sqlite", "soak", "disk"];
 

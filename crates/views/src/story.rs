@@ -47,7 +47,7 @@ pub fn story(run: &Run, findings: &[Finding]) -> Story {
     let believed = headline.no_verdict.is_none() || cpu;
     let waited = layered(run).and_then(|layered| layered.sentence());
     let waited = waited.or_else(|| waits(run).map(|waits| format!("{}.", waits.heading)));
-    let largest = ordered(findings.to_vec()).into_iter().find(|finding| {
+    let largest = ordered(run, findings.to_vec()).into_iter().find(|finding| {
         let matters = matches!(finding.severity, Severity::Danger | Severity::Costly);
         matters && finding.cost().is_some_and(|cost| cost > 0.0)
     });

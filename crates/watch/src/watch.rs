@@ -1,7 +1,6 @@
 //! Watches a directory's storage until a signal or a time ends it.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use flashlag_device::read_clock;
@@ -83,13 +82,13 @@ pub struct Cost {
     pub is_whole: bool,
 }
 
-/// Watches until `stop`, or until the time is over. What was seen so far is in `live`, if that is asked for.
+/// Watches until `ends` says so, or until the time is over. What was seen so far is in `live`, if that is asked for.
 ///
 /// # Errors
 /// No disk is below the directory, the history can't be written, or the probes' file can't be made.
 pub fn watch(
     settings: &Settings,
-    stop: &AtomicBool,
+    ends: &dyn Fn() -> bool,
     live: Option<&Live>,
     tell: &mut dyn FnMut(Event),
 ) -> Result<Cost, WatchError> {
@@ -131,8 +130,8 @@ pub fn watch(
     let began = session.began;
     let is_over =
         |now: Nanos| settings.time.is_some_and(|time| now.saturating_since(began) >= time);
-    while !stop.load(Ordering::Relaxed) && !is_over(read_clock(ClockId::Monotonic)) {
-        session.step(prober.as_ref(), stop, tell);
+    while !ends() && !is_over(read_clock(ClockId::Monotonic)) {
+        session.step(prober.as_ref(), ends, tell);
     }
     session.end(prober, tell)
 }
@@ -165,7 +164,12 @@ struct Session<'a> {
 }
 
 impl Session<'_> {
-    fn step(&mut self, prober: Option<&Prober>, stop: &AtomicBool, tell: &mut dyn FnMut(Event)) {
+    fn step(
+        &mut self,
+        prober: Option<&Prober>,
+        ends: &dyn Fn() -> bool,
+        tell: &mut dyn FnMut(Event),
+    ) {
         let glance = self.machine.next();
         let now = glance.look.at;
         let wall_ms = wall_ms();
@@ -184,7 +188,7 @@ impl Session<'_> {
         }
         self.renew(now);
         // What follows may take long on a busy machine.
-        if self.recorder.is_frozen() || stop.load(Ordering::Relaxed) {
+        if self.recorder.is_frozen() || ends() {
             return;
         }
         if let Some(moved) = self.machine.seldom(now) {

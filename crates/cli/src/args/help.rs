@@ -140,6 +140,49 @@ pub fn built_without(error: &clap::Error) -> Option<&str> {
     }
 }
 
+/// The commands that have the option which the typed command does not know, in a sentence: `--probe` is an option of
+/// `flashlag watch`. A guess by spelling, as clap makes, would hide them.
+pub fn option_of_others(
+    command: &Command,
+    words: &[String],
+    error: &clap::Error,
+) -> Option<String> {
+    /// More are not listed.
+    const SHOWN: usize = 3;
+    let given = match (error.kind(), error.get(ContextKind::InvalidArg)) {
+        (ErrorKind::UnknownArgument, Some(ContextValue::String(given))) => given,
+        _ => return None,
+    };
+    let name = given.strip_prefix("--")?;
+    let (mut typed, mut at) = ("flashlag".to_owned(), command);
+    let names = words.iter().filter(|word| !word.starts_with('-'));
+    for below in names.map_while(|word| at.find_subcommand(word)) {
+        at = below;
+        typed = format!("{typed} {}", at.get_name());
+    }
+    let mut owners = Vec::new();
+    owners_of(command, "flashlag", name, &mut owners);
+    let shown: Vec<String> = owners.iter().take(SHOWN).map(|owner| format!("`{owner}`")).collect();
+    let others = match (owners.len(), shown.split_last()) {
+        (_, None) => return None,
+        (1, Some((only, _))) => only.clone(),
+        (2..=SHOWN, Some((last, before))) => format!("{} and {last}", before.join(", ")),
+        (all, Some(_)) => format!("{} and {} more", shown.join(", "), all - SHOWN),
+    };
+    Some(format!("`{typed}` has no option {given}, which is one of {others}: see `{typed} --help`"))
+}
+
+/// The commands below this one that have an option of this name, and are listed in its help.
+fn owners_of(command: &Command, path: &str, name: &str, owners: &mut Vec<String>) {
+    for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
+        let path = format!("{path} {}", below.get_name());
+        if below.get_arguments().any(|argument| argument.get_long() == Some(name)) {
+            owners.push(path.clone());
+        }
+        owners_of(below, &path, name, owners);
+    }
+}
+
 /// Those of the named commands that this program was built with, with their descriptions.
 fn present<'n>(command: &Command, names: &[&'n str]) -> Vec<(&'n str, String)> {
     let about = |name: &&'n str| {
@@ -197,6 +240,35 @@ mod tests {
         assert_eq!(built_without(&error), Some("store"));
         assert_eq!(built_without(&parse("stroe").unwrap_err()), None);
         assert_eq!(built_without(&parse("--store").unwrap_err()), None);
+    }
+
+    #[test]
+    fn an_option_of_another_command_is_said_to_be_that_commands() {
+        let answer = |line: &str| {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            let mut command = crate::args::Cli::command();
+            let all = ["flashlag".to_owned()].into_iter().chain(words.clone());
+            let error = command.try_get_matches_from_mut(all).unwrap_err();
+            option_of_others(&command, &words, &error)
+        };
+        assert_eq!(
+            answer("report run.json --probe 10s").unwrap(),
+            "`flashlag report` has no option --probe, which is one of `flashlag watch`: see `flashlag report --help`"
+        );
+        let many = answer("schema --output x").unwrap();
+        assert!(
+            many.contains(", ") && many.contains(" more: see `flashlag schema --help`"),
+            "{many}"
+        );
+        assert!(
+            answer("-q report run.json --probe=10s")
+                .unwrap()
+                .starts_with("`flashlag report` has no")
+        );
+        assert_eq!(answer("report run.json --nothing-has-this"), None);
+        assert_eq!(answer("report run.json --limit-write=5GB"), None);
+        assert_eq!(answer("report -Z"), None);
+        assert_eq!(answer("nothing --probe"), None, "an unknown command is another error");
     }
 
     #[test]

@@ -45,20 +45,21 @@ pub struct WatchLiveArgs {
     /// Make a durable 4 KiB write this often, so that an idle disk is measured too
     #[arg(long, value_name = "TIME", value_parser = every)]
     pub probe: Option<Nanos>,
-    /// A wait beyond this, and beyond ten times the usual one, is an incident
-    #[arg(long, value_name = "TIME", default_value = "250ms", value_parser = over)]
-    pub over: Nanos,
+    /// A wait beyond this, and beyond ten times the usual one, is an incident [default: 250ms]
+    #[arg(long, value_name = "TIME", value_parser = over)]
+    pub over: Option<Nanos>,
     /// The history [default: flashlag-watch.history in DIR]
     #[arg(long, value_name = "FILE")]
     pub history: Option<PathBuf>,
-    /// The most that the history may take; the oldest days go first
-    #[arg(hide_short_help = true, long, value_name = "SIZE")]
-    #[arg(default_value = "20MB", value_parser = size)]
-    pub size: Bytes,
-    /// The most that the history may write a day; incidents are written in any case
-    #[arg(hide_short_help = true, long, value_name = "SIZE")]
-    #[arg(default_value = "1MB", value_parser = daily)]
-    pub daily: Bytes,
+    /// The most that the history may take; the oldest days go first [default: 20MB]
+    #[arg(hide_short_help = true, long, value_name = "SIZE", value_parser = size)]
+    pub size: Option<Bytes>,
+    /// The most that the history may write a day; incidents are written in any case [default: 1MB]
+    #[arg(hide_short_help = true, long, value_name = "SIZE", value_parser = daily)]
+    pub daily: Option<Bytes>,
+    /// A TOML file with probe, over, size and daily, in the place of these options' defaults; SIGHUP reads it again
+    #[arg(hide_short_help = true, long, value_name = "FILE")]
+    pub settings: Option<PathBuf>,
     /// How long to watch [default: until Ctrl-C; sim: 180d]
     #[arg(long = "for", value_name = "TIME")]
     pub time: Option<Nanos>,
@@ -124,11 +125,13 @@ fn within(text: &str, least: Nanos, most: Nanos) -> Result<Nanos, String> {
     }
 }
 
-fn every(text: &str) -> Result<Nanos, String> {
+/// The interval of `--probe`.
+pub fn every(text: &str) -> Result<Nanos, String> {
     within(text, Nanos::from_secs(1), Nanos::from_secs(3600))
 }
 
-fn over(text: &str) -> Result<Nanos, String> {
+/// The limit of `--over`.
+pub fn over(text: &str) -> Result<Nanos, String> {
     within(text, Nanos::from_millis(10), Nanos::from_secs(3600))
 }
 
@@ -150,10 +153,12 @@ fn at_least(text: &str, least: Bytes) -> Result<Bytes, String> {
     if size >= least { Ok(size) } else { Err(format!("write at least {least}")) }
 }
 
-fn size(text: &str) -> Result<Bytes, String> {
+/// The size of `--size`.
+pub fn size(text: &str) -> Result<Bytes, String> {
     at_least(text, Bytes(1_000_000))
 }
 
-fn daily(text: &str) -> Result<Bytes, String> {
+/// The bytes of `--daily`.
+pub fn daily(text: &str) -> Result<Bytes, String> {
     at_least(text, Bytes(100_000))
 }

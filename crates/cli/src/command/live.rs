@@ -146,6 +146,7 @@ fn count_only(
 fn without_events(refused: usize) -> String {
     let others = match refused {
         0 => String::new(),
+        1 => " A process of another user is not counted: that needs root.".to_owned(),
         count => format!(" {count} processes of other users are not counted: that needs root."),
     };
     format!(

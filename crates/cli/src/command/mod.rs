@@ -36,4 +36,5 @@ pub mod trace;
 pub mod verify;
 pub mod watch;
 mod watch_listen;
+mod watch_settings;
 mod watch_sim;

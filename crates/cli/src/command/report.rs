@@ -8,14 +8,13 @@ use flashlag_schema::Run;
 use super::compare::place_of;
 use crate::args::ReportArgs;
 use crate::exit::Exit;
-use crate::form::Form;
+use crate::form::{Form, by_ending};
 use crate::say;
 use crate::terminal::Terminal;
 
 /// Writes a run in another form, or a page of several.
 pub fn report(args: &ReportArgs, terminal: &Terminal) -> Result<Exit> {
-    let by_ending = || Form::by_ending(&args.output);
-    let form = args.format.or_else(by_ending).unwrap_or(Form::Text);
+    let form = form(args)?;
     let place = if args.output == Path::new("-") {
         None
     } else {
@@ -24,9 +23,6 @@ pub fn report(args: &ReportArgs, terminal: &Terminal) -> Result<Exit> {
     let text = match args.runs.as_slice() {
         [one] if args.chart.is_some() => chart(&seen(one)?, args)?,
         _ if args.chart.is_some() => bail!("--chart draws from one run: name one"),
-        _ if args.output.extension().is_some_and(|ending| ending == "svg") => {
-            bail!("an SVG is one chart: add --chart NAME (`--chart list` prints their names)")
-        }
         [one] => form.run(&seen(one)?, one, terminal)?,
         several => {
             let (runs, comparison) = compared(several, args.force)?;
@@ -40,6 +36,21 @@ pub fn report(args: &ReportArgs, terminal: &Terminal) -> Result<Exit> {
         None => form.print(&text)?,
     }
     Ok(Exit::Done)
+}
+
+/// The format, as given or by the name of the file. A chart is written as it is, whatever its name.
+fn form(args: &ReportArgs) -> Result<Form> {
+    match args.format {
+        Some(form) => Ok(form),
+        None if args.chart.is_some() => Ok(Form::Text),
+        None if args.output.extension().is_some_and(|ending| ending == "svg") => {
+            bail!("an SVG is one chart: add --chart NAME (`--chart list` prints their names)")
+        }
+        None => {
+            let endings = ".html, .md, .csv, .tsv, .json, .metrics, .prom or .txt";
+            by_ending("a run", &args.output, Form::by_ending, Form::Text, endings)
+        }
+    }
 }
 
 /// The run in a file, which is said to be changed if it was.

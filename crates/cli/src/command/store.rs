@@ -7,6 +7,7 @@ use flashlag_store::{Added, Outcome, Selection, Standing, Store, Table, TableFor
 use super::store_trend;
 use crate::args::{PlaceArgs, StoreAction, StoreArgs, TableArgs, TableForm, TableName};
 use crate::exit::Exit;
+use crate::form::by_ending;
 use crate::say;
 use crate::terminal::Terminal;
 
@@ -67,13 +68,16 @@ fn outcome(added: &Added) -> String {
 }
 
 fn print(table: &Table, form: &TableArgs, terminal: &Terminal) -> Result<Exit> {
-    let by_ending = || match form.output.extension()?.to_str()? {
+    let known = |ending: &str| match ending {
         "csv" => Some(TableForm::Csv),
         "json" => Some(TableForm::Json),
         "parquet" => Some(TableForm::Parquet),
+        "txt" => Some(TableForm::Text),
         _ => None,
     };
-    let format = match form.format.or_else(by_ending).unwrap_or(TableForm::Text) {
+    let endings = ".csv, .json, .parquet or .txt";
+    let ended = || by_ending("a table", &form.output, known, TableForm::Text, endings);
+    let format = match form.format.map_or_else(ended, Ok)? {
         TableForm::Text => TableFormat::Text,
         TableForm::Csv => TableFormat::Csv,
         TableForm::Json => TableFormat::Json,

@@ -4,7 +4,7 @@ use std::time::Instant;
 use anyhow::{Result, bail};
 use flashlag_sweep::{Finished, Grid, Sweep, SweepOptions, WORKER, Workers, cores};
 use flashlag_term::Counter;
-use flashlag_units::{Nanos, count};
+use flashlag_units::{Nanos, count, counted};
 
 use crate::args::SweepArgs;
 use crate::exit::Exit;
@@ -86,7 +86,8 @@ fn progress(done: u64, points: u64, now: u64, took: f64) -> String {
 
 fn say(finished: &Finished, took: f64, terminal: &Terminal) -> Result<Exit> {
     let Finished { points, rows, failed, skipped, .. } = finished;
-    let mut line = format!("{} points, {} rows", count(*points), count(*rows));
+    let mut line =
+        format!("{}, {}", counted(*points, "point", "points"), counted(*rows, "row", "rows"));
     for (number, what) in [(failed, "failed"), (skipped, "skipped")] {
         if *number > 0 {
             line.push_str(&format!(", {} of them {what}", count(*number)));

@@ -2,23 +2,24 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use flashlag_runner::{Destination, OutputKind};
 use flashlag_schema::history::History;
-use flashlag_units::Nanos;
+use flashlag_units::{Bytes, Nanos};
 use flashlag_views::history::{incident_line, started};
-use flashlag_watch::{Cost, Event, Live, MINUTE, PROBE_BYTES, Settings};
+use flashlag_watch::{Cost, Event, Live, PROBE_BYTES, Settings};
 
+use super::watch_settings::{HISTORY, settings};
 use super::{watch_listen, watch_sim};
 use crate::args::{HistoryForm, WatchAction, WatchArgs, WatchLiveArgs};
 use crate::exit::Exit;
+use crate::form::by_ending;
 use crate::say;
 use crate::signals;
-use crate::terminal::Terminal;
-
-/// The name of a history in its directory.
-const HISTORY: &str = "flashlag-watch.history";
+use crate::terminal::{Terminal, one_paragraph};
 
 /// Watches, or says what was found.
 pub fn watch(args: &WatchArgs, terminal: &Terminal) -> Result<Exit> {
@@ -41,39 +42,60 @@ fn live(args: &WatchLiveArgs, terminal: &Terminal) -> Result<Exit> {
     if args.ageing.is_some() {
         bail!("a real device ages by itself: --ageing is for sim:PROFILE");
     }
-    let settings = Settings {
-        directory: args.directory.clone(),
-        history: args.history.clone().unwrap_or_else(|| args.directory.join(HISTORY)),
-        probe: args.probe,
-        over: args.over,
-        size: args.size,
-        daily: args.daily,
-        time: args.time,
-        part: MINUTE,
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-    };
-    let stop = signals::stop_flag().context("signals can't be handled")?;
+    let mut settings = settings(args)?;
+    let [stop, reload] = match args.settings {
+        Some(_) => signals::stop_and_reload_flags(),
+        None => signals::stop_flag().map(|stop| [stop, Arc::default()]),
+    }
+    .context("signals can't be handled")?;
     let sums = args.listen.map(|_| Arc::new(Live::default()));
     if let Some((at, sums)) = args.listen.zip(sums.as_ref()) {
         watch_listen::serve(at, sums, &settings.history, terminal)?;
     }
-    let cost =
-        flashlag_watch::watch(&settings, &stop, sums.as_deref(), &mut |event| match event {
-            Event::Begins(subject) if !terminal.quiet => {
-                started(&subject, PROBE_BYTES, args.daily)
-                    .iter()
-                    .for_each(|line| say::sentence(line));
-            }
-            Event::Begins(_) | Event::Kept(_) => {}
-            Event::Incident(incident) => say::sentence(&incident_line(&incident)),
-            Event::Trouble(reason) => say::sentence(&reason),
+    let began = Instant::now();
+    let ends = || stop.load(Ordering::Relaxed) || reload.load(Ordering::Relaxed);
+    loop {
+        let cost = flashlag_watch::watch(&settings, &ends, sums.as_deref(), &mut |event| {
+            heard(event, settings.daily, terminal);
         })?;
+        if !terminal.quiet {
+            say::sentence(&cost_in_words(&cost));
+        }
+        if stop.load(Ordering::Relaxed) || !reload.swap(false, Ordering::Relaxed) {
+            break;
+        }
+        settings = renewed(args, settings);
+        let passed = Nanos::from(began.elapsed());
+        settings.time = args.time.map(|time| time.saturating_since(passed));
+    }
     if !terminal.quiet {
-        say::sentence(&cost_in_words(&cost));
         let history = settings.history.display();
         say::sentence(&format!("`flashlag watch report {history}` says what was found"));
     }
     Ok(Exit::Done)
+}
+
+fn heard(event: Event, daily: Bytes, terminal: &Terminal) {
+    match event {
+        Event::Begins(subject) if !terminal.quiet => {
+            started(&subject, PROBE_BYTES, daily).iter().for_each(|line| say::sentence(line));
+        }
+        Event::Begins(_) | Event::Kept(_) => {}
+        Event::Incident(incident) => say::sentence(&incident_line(&incident)),
+        Event::Trouble(reason) => say::sentence(&reason),
+    }
+}
+
+/// The settings as the file has them now; those of before if it is wrong, since a watch of months must not end by a
+/// slip.
+fn renewed(args: &WatchLiveArgs, before: Settings) -> Settings {
+    match settings(args) {
+        Ok(now) => now,
+        Err(error) => {
+            say::sentence(&format!("{}; it goes on as before", one_paragraph(&error)));
+            before
+        }
+    }
 }
 
 fn cost_in_words(cost: &Cost) -> String {
@@ -102,7 +124,11 @@ struct Wanted<'a> {
 }
 
 fn report(wanted: &Wanted<'_>, terminal: &Terminal) -> Result<Exit> {
-    let form = wanted.format.or_else(|| by_ending(wanted.output)).unwrap_or(HistoryForm::Text);
+    let ended = |path| {
+        let endings = ".html, .md, .csv, .json, .prom or .txt";
+        by_ending("a history", path, history_form, HistoryForm::Text, endings)
+    };
+    let form = wanted.format.map_or_else(|| ended(wanted.output), Ok)?;
     let is_page = form == HistoryForm::Html;
     let kind = if is_page { OutputKind::Report } else { OutputKind::Export };
     let place = (wanted.output != Path::new("-"))
@@ -136,8 +162,8 @@ fn written(history: &History, form: HistoryForm, terminal: &Terminal) -> Result<
     })
 }
 
-fn by_ending(path: &Path) -> Option<HistoryForm> {
-    match path.extension()?.to_str()? {
+fn history_form(ending: &str) -> Option<HistoryForm> {
+    match ending {
         "html" | "htm" => Some(HistoryForm::Html),
         "md" => Some(HistoryForm::Markdown),
         "json" => Some(HistoryForm::Json),

@@ -9,6 +9,7 @@ use flashlag_units::Nanos;
 use flashlag_watch::Book;
 use flashlag_watch::sim::{Plan, Row, Score, days, simulate as simulate_into};
 
+use super::watch_settings::settings;
 use crate::args::WatchLiveArgs;
 use crate::exit::Exit;
 use crate::say;
@@ -33,6 +34,7 @@ pub fn simulate(target: &str, args: &WatchLiveArgs, terminal: &Terminal) -> Resu
         bail!("a simulated watch is over before anyone can ask: leave out --listen");
     }
     let device = SimTarget::parse(target)?;
+    let settings = settings(args)?;
     let plan = Plan {
         name: device.text.clone(),
         model: device.profile.model()?,
@@ -41,8 +43,8 @@ pub fn simulate(target: &str, args: &WatchLiveArgs, terminal: &Terminal) -> Resu
         daily: device.daily,
         seed: args.seed,
         days: (args.time.unwrap_or(TIME).0 / DAY.0).max(1),
-        probe: args.probe.unwrap_or(PROBE),
-        over: args.over,
+        probe: settings.probe.unwrap_or(PROBE),
+        over: settings.over,
         planted: true,
         grown: args.ageing.unwrap_or(AGEING),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -56,7 +58,7 @@ pub fn simulate(target: &str, args: &WatchLiveArgs, terminal: &Terminal) -> Resu
             bail!("{} exists: name a new file with --history", file.display());
         }
         Some(file) => {
-            let book = Book::open(file, args.size)?;
+            let book = Book::open(file, settings.size)?;
             simulate_into(&plan, book).context("the history is not whole")?
         }
     };

@@ -84,3 +84,79 @@ fn a_narrow_terminal_leaves_p99_out_of_a_forecast_and_cuts_no_name() {
     let wide = table("120");
     assert!(wide.contains("p99") && !wide.contains("Left out"), "{wide}");
 }
+
+#[test]
+fn a_file_whose_ending_no_form_has_is_refused_and_nothing_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    simulated(folder.path());
+    let refusals = [
+        (&["report", "run.json", "-o", "page.pdf"][..], "no form of a run ends in .pdf: use .html"),
+        (
+            &["watch", "report", "x", "-o", "page.pdf"],
+            "no form of a history ends in .pdf: use .html",
+        ),
+        (
+            &["compare", "run.json", "run.json", "-o", "page.pdf"],
+            "no form of a comparison ends in .pdf",
+        ),
+        (&["report", "run.json", "-o", "page.svg"], "add --chart"),
+    ];
+    for (words, why) in refusals {
+        refused(folder.path(), words, why);
+    }
+    assert!(!folder.path().join("page.pdf").exists());
+    // A form that is named needs no ending, and a name without one is text.
+    for words in [&["--format", "html", "-o", "page.pdf"][..], &["-o", "page"], &["-o", "page.txt"]]
+    {
+        let (status, _, error) = said(folder.path(), &[&["report", "run.json"], words].concat());
+        assert_eq!(status, 0, "{words:?}: {error}");
+    }
+}
+
+#[test]
+fn an_option_of_another_command_is_named_with_its_command_and_no_dashes_are_advised() {
+    let folder = tempfile::tempdir().unwrap();
+    let probe = "`flashlag report` has no option --probe, which is one of `flashlag watch`";
+    refused(folder.path(), &["report", "run.json", "--probe", "10s"], probe);
+    let (status, _, error) = said(folder.path(), &["run", "--seed", "-1"]);
+    assert!(status == 2 && !error.contains("-- -1"), "{error}");
+}
+
+#[test]
+fn what_is_wrong_with_a_file_is_said_once_in_words_and_without_types_of_a_language() {
+    let folder = tempfile::tempdir().unwrap();
+    let save = |saves: &str| {
+        format!(
+            "name = \"x\"\n[[save]]\nname = \"s\"\nstatement = \"insert\"\n{saves}\n[[step]]\nmeasure = [\"s\"]\n"
+        )
+    };
+    let base = "name = \"x\"\nabout = \"x\"\nbase = \"pixel-2016\"\n";
+    let files = [
+        ("negative.toml", save("saves = -1"), "expected a whole number, 0 or more"),
+        ("text.toml", save("saves = \"ten\""), "expected a whole number, 0 or more"),
+        ("syntax.toml", "x = = 3".to_owned(), "line 1: "),
+        ("head.toml", "base = \"pixel-2016\"\n".to_owned(), "missing field `name`"),
+        ("section.toml", format!("{base}[nand]\nprogram = -3\n"), ""),
+    ];
+    for (name, text, why) in files {
+        std::fs::write(folder.path().join(name), text).unwrap();
+        for words in [&["run", name, "--on", "sim:zero"][..], &["profiles", "show", name]] {
+            let (status, _, error) = said(folder.path(), words);
+            assert_ne!(status, 0, "{words:?}");
+            let parts: Vec<&str> = error.split(": ").collect();
+            let repeated = parts.windows(2).find(|pair| pair[0].trim() == pair[1].trim());
+            assert_eq!(repeated, None, "{words:?}: {error}");
+            let types = ["u64", "u32", "i64", "f64", "usize"];
+            assert!(
+                types.iter().all(|word| !error.contains(&format!("expected {word}"))),
+                "{error}"
+            );
+            let subject = if words[0] == "run" {
+                ["negative.toml", "text.toml"]
+            } else {
+                ["syntax.toml", "head.toml"]
+            };
+            assert!(!subject.contains(&name) || error.contains(why), "{words:?}: {error}");
+        }
+    }
+}

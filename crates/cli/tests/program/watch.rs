@@ -60,7 +60,7 @@ pub fn started(words: &[&str]) -> Ends {
 }
 
 /// Waits for something that the watch makes.
-pub fn until(what: &str, is_there: impl Fn() -> bool) {
+pub fn until(what: &str, mut is_there: impl FnMut() -> bool) {
     let began = Instant::now();
     while !is_there() {
         assert!(began.elapsed() < Duration::from_secs(30), "{what}");
@@ -295,4 +295,35 @@ pub fn checked_by_promtool(text: &str) {
     std::io::Write::write_all(&mut child.stdin.take().unwrap(), text.as_bytes()).unwrap();
     let said = child.wait_with_output().unwrap();
     assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+}
+
+#[test]
+fn sighup_reads_the_settings_again_and_a_file_that_is_wrong_changes_nothing() {
+    let Some(home) = home() else { return };
+    let (place, file) = (home.path().join("data"), home.path().join("watch.toml"));
+    std::fs::create_dir(&place).unwrap();
+    std::fs::write(&file, "over = \"1s\"\n").unwrap();
+    let log = home.path().join("log");
+    let mut command = flashlag(&["watch", place.to_str().unwrap()]);
+    command.arg("--settings").arg(&file).stdout(Stdio::null());
+    let errors = std::fs::File::create(&log).unwrap();
+    let mut watch = Ends(command.stderr(errors).spawn().unwrap());
+    until("the history", || place.join("flashlag-watch.history").exists());
+    let begins = || std::fs::read_to_string(&log).unwrap().matches("watched for ").count();
+    assert_eq!((workspaces(&place), begins()), (0, 0), "no probes");
+    std::fs::write(&file, "probe = \"1s\"\n").unwrap();
+    watch.signal("-HUP");
+    until("a probe's file", || workspaces(&place) == 1);
+    std::fs::write(&file, "probe = \"often\"\n").unwrap();
+    watch.signal("-HUP");
+    let said =
+        || std::fs::read_to_string(&log).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
+    until("what is wrong with the file", || said().contains("it goes on as before"));
+    assert!(said().contains("watch.toml: probe: `often`: "), "{}", said());
+    until("probes as before", || begins() == 2 && workspaces(&place) == 1);
+    watch.signal("-TERM");
+    until("the end", || watch.0.try_wait().unwrap().is_some());
+    assert_eq!((workspaces(&place), begins()), (0, 3), "{}", said());
+    let over = history(place.to_str().unwrap()).subject.unwrap().over_ns;
+    assert_eq!(over.0, 250_000_000, "the default, once the file has none");
 }

@@ -37,7 +37,7 @@ pub fn list(context: &Context<'_>, causes: &[Cause]) -> Vec<Finding> {
             (one.id, one.action, one.risk) = (renamed.id, renamed.action, renamed.risk);
         }
     }
-    order::ordered(order::merged(found))
+    order::ordered(run, order::merged(found))
 }
 
 /// Whether a finding of the set-up matters to a run: a control group's limit matters if it held the

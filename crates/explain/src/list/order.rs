@@ -1,7 +1,10 @@
 //! Findings that are one, and their order.
 
-use flashlag_schema::finding::{Finding, FindingId, Severity};
+use flashlag_schema::finding::{EffectBasis, Finding, FindingId, Severity};
+use flashlag_schema::{Phase, Run};
 use flashlag_units::InOrder;
+
+use crate::plan::{Plan, is_fill};
 
 /// If the first of a pair was measured, the second, which comes from the set-up, becomes a part of
 /// the same finding.
@@ -54,30 +57,41 @@ fn new_facts(one: &Finding, other: &Finding) -> Vec<flashlag_schema::finding::Fa
 }
 
 /// Sorts: first risks to data, then findings that are felt, then possible gains, then things good
-/// to know; each by cost, and those without a figure last. The heading of a list counts them in
-/// that order.
-pub fn ordered(mut found: Vec<Finding>) -> Vec<Finding> {
+/// to know; each by cost, and those without a figure last, as are those of a fill: nobody waits for one of its
+/// writes, which may be hundreds of times as large as a save. The heading of a list counts them in that order.
+pub fn ordered(run: &Run, mut found: Vec<Finding>) -> Vec<Finding> {
+    let plan = Plan::of(run);
+    let fills: Vec<String> =
+        run.phases.iter().filter(|phase| is_fill(&plan, phase)).map(Phase::label).collect();
     found.order_by(|a, b| {
         let cost = |one: &Finding| one.cost().unwrap_or_default();
-        rank(a).cmp(&rank(b)).then(cost(b).total_cmp(&cost(a)))
+        rank(a, &fills).cmp(&rank(b, &fills)).then(cost(b).total_cmp(&cost(a)))
     });
     found
 }
 
-fn rank(finding: &Finding) -> u8 {
-    match (finding.severity, finding.cost()) {
+fn rank(finding: &Finding, fills: &[String]) -> u8 {
+    let effect = finding.effect.value();
+    let awaited = effect.is_some_and(|effect| match &effect.basis {
+        EffectBasis::Compared { now: phase, .. }
+        | EffectBasis::Part { phase }
+        | EffectBasis::Course { phase }
+        | EffectBasis::Promise { phase, .. } => !fills.contains(phase),
+        EffectBasis::Forecast { .. } => true,
+    });
+    match (finding.severity, awaited) {
         (Severity::Danger, _) => 0,
-        (Severity::Costly, Some(_)) => 1,
-        (Severity::Costly, None) => 2,
-        (Severity::Minor, Some(_)) => 3,
-        (Severity::Minor, None) => 4,
+        (Severity::Costly, true) => 1,
+        (Severity::Costly, false) => 2,
+        (Severity::Minor, true) => 3,
+        (Severity::Minor, false) => 4,
         (Severity::Misleading, _) => 5,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use flashlag_schema::finding::{Counted, Effect, EffectBasis, Estimate};
+    use flashlag_schema::finding::{Counted, Effect, Estimate};
     use flashlag_spec::Reading;
     use flashlag_units::Nanos;
     use proptest::prelude::*;
@@ -107,7 +121,8 @@ mod tests {
         ) {
             const KINDS: [Severity; 4] =
                 [Severity::Danger, Severity::Costly, Severity::Minor, Severity::Misleading];
-            let list = ordered(all.iter().map(|(kind, cost)| of(KINDS[*kind], *cost)).collect());
+            let found = all.iter().map(|(kind, cost)| of(KINDS[*kind], *cost)).collect();
+            let list = ordered(&crate::testing::run(Vec::new()), found);
             let kind = |one: &Finding| KINDS.iter().position(|kind| *kind == one.severity);
             for pair in list.windows(2) {
                 prop_assert!(kind(&pair[0]) <= kind(&pair[1]));

@@ -241,6 +241,17 @@ fn a_cliff_at_the_end_of_a_fill_shows_a_small_spare_area() {
 }
 
 #[test]
+fn what_is_seen_on_a_fill_comes_after_what_somebody_waits_for_however_large_its_writes() {
+    let mut both = fill([10, 10, 10, 10, 10, 10, 10, 10, 10, 400]);
+    both.phases.push(saves("save_delete", State::New, &all(40 * MS, 500)));
+    both.phases.push(saves("save_wal", State::New, &all(20 * MS, 500)));
+    let list = findings(&both).list;
+    let at = |id| list.iter().position(|one| one.id == id).unwrap();
+    let (journal, spare) = (at(FindingId::RollbackJournal), at(FindingId::SmallSpare));
+    assert!(list[journal].cost() < list[spare].cost() && journal < spare, "{list:?}");
+}
+
+#[test]
 fn a_failed_flush_check_is_a_sync_that_stores_nothing_unless_the_files_are_in_memory() {
     let mut run = run(vec![saves("save_wal", State::New, &all(20 * MS, 500))]);
     assert_eq!(found(&run, FindingId::SyncIsNoOp), None);

@@ -19,7 +19,7 @@ use aya::{Btf, Ebpf, EbpfLoader};
 use flashlag_schema::trace::TraceLayer;
 use flashlag_spec::TraceSourceKind;
 use flashlag_trace::Builder;
-use flashlag_units::Nanos;
+use flashlag_units::{Nanos, counted};
 
 use self::assemble::Assembly;
 use self::object::Object;
@@ -253,7 +253,9 @@ impl Source for Programs {
         source.limits.append(&mut self.limits);
         source.limits.extend(left_out.in_words());
         if unfollowed > 0 {
-            source.limits.push(format!("{unfollowed} processes of the command were not followed"));
+            let one = "process of the command was not followed";
+            let many = "processes of the command were not followed";
+            source.limits.push(counted(unfollowed, one, many));
         }
         if compat > 0 {
             source.limits.push(format!("{compat} calls of 32-bit programs are not shown"));

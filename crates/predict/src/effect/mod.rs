@@ -64,7 +64,7 @@ pub fn with_forecasts(
     }
     found.retain(|finding| finding.id != FindingId::FastCommit || gains(finding));
     found.extend(other_filesystem(run, device, simulator));
-    ordered(found)
+    ordered(run, found)
 }
 
 /// Whether a forecast shows a gain, for a possible cost or gain; `true` if no forecast was made.

@@ -3496,8 +3496,8 @@ class Findings(TypedDict):
     """
     list: NotRequired[List[Finding]]
     """
-    What to change or to know: risks to data first, then by cost. Absent in files of older
-    versions.
+    What to change or to know: risks to data first, then by cost, and what was seen on a fill, for which nobody
+    waits, after that. Absent in files of older versions.
     """
     ruled_out: List[RuledOut]
     """

@@ -27,8 +27,8 @@ pub struct Findings {
     /// Version of the rules that derived them. Rules of another version may find something else, so
     /// only findings of the reader's own version are recomputed by `flashlag verify`.
     pub rules: u32,
-    /// What to change or to know: risks to data first, then by cost. Absent in files of older
-    /// versions.
+    /// What to change or to know: risks to data first, then by cost, and what was seen on a fill, for which nobody
+    /// waits, after that. Absent in files of older versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub list: Vec<Finding>,
     /// Causes of waiting with their comparisons, costliest first. Each is in `list`, too.

@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 /// Version of the rules and of these rows: raise it with every change of what is found. 5: what an
 /// operation took before and after a change is read from its waits; what is felt comes before what may
 /// help a little. 6: limits of control groups. 7: quotas on storage. 8: saves without SQLite. 10: drives
-/// that can be pulled out. 11: commits on the main thread.
-pub const RULES: u32 = 11;
+/// that can be pulled out. 11: commits on the main thread. 12: what is seen on a
+/// fill comes after what somebody waits for.
+pub const RULES: u32 = 12;
 
 /// What is known of a kind of finding, whatever run it is found in.
 #[derive(Clone, Debug, PartialEq)]

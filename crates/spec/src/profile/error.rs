@@ -1,4 +1,4 @@
-use flashlag_units::{Bytes, Nanos, did_you_mean, nearest};
+use flashlag_units::{Bytes, Nanos, did_you_mean, nearest, types_in_words};
 use thiserror::Error;
 
 use super::builtin::names;
@@ -13,11 +13,12 @@ pub enum ProfileError {
     /// A name of no built-in profile.
     #[error("there is none of that name (`flashlag profiles` lists all); {}", meant(.0))]
     NoSuch(String),
-    #[error("line {line}: {}", .source.message())]
-    Syntax { line: usize, source: Box<toml::de::Error> },
+    // The reader's errors are part of the sentence, and so no causes of their own.
+    #[error("line {line}: {}", .error.message())]
+    Syntax { line: usize, error: Box<toml::de::Error> },
     /// An unknown or missing key before the first section, or a value of another type.
     #[error("the profile's head: {}", with_hint(.0.message()))]
-    Head(#[source] Box<toml::de::Error>),
+    Head(Box<toml::de::Error>),
     /// A parameter outside of any section.
     #[error(
         "`{0}` is no section: parameters stand in a section, as `[nand]` and then \
@@ -28,12 +29,12 @@ pub enum ProfileError {
     #[error(
         "{key}: {}; write {{ value = …, source = \"…\" }}, and where it was fitted \
          range = […, …] and fitted = […]",
-        with_hint(.source.message())
+        with_hint(.error.message())
     )]
-    Parameter { key: String, source: Box<toml::de::Error> },
+    Parameter { key: String, error: Box<toml::de::Error> },
     /// An unknown or missing parameter, or a value of another type.
     #[error("{}", of_model(.0))]
-    Model(#[source] Box<toml::de::Error>),
+    Model(Box<toml::de::Error>),
     /// A change of a parameter that the profile does not have.
     #[error(
         "no parameter `{key}`; there are {}{}",
@@ -153,10 +154,10 @@ impl ProfileError {
         ProfileError::File { kind: error.kind(), reason: error.to_string() }
     }
 
-    pub(super) fn syntax(text: &str, source: toml::de::Error) -> ProfileError {
-        let at = source.span().map_or(0, |span| span.start.min(text.len()));
+    pub(super) fn syntax(text: &str, error: toml::de::Error) -> ProfileError {
+        let at = error.span().map_or(0, |span| span.start.min(text.len()));
         let line = text.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
-        ProfileError::Syntax { line, source: Box::new(source) }
+        ProfileError::Syntax { line, error: Box::new(error) }
     }
 }
 
@@ -178,7 +179,7 @@ fn meant(name: &str) -> String {
 
 /// The error with the path to the field, which its message does not have.
 fn of_model(error: &toml::de::Error) -> String {
-    let text = error.to_string();
+    let text = error.to_string().replacen(error.message(), &types_in_words(error.message()), 1);
     let text: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let near = with_hint(error.message());
     let near = near.strip_prefix(error.message()).unwrap_or_default();

@@ -140,7 +140,7 @@ fn read_one(
 ) -> Result<(), ProfileError> {
     let parameter = value
         .try_into()
-        .map_err(|error| ProfileError::Parameter { key: key.clone(), source: Box::new(error) })?;
+        .map_err(|error| ProfileError::Parameter { key: key.clone(), error: Box::new(error) })?;
     into.insert(key, parameter);
     Ok(())
 }

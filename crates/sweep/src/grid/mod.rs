@@ -8,7 +8,7 @@ mod same;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use flashlag_units::{IntoOrder, did_you_mean};
+use flashlag_units::{IntoOrder, did_you_mean, types_in_words};
 use sha2::{Digest, Sha256};
 
 use crate::error::{GridError, SweepError};
@@ -139,7 +139,7 @@ fn hinted(message: &str) -> String {
             let near = did_you_mean(written, KEYS.iter().copied());
             format!("no grid has a key `{written}`; there are {known}{near}")
         }
-        None => message.to_owned(),
+        None => types_in_words(message),
     }
 }
 

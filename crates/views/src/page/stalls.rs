@@ -162,9 +162,13 @@ pub fn phase_series(run: &Run, index: usize) -> Option<PhaseSeries> {
     let title = phase_title(run, phase);
     let longest = phase.stalls.iter().map(|stall| stall.ns).max();
     let words = format!(
-        "{title} over {}: {} stalls over {}, the longest {}",
+        "{title} over {}: {} over {}, the longest {}",
         format::time(phase.elapsed_ns),
-        format::count(phase.stalls_seen.max(phase.stalls.len() as u64)),
+        flashlag_units::counted(
+            phase.stalls_seen.max(phase.stalls.len() as u64),
+            "stall",
+            "stalls"
+        ),
         format::limit(phase.stall_over_ns),
         longest.map_or_else(|| "unknown".to_owned(), format::time)
     );

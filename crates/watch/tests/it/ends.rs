@@ -59,7 +59,7 @@ fn it_ends_within_a_second_of_cpu_or_storage_however_busy_both_are() {
         }
         let watching = scope.spawn(|| {
             send.send(File::open("/proc/thread-self/schedstat").unwrap()).unwrap();
-            let ended = watch(&settings, &stop, None, &mut |_| {});
+            let ended = watch(&settings, &|| stop.load(Ordering::Relaxed), None, &mut |_| {});
             (ended, read_clock(ClockId::Monotonic))
         });
         let of_scheduler = meters.recv().unwrap();

@@ -3,7 +3,6 @@
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use flashlag_device::read_clock;
@@ -111,7 +110,7 @@ fn be_the_watch(place: &Path) {
         part: Nanos(1),
         version: "0".to_owned(),
     };
-    let ended = watch(&settings, &AtomicBool::new(false), None, &mut |event| {
+    let ended = watch(&settings, &|| false, None, &mut |event| {
         let _ = match event {
             Event::Begins(_) => writeln!(std::io::stdout(), "begins"),
             Event::Kept(watched) => writeln!(std::io::stdout(), "kept {}", watched.0),
