@@ -84,9 +84,9 @@ python: ## The Python package with the program, into a virtual environment: targ
 page: ## The model in a page, one HTML file: target/page/flashlag.html; minutes, needs rustup
 	scripts/page
 
-wheels: ## The Python package for x86_64 and aarch64 as wheels, into dist/
+wheels: ## The Python package for x86_64 and aarch64, GNU and musl, as wheels, into dist/
 	scripts/python --wheels
-	scripts/python-aarch64 dist/*aarch64.whl dist/*x86_64.whl || [ $$? = 77 ]
+	scripts/python-aarch64 dist/*manylinux*aarch64.whl dist/*manylinux*x86_64.whl || [ $$? = 77 ]
 
 dist: ## Static programs for phones and PCs (aarch64, armv7, x86_64) with their sums, into dist/; 15 minutes
 	scripts/dist
