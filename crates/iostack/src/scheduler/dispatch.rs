@@ -7,7 +7,18 @@ use super::{Event, Scheduler};
 use crate::host_queue::{Command, Next, Piece};
 
 impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
-    pub(super) fn send(&mut self, mut piece: Piece) {
+    /// Sends a piece, or lets it wait for its turn in a zone.
+    pub(super) fn send(&mut self, piece: Piece) {
+        let number = self.process(piece.pid).map_or(0, |process| process.number);
+        let Some(zones) = &mut self.zones else { return self.send_now(piece) };
+        let mut next = zones.admit(number, piece);
+        while let Some(piece) = next {
+            self.send_now(piece);
+            next = self.zones.as_mut().and_then(|zones| zones.follower());
+        }
+    }
+
+    fn send_now(&mut self, mut piece: Piece) {
         self.ready(&mut piece);
         let queues = self.waiting.comes(self.now(), &piece);
         if !queues && let Some(slot) = self.free_slots.pop() {

@@ -9,6 +9,7 @@ impl F2fs {
     /// Whether pages that have a block are overwritten in place.
     fn overwrites(&self, reason: Reason) -> bool {
         self.in_place
+            && !self.zoned
             && match reason {
                 Reason::Direct => true,
                 Reason::Sync { pages } => pages <= IN_PLACE_PAGES,
