@@ -7,10 +7,10 @@ mod dispatch;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use flashlag_device::{Clock, Completion, Device, DeviceError, Errno, Op, VirtualClock};
+use flashlag_device::{Clock, Completion, Device, DeviceError, Op, VirtualClock};
 use flashlag_spec::profile::StackModel;
 use flashlag_stats::Wait;
-use flashlag_units::{Bytes, Nanos, always};
+use flashlag_units::{Nanos, always};
 
 use crate::crypt::Encryption;
 use crate::driver::Driver;
@@ -320,28 +320,6 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
             self.piece_done(piece.pid);
         } else {
             self.in_crypt(cost, Event::Done(piece));
-        }
-    }
-
-    /// Fails what waits for its turn in a zone if nothing is left to come before it: that was never
-    /// sent, since a request before it failed.
-    fn give_up_if_stuck(&mut self) {
-        let idle = self.later.is_empty() && self.free_slots.len() == self.carried.len();
-        let Some(zones) = self.zones.as_mut().filter(|zones| idle && zones.is_waited_for()) else {
-            return;
-        };
-        for piece in zones.give_up() {
-            if let Some(process) = self.live_mut(piece.pid) {
-                process.error.get_or_insert_with(|| DeviceError {
-                    operation: piece.op.name(),
-                    subject: "the zone".to_owned(),
-                    offset: Some(Bytes(piece.run.offset)),
-                    errno: Some(Errno::IO.raw_os_error()),
-                    reason: "what comes before it in its zone was never written".to_owned(),
-                    advice: "look at the first error of the run".to_owned(),
-                });
-            }
-            self.piece_done(piece.pid);
         }
     }
 

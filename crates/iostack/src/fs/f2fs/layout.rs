@@ -134,7 +134,7 @@ impl Layout {
     }
 }
 
-/// First block and number of blocks of the segment table and the node table of so many segments.
+/// First block and number of blocks of each table, whose sizes are in segments.
 fn tables(segment_table: u64, node_table: u64) -> ((u64, u64), (u64, u64)) {
     let first = 3 + segment_table;
     ((3 * SEGMENT, segment_table * SEGMENT), (first * SEGMENT, node_table * SEGMENT))

@@ -110,7 +110,7 @@ impl F2fs {
     ) -> Result<F2fs, LayoutError> {
         let layout = Layout::new(capacity.0 / BLOCK, zones)?;
         let thread_from = zones.is_none().then(|| layout.thread_from(spec.ipu));
-        let mut segments = Segments::new(&layout, thread_from);
+        let mut segments = Segments::new(layout.sections, layout.section, thread_from);
         let names = Owner::Data { file: DIRECTORY, page: 0 };
         let entries = if spec.rootdir { segments.append(Log::HotData, names) } else { None };
         let node = segments.append(Log::HotNode, Owner::Node { file: DIRECTORY, node: 0 });
@@ -157,18 +157,6 @@ impl F2fs {
         Ok(Bytes(layout.most().saturating_sub(used) * BLOCK))
     }
 
-    /// Keeps the places of blocks of zones that no plan writes yet.
-    fn keep_unsent(&mut self, runs: Vec<Run>) {
-        if self.zoned {
-            self.unsent.extend(runs);
-        }
-    }
-
-    /// Adds to a plan what has to be written before anything else.
-    fn send_first(&mut self, plan: &mut Plan) {
-        plan.then_writes(std::mem::take(&mut self.unsent));
-    }
-
     fn place(&self, block: Block) -> Run {
         Run { offset: (self.layout.main + u64::from(block.0)) * BLOCK, length: BLOCK }
     }
@@ -181,19 +169,6 @@ impl F2fs {
     /// Number of blocks that files can still use.
     fn left(&self) -> u64 {
         self.layout.most().saturating_sub(self.segments.used() + self.promised)
-    }
-
-    /// Number of nodes for which writing these ranges reserves a block.
-    fn fresh_nodes(&self, file: FileId, ranges: &[(u64, u64)]) -> u64 {
-        let Some(inode) = self.files.get(&file.0) else { return 0 };
-        let nodes: BTreeSet<u32> = ranges
-            .iter()
-            .flat_map(|(offset, length)| {
-                let (first, end) = blocks(*offset, *length);
-                node_of(first)..=node_of(end.saturating_sub(1).max(first))
-            })
-            .collect();
-        nodes.iter().filter(|node| !inode.is_kept(**node)).count() as u64
     }
 
     /// Appends a page and changes the node that points to it; frees the page's old block.

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use flashlag_units::Nanos;
 
-use super::layout::Layout;
 use crate::fs::map::Block;
 
 /// Blocks per segment: 2 MiB.
@@ -97,9 +96,8 @@ pub(super) struct Segments {
 
 impl Segments {
     /// Opens each log in one of the first segments, in the order of `mkfs.f2fs`.
-    pub(super) fn new(layout: &Layout, thread_from: Option<u32>) -> Segments {
-        let segments = layout.sections;
-        let mut made = Segments::empty(segments, layout.section, thread_from);
+    pub(super) fn new(segments: u32, size: u64, thread_from: Option<u32>) -> Segments {
+        let mut made = Segments::empty(segments, size, thread_from);
         let logs = [Log::HotNode, Log::WarmNode, Log::HotData, Log::ColdData, Log::WarmData];
         for (log, segment) in logs.into_iter().zip((0..segments).map(Section)) {
             made.free.remove(&segment);
