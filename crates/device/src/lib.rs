@@ -35,7 +35,7 @@ pub use monotonic::{MonotonicClock, read_clock};
 pub use null::NullDevice;
 #[cfg(not(target_family = "wasm"))]
 pub use ram::{RamCounts, RamDevice, Service};
-pub use request::{Completion, Device, Durability, Geometry, Op, Request, SyncCall};
+pub use request::{Completion, Device, Durability, Geometry, Op, Request, SyncCall, ZoneGeometry};
 pub use sampler::{WaitReading, WaitSampler, WaitWindow};
 pub use shifted::Shifted;
 pub use wait::{NoWaitMeter, SchedulerTimes, WaitMeter};

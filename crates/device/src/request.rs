@@ -161,6 +161,19 @@ impl Geometry {
     }
 }
 
+/// The zones of a device: what follows `first` is written in order, zone by zone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ZoneGeometry {
+    /// Where the first zone begins; what is before it can be written in any order.
+    pub first: Bytes,
+    /// Size of a zone.
+    pub size: Bytes,
+    /// Number of zones.
+    pub count: u32,
+    /// Zones that can be open at once.
+    pub open: u32,
+}
+
 /// Storage, real or not.
 ///
 /// A request is prepared in [`Device::buffer`], submitted by [`Device::submit`] and returned by
@@ -191,6 +204,11 @@ pub trait Device {
 
     /// Lets time pass until `time` while requests proceed. May return early if one completes.
     fn wait_until(&mut self, time: Nanos);
+
+    /// Its zones; `None` if it can be written in any order. A discard of whole zones resets them.
+    fn zones(&self) -> Option<ZoneGeometry> {
+        None
+    }
 
     /// What the last completed request of a slot waited for: parts that add up to its `ended -
     /// started`. `None` if the device does not know, as no real one does.

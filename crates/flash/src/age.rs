@@ -36,6 +36,7 @@ pub fn aged_by(
     let capacity = flash.capacity();
     match age {
         Age::New => Ok((flash, Nanos::ZERO)),
+        _ if flash.zones().is_some() => Err(FlashError::ZonedPast),
         Age::Full => {
             let past = Past { written: capacity, order: Order::Sequential, cycles: 0 };
             match flash.prepare(&past) {

@@ -78,4 +78,40 @@ pub enum FlashError {
     NoPast,
     #[error("no block can be reclaimed: more is mapped than the spare area allows")]
     NoSpace,
+    /// Why a zone refuses a command.
+    #[error("{0}")]
+    Zone(ZoneFault),
+    /// The state of a zoned device is its filesystem's, which has the map.
+    #[error(
+        "a zoned device has no state of its own, since its filesystem has the map: leave state= out, \
+         and run a scenario that fills the filesystem, such as lifecycle"
+    )]
+    ZonedPast,
+}
+
+/// Why a zone refuses a command.
+#[derive(Clone, Debug, PartialEq, Eq, Error, Serialize, Deserialize)]
+pub enum ZoneFault {
+    #[error("the device has no zones")]
+    None,
+    #[error("zone {zone}: the device has {count}")]
+    NoSuch { zone: u32, count: u32 },
+    #[error(
+        "a write of {length} bytes at {offset}: zones are written in whole units of {unit} bytes"
+    )]
+    Unit { offset: u64, length: u64, unit: u64 },
+    #[error(
+        "a write of {length} bytes at {offset} crosses a border of zones: write each by itself"
+    )]
+    Border { offset: u64, length: u64 },
+    #[error("a write at {offset}: zone {zone} goes on at {pointer}, and is written in order")]
+    Pointer { offset: u64, zone: u32, pointer: u64 },
+    #[error("a write at {offset}: zone {zone} is full; reset it first")]
+    Full { offset: u64, zone: u32 },
+    #[error("zone {zone}: {limit} zones are open already, as many as can be; close or finish one")]
+    Open { zone: u32, limit: u32 },
+    #[error(
+        "a discard of {length} bytes at {offset} is a part of a zone: only whole zones are reset"
+    )]
+    Part { offset: u64, length: u64 },
 }

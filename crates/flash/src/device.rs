@@ -3,6 +3,7 @@ use std::collections::BinaryHeap;
 
 use flashlag_device::{
     Clock, Completion, Device, DeviceError, Durability, Geometry, Op, Request, VirtualClock,
+    ZoneGeometry,
 };
 use flashlag_stats::Waited;
 use flashlag_units::{Bytes, Nanos, never};
@@ -216,7 +217,11 @@ fn refusal(request: &Request, error: &FlashError) -> DeviceError {
         offset: Some(request.offset),
         errno: Some(EIO),
         reason: error.to_string(),
-        advice: "simulate a device with more spare area or more rated cycles".to_owned(),
+        advice: match error {
+            FlashError::Zone(_) => "write each zone in order, as F2FS does",
+            _ => "simulate a device with more spare area or more rated cycles",
+        }
+        .to_owned(),
     }
 }
 
@@ -229,6 +234,10 @@ impl Device for FlashDevice {
 
     fn geometry(&self) -> Geometry {
         self.geometry
+    }
+
+    fn zones(&self) -> Option<ZoneGeometry> {
+        self.flash.zones()
     }
 
     /// All slots share one buffer if no data is kept.

@@ -1,15 +1,17 @@
+use flashlag_device::ZoneGeometry;
 use flashlag_spec::profile::Model;
 use flashlag_stats::Waited;
 use flashlag_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
 use crate::address::Unit;
-use crate::command::{Command, FlashError, Timing};
+use crate::command::{Command, FlashError, Timing, ZoneFault};
 use crate::front::Front;
 use crate::ftl::Ftl;
 use crate::past::Past;
 use crate::power::PowerCut;
 use crate::stats::Stats;
+use crate::zones::{Zone, ZoneAction, ZoneCondition, zone_geometry};
 
 /// The alignment of offsets and lengths.
 pub const SECTOR: Bytes = Bytes(512);
@@ -35,11 +37,14 @@ pub struct Flash {
 impl Flash {
     /// A new device that was never written to.
     pub fn new(model: &Model, seed: u64) -> Result<Flash, FlashError> {
-        let ftl = Ftl::new(model, seed)?;
+        let (ftl, zones) = (Ftl::new(model, seed)?, zone_geometry(model));
         Ok(Flash {
             front: Front::new(model, model.nand.channels * model.nand.dies_per_channel, seed),
             ftl,
-            capacity: model.map.capacity.0.round_down(SECTOR),
+            capacity: match &zones {
+                Some(zones) => Bytes(zones.first.0 + u64::from(zones.count) * zones.size.0),
+                None => model.map.capacity.0.round_down(SECTOR),
+            },
             unit: model.map.unit.0,
             last: Nanos::ZERO,
             flushes: 0,
@@ -67,8 +72,14 @@ impl Flash {
     #[inline]
     pub fn submit(&mut self, at: Nanos, command: Command) -> Result<Timing, FlashError> {
         self.check(&command)?;
+        if let Some(zones) = self.ftl.zones() {
+            zones.table.check(&command)?;
+        }
         self.last = self.last.max(at);
         let timing = self.ftl.submit(&mut self.front, self.last, command)?;
+        if let Some(zones) = self.ftl.zones_mut() {
+            zones.table.apply(&command);
+        }
         match command {
             Command::Read { length, .. } => self.read += length.0,
             Command::Write { length, .. } => self.written += length.0,
@@ -150,7 +161,56 @@ impl Flash {
     /// Fails as the idle work that was due until then.
     pub fn power_cut(&mut self, at: Nanos) -> Result<PowerCut, FlashError> {
         self.last = self.last.max(at);
-        self.ftl.power_cut(&mut self.front, self.last)
+        let cut = self.ftl.power_cut(&mut self.front, self.last)?;
+        if let Some(zones) = self.ftl.zones_mut() {
+            zones.restore_pointers();
+        }
+        Ok(cut)
+    }
+
+    /// The device's zones; `None` if it can be written in any order.
+    pub fn zones(&self) -> Option<ZoneGeometry> {
+        self.ftl.zones().map(|zones| zones.table.geometry())
+    }
+
+    /// A zone, by its number.
+    ///
+    /// # Errors
+    /// If the device has no such zone.
+    pub fn zone(&self, zone: u32) -> Result<Zone, FlashError> {
+        self.ftl.zones().ok_or(FlashError::Zone(ZoneFault::None))?.table.zone(zone)
+    }
+
+    /// Opens, closes, finishes or resets a zone at `at`. Finishing one programs what the write buffer
+    /// holds.
+    ///
+    /// # Errors
+    /// If the device has no such zone, too many are open, or the flash is worn out.
+    pub fn manage(
+        &mut self,
+        at: Nanos,
+        zone: u32,
+        action: ZoneAction,
+    ) -> Result<Timing, FlashError> {
+        let Zone { start, size, condition, .. } = self.zone(zone)?;
+        self.last = self.last.max(at);
+        let mut timing = Timing { started: self.last, ended: self.last };
+        match action {
+            ZoneAction::Reset => {
+                return self.submit(at, Command::Discard { offset: start, length: size });
+            }
+            ZoneAction::Finish if condition == ZoneCondition::Full => return Ok(timing),
+            ZoneAction::Finish => timing = self.submit(at, Command::Flush)?,
+            ZoneAction::Open | ZoneAction::Close => {}
+        }
+        let Some(zones) = self.ftl.zones_mut() else { return Ok(timing) };
+        match action {
+            ZoneAction::Open => zones.table.open_explicitly(zone)?,
+            ZoneAction::Close => zones.table.close(zone)?,
+            ZoneAction::Finish => timing.ended = zones.finish(timing.ended, zone)?,
+            ZoneAction::Reset => {}
+        }
+        Ok(timing)
     }
 
     /// Keeps account from now on of what commands wait for.

@@ -12,6 +12,7 @@ use crate::past::Past;
 use crate::power::PowerCut;
 use crate::stats::Stats;
 use crate::trace::Trace;
+use crate::zones::{ZoneStore, ZonedShape};
 
 /// The flash translation layer, by kind of map: one match per command.
 #[derive(Debug, Serialize, Deserialize)]
@@ -19,6 +20,7 @@ pub(crate) enum Ftl {
     Pages(Box<PageStore>),
     Cached(Box<CachedMap<PageStore>>),
     Logs(Box<LogBlockStore<Nand>>),
+    Zones(Box<ZoneStore>),
 }
 
 macro_rules! each {
@@ -27,6 +29,7 @@ macro_rules! each {
             Ftl::Pages($store) => $body,
             Ftl::Cached($store) => $body,
             Ftl::Logs($store) => $body,
+            Ftl::Zones($store) => $body,
         }
     };
 }
@@ -37,6 +40,7 @@ impl Ftl {
         match model.map.kind {
             MapKind::Page | MapKind::CachedPage => Shape::new(model).map(drop),
             MapKind::Fast => Layout::new(model).map(drop),
+            MapKind::Zoned => ZonedShape::new(model).map(drop),
         }
     }
 
@@ -50,6 +54,7 @@ impl Ftl {
                 let rows = Layout::new(model)?.blocks_per_die();
                 Ftl::Logs(Box::new(LogBlockStore::new(model, Nand::new(model, rows, &[], seed))?))
             }
+            MapKind::Zoned => Ftl::Zones(Box::new(ZoneStore::new(model, seed)?)),
         })
     }
 
@@ -82,6 +87,7 @@ impl Ftl {
             Ftl::Pages(store) => &mut store.nand,
             Ftl::Cached(cached) => &mut cached.inner.nand,
             Ftl::Logs(store) => &mut store.dies,
+            Ftl::Zones(store) => &mut store.nand,
         };
         let dies = nand.count();
         nand.trace.get_or_insert_with(|| Box::new(Trace::new(dies)));
@@ -93,6 +99,7 @@ impl Ftl {
             Ftl::Pages(store) => store,
             Ftl::Cached(cached) => &mut cached.inner,
             Ftl::Logs(_) => return Err(FlashError::NoPast),
+            Ftl::Zones(_) => return Err(FlashError::ZonedPast),
         };
         store.map.prepare(count, past.order)?;
         store.nand.age(past.cycles);
@@ -105,6 +112,7 @@ impl Ftl {
             Ftl::Pages(store) => store.map.scatter(),
             Ftl::Cached(cached) => cached.inner.map.scatter(),
             Ftl::Logs(_) => Err(FlashError::NoPast),
+            Ftl::Zones(_) => Err(FlashError::ZonedPast),
         }
     }
 
@@ -114,6 +122,7 @@ impl Ftl {
             Ftl::Pages(store) => store.nand.age(cycles),
             Ftl::Cached(cached) => cached.inner.nand.age(cycles),
             Ftl::Logs(store) => store.dies.age(cycles),
+            Ftl::Zones(store) => store.age(cycles),
         }
     }
 
@@ -122,7 +131,25 @@ impl Ftl {
         match self {
             Ftl::Pages(store) => Some(store),
             Ftl::Cached(cached) => Some(&cached.inner),
-            Ftl::Logs(_) => None,
+            Ftl::Logs(_) | Ftl::Zones(_) => None,
+        }
+    }
+
+    /// The zones, if the device has any.
+    #[inline]
+    pub(crate) fn zones(&self) -> Option<&ZoneStore> {
+        match self {
+            Ftl::Zones(store) => Some(store),
+            Ftl::Pages(_) | Ftl::Cached(_) | Ftl::Logs(_) => None,
+        }
+    }
+
+    /// The same, to be changed.
+    #[inline]
+    pub(crate) fn zones_mut(&mut self) -> Option<&mut ZoneStore> {
+        match self {
+            Ftl::Zones(store) => Some(store),
+            Ftl::Pages(_) | Ftl::Cached(_) | Ftl::Logs(_) => None,
         }
     }
 
@@ -131,6 +158,7 @@ impl Ftl {
             Ftl::Pages(store) => &store.nand,
             Ftl::Cached(cached) => &cached.inner.nand,
             Ftl::Logs(store) => &store.dies,
+            Ftl::Zones(store) => &store.nand,
         }
     }
 
@@ -164,6 +192,18 @@ impl Ftl {
             stats.free_blocks = Some(map.free_blocks());
             stats.bad_blocks = Some(map.bad_blocks());
             stats.levelled = Some(counts.levelled);
+        }
+        if let Ftl::Zones(store) = self {
+            let (own, slc) = (store.counts, store.any_order().counts());
+            stats.programmed_host = Some(bytes(own.direct + slc.host));
+            stats.programmed_folds = bytes(own.moved);
+            stats.programmed_copies = Some(bytes(slc.copied));
+            stats.programmed_padding = Some(bytes(own.padded + slc.padded));
+            stats.programmed_map = bytes(own.journal);
+            stats.free_blocks = Some(store.free_rows());
+            stats.bad_blocks = Some(store.bad_rows());
+            stats.levelled = Some(slc.levelled);
+            stats.life_used = store.life_used();
         }
         if let Ftl::Cached(cached) = self {
             stats.programmed_map = cached.programmed();

@@ -30,6 +30,9 @@
 //!   host may hold entries itself (HPB); its reads of these do not wait.
 //! - **Log-block maps** (FAST): switch, partial and full merges; at most `open_units` allocation
 //!   units have data in logs.
+//! - **Zones.** The host writes each in order and resets it as a whole; the device has an entry per
+//!   zone and copies nothing. What leaves the write buffer before its program unit is complete goes
+//!   through blocks in SLC mode, which also hold the conventional zones.
 //! - **Garbage collection.** In the foreground while too few blocks are free to open one for the
 //!   host, and in idle time. Write amplification of uniform random writes in steady state matches
 //!   the prediction of queueing theory for each policy within 0.5 %. Static wear levelling moves
@@ -70,13 +73,15 @@ mod sizing;
 mod spread;
 mod stats;
 mod trace;
+mod zones;
 
 pub use age::{aged, aged_by};
 pub use batch::{Batch, BatchError, Operation};
-pub use command::{Command, FlashError, Timing};
+pub use command::{Command, FlashError, Timing, ZoneFault};
 pub use device::FlashDevice;
 pub use flash::{Flash, SECTOR};
 pub use past::{Order, Past};
 pub use power::{Lost, PowerCut, Undo};
 pub use sizing::{SizeError, is_instant, minimum_size, model_of_size};
 pub use stats::Stats;
+pub use zones::{Zone, ZoneAction, ZoneCondition, zone_geometry};

@@ -11,6 +11,10 @@ use crate::ftl::Ftl;
 /// The unit of minimum sizes.
 const STEP: Bytes = Bytes::from_mib(1);
 
+/// What a small zoned device keeps of its conventional zones: a filesystem's metadata does not shrink
+/// below that.
+const LEAST_CONVENTIONAL_MIB: u64 = 64;
+
 /// Why a profile makes no device of a size.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SizeError {
@@ -85,6 +89,10 @@ fn resized(model: &Model, size: Bytes) -> Model {
     };
     sized.map.capacity = Text(size);
     sized.map.spare = share(model.map.spare.0);
+    if let Some(zones) = &mut sized.zones {
+        let least = Bytes::from_mib(LEAST_CONVENTIONAL_MIB).min(zones.conventional.0);
+        zones.conventional = Text(share(zones.conventional.0).0.max(least));
+    }
     if let Some(slc) = &mut sized.slc {
         slc.fixed = share(slc.fixed.0);
     }

@@ -8,7 +8,7 @@
 
 use std::collections::VecDeque;
 
-use flashlag_device::Op;
+use flashlag_device::{Op, ZoneGeometry};
 use flashlag_spec::profile::ElevatorKind;
 use flashlag_units::Nanos;
 
@@ -112,6 +112,8 @@ pub(crate) struct HostQueue {
     largest: u64,
     /// What lets some commands pass others; `None` if they are sent in the order of their arrival.
     elevator: Option<Elevator>,
+    /// The device's zones, if it has any: no command crosses a border.
+    zones: Option<ZoneGeometry>,
 }
 
 /// What a queue has for a free tag.
@@ -126,7 +128,25 @@ pub(crate) enum Next {
 impl HostQueue {
     /// An empty queue of commands of at most `largest` bytes.
     pub(crate) fn new(largest: u64, elevator: ElevatorKind) -> HostQueue {
-        HostQueue { waiting: VecDeque::new(), largest, elevator: Elevator::of(elevator) }
+        HostQueue {
+            waiting: VecDeque::new(),
+            largest,
+            elevator: Elevator::of(elevator),
+            zones: None,
+        }
+    }
+
+    /// The same queue for a device with zones.
+    pub(crate) fn with_zones(self, zones: Option<ZoneGeometry>) -> HostQueue {
+        HostQueue { zones, ..self }
+    }
+
+    /// Whether a zone begins at an offset.
+    fn is_border(&self, offset: u64) -> bool {
+        self.zones.is_some_and(|zones| {
+            let within = offset.checked_sub(zones.first.0);
+            within.is_some_and(|within| within.is_multiple_of(zones.size.0.max(1)))
+        })
     }
 
     /// Notes a piece that comes now; whether it must pass through the queue although a tag is free.
@@ -181,7 +201,7 @@ impl HostQueue {
     /// with two requests for the same bytes in flight leaves their order to chance, as on a real
     /// kernel.
     fn neighbour(&self, piece: &Piece) -> Option<usize> {
-        if !piece.may_merge() {
+        if !piece.may_merge() || self.is_border(piece.run.offset) {
             return None;
         }
         self.waiting.iter().rposition(|command| {
@@ -195,6 +215,8 @@ impl HostQueue {
 
 #[cfg(test)]
 mod tests {
+    use flashlag_units::Bytes;
+
     use super::*;
 
     const LARGEST: u64 = 64 << 10;
@@ -269,6 +291,16 @@ mod tests {
         ] {
             assert_eq!(commands(&[first, second]).len(), 2, "{first:?}, {second:?}");
         }
+    }
+
+    #[test]
+    fn no_command_crosses_the_border_of_zones() {
+        let (first, size) = (Bytes(4096), Bytes(8192));
+        let zones = ZoneGeometry { first, size, count: 4, open: 6 };
+        let mut queue = HostQueue::new(LARGEST, ElevatorKind::Fifo).with_zones(Some(zones));
+        let pieces = (0..5).map(|at| piece(at, Op::Write, u64::from(at) << 12, 4096));
+        let merged: Vec<bool> = pieces.map(|piece| queue.push(piece)).collect();
+        assert_eq!(merged, [false, false, true, false, true]);
     }
 
     #[test]

@@ -39,6 +39,7 @@ mod spec;
 mod stack;
 mod stack_calls;
 mod stack_file;
+mod zone_order;
 
 pub use background::{BackgroundJob, BackgroundTotal};
 pub use file_row::FileRow;

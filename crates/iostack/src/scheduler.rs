@@ -18,6 +18,7 @@ use crate::host_queue::{Command, HostQueue, Pid, Piece};
 use crate::ledger::Ledger;
 use crate::plan::{BlockRequest, Plan, Run};
 use crate::ranges::Ranges;
+use crate::zone_order::ZoneOrder;
 
 use account::{Account, Accounts};
 
@@ -40,6 +41,8 @@ struct Process {
     followers: Vec<Pid>,
     error: Option<DeviceError>,
     ended: Option<Nanos>,
+    /// Number of the process, in the order of their beginnings.
+    number: u64,
     /// Whether to free the entry when the process ends, since nobody will take its result.
     detached: bool,
     /// What the process waits for, if waits are accounted.
@@ -86,6 +89,10 @@ pub(crate) struct Scheduler<D> {
     free_slots: Vec<u32>,
     /// Commands that wait for a slot.
     waiting: HostQueue,
+    /// The order of writes to zones, if the device has any.
+    zones: Option<Box<ZoneOrder>>,
+    /// Number of processes so far.
+    spawned: u64,
     /// Most bytes of a piece, unless it is a discard.
     largest: u64,
     completions: Vec<Completion>,
@@ -106,8 +113,11 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         let nothing = Piece::new(no_process, Op::Flush, NOWHERE, false);
         let largest = model.largest.map_or(geometry.buffer, |most| most.0.min(geometry.buffer));
         let largest = largest.0.max(1);
+        let zones = device.zones();
         Scheduler {
             clock: device.clock().clone(),
+            zones: zones.map(|zones| Box::new(ZoneOrder::new(&zones))),
+            spawned: 0,
             device,
             ledger: Ledger::default(),
             crypt,
@@ -120,7 +130,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
             vacant: Vec::new(),
             carried: vec![Command::of(nothing); tags as usize],
             free_slots: (0..tags).rev().collect(),
-            waiting: HostQueue::new(largest, model.elevator),
+            waiting: HostQueue::new(largest, model.elevator).with_zones(zones),
             largest,
             completions: Vec::new(),
             finished: Vec::new(),
@@ -159,11 +169,16 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
 
     /// Starts a process that carries out a plan after the processes `after` have ended.
     pub(crate) fn spawn(&mut self, plan: Plan, after: &[Pid]) -> Pid {
-        for run in plan.discards() {
-            self.discards.add(run);
+        // A zone is reset as a whole, after all writes to it and before those that follow.
+        if self.zones.is_none() {
+            for run in plan.discards() {
+                self.discards.add(run);
+            }
         }
         let plan = if self.fua { plan } else { plan.without_fua(self.crypt.is_some()) };
-        let process = Process { left: plan.into_steps().collect(), ..Process::default() };
+        self.spawned += 1;
+        let left = plan.into_steps().collect();
+        let process = Process { left, number: self.spawned, ..Process::default() };
         let index = self.vacant.pop().unwrap_or_else(|| {
             self.table.push(Entry::default());
             self.table.len() as u32 - 1
@@ -220,6 +235,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
     /// Advances time to the next event, at most to `until`, and returns the processes that ended.
     /// If it returns at `until`, no event was due before.
     pub(crate) fn step(&mut self, until: Nanos) -> Vec<Pid> {
+        self.give_up_if_stuck();
         let next = self.later.peek().map_or(Nanos::MAX, |Reverse((time, _, _))| *time);
         if self.finished.is_empty() {
             self.device.wait_until(next.min(until));
@@ -372,11 +388,11 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
 
     fn send_request(&mut self, pid: Pid, request: BlockRequest) {
         // A write may use free space before its discard is sent: that part must not be discarded.
-        if let Some(run) = request.written() {
+        if let Some(run) = request.written().filter(|_| self.zones.is_none()) {
             self.discards.take(run);
         }
         match request {
-            BlockRequest::Discard(run) => {
+            BlockRequest::Discard(run) if self.zones.is_none() => {
                 for left in self.discards.take(run) {
                     self.send_whole(pid, BlockRequest::Discard(left));
                 }
@@ -386,7 +402,8 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
                 self.compute(pid, time);
                 return;
             }
-            BlockRequest::Read(_)
+            BlockRequest::Discard(_)
+            | BlockRequest::Read(_)
             | BlockRequest::Write(_)
             | BlockRequest::WriteDurable(_)
             | BlockRequest::Flush => {}
@@ -414,7 +431,8 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         let most = if op == Op::Discard { u64::MAX } else { self.largest };
         let mut offset = run.offset;
         loop {
-            let length = most.min(run.end() - offset);
+            let border = self.zones.as_ref().map_or(u64::MAX, |zones| zones.to_border(offset));
+            let length = most.min(run.end() - offset).min(border);
             let piece = Piece::new(pid, op, Run { offset, length }, durable);
             if let Some(process) = self.live_mut(pid) {
                 process.in_flight += 1;

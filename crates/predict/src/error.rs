@@ -16,6 +16,12 @@ pub enum ModelError {
     /// A filesystem that is not modelled, or an option that it does not have.
     #[error(transparent)]
     Mount(#[from] TargetError),
+    /// A state that years of random writes leave, on a device whose filesystem has the map.
+    #[error(
+        "{profile} is zoned: its state is its filesystem's, and no shortcut to full, aged or worn storage is modelled; \
+         measure it with `flashlag run lifecycle --on sim:{profile}`"
+    )]
+    Zoned { profile: String },
     #[error("{profile} has no parameter `{key}`; `flashlag profiles --keys` lists all")]
     UnknownParameter { profile: String, key: String },
     #[error(transparent)]
@@ -90,6 +96,10 @@ pub enum RunInputError {
          with --from"
     )]
     Capacity { measured: Bytes, profile: String },
+    /// A zoned starting profile: zones leave a search the blocks' times alone, and no run of zoned
+    /// storage is published that one could be checked by.
+    #[error("{profile} is zoned, and zoned profiles are not fitted; name another with --from")]
+    Zoned { profile: String },
     /// No phase is long enough to be fitted to.
     #[error(
         "it has no finished phase of ten operations or more; make one with `flashlag run lifecycle`"

@@ -170,6 +170,33 @@ impl WriteBuffer {
         into.sort_unstable_by_key(|(unit, _)| *unit);
     }
 
+    /// The unit that has been dirty longest.
+    pub(crate) fn oldest(&self) -> Option<Unit> {
+        self.slots.get(self.oldest as usize).filter(|_| self.oldest != NONE).map(|slot| slot.unit)
+    }
+
+    /// Takes up to `most` dirty units of a kind, the oldest first, sorted by address.
+    /// [`WriteBuffer::leave`] must follow.
+    pub(crate) fn take_oldest_of(
+        &mut self,
+        is_one: impl Fn(Unit) -> bool,
+        most: usize,
+        into: &mut Vec<(Unit, Part)>,
+    ) {
+        into.clear();
+        let mut next = self.oldest;
+        while into.len() < most && next != NONE {
+            let Slot { unit, newer, .. } = self.slots[next as usize];
+            if is_one(unit) {
+                let taken = self.unlink(next);
+                self.dirty.remove(&taken.0);
+                into.push(taken);
+            }
+            next = newer;
+        }
+        into.sort_unstable_by_key(|(unit, _)| *unit);
+    }
+
     /// Takes one dirty unit; [`WriteBuffer::leave`] must follow if it is programmed.
     pub(crate) fn take(&mut self, unit: Unit) -> Option<Part> {
         let index = self.dirty.remove(&unit)?;
@@ -240,6 +267,22 @@ mod tests {
         assert_eq!(buffer.room_at(Nanos(5)), Some(Nanos(100)));
         buffer.insert(Unit(3), ALL);
         assert_eq!(buffer.room_at(Nanos(100)), None);
+    }
+
+    #[test]
+    fn the_oldest_of_a_kind_go_and_the_others_keep_their_order() {
+        let mut buffer = WriteBuffer::new(8);
+        for unit in [9, 4, 6, 1].map(Unit) {
+            buffer.insert(unit, ALL);
+        }
+        assert_eq!(buffer.oldest(), Some(Unit(9)));
+        let mut taken = Vec::new();
+        buffer.take_oldest_of(|unit| unit.0 < 6, 8, &mut taken);
+        assert_eq!(taken, [(Unit(1), ALL), (Unit(4), ALL)]);
+        buffer.take_oldest(1, &mut taken);
+        assert_eq!((taken[0].0, buffer.oldest()), (Unit(9), Some(Unit(6))));
+        buffer.take_oldest(1, &mut taken);
+        assert_eq!(buffer.oldest(), None);
     }
 
     #[test]

@@ -85,7 +85,7 @@ impl Front {
         let bytes = |units: u64| Bytes(units * unit.0);
         let counts = self.slc_counts();
         let folds = bytes(counts.folded);
-        stats.programmed_folds = folds;
+        stats.programmed_folds = stats.programmed_folds.plus(folds);
         // The map counts folded units as written by the host.
         let host = stats.programmed_host.map(|host| host.minus(folds));
         stats.programmed_host = host.map(|host| host.plus(bytes(counts.written)));
@@ -225,6 +225,8 @@ impl Front {
                 ended = ended.max(self.programmed);
                 self.buffer = Some(buffer);
                 drained?;
+                ended = store.journal(ended);
+                self.programmed = self.programmed.max(ended);
                 if let Some(slc) = &mut self.slc {
                     ended = slc.journal(store, ended)?;
                     self.programmed = self.programmed.max(ended);

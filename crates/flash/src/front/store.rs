@@ -54,6 +54,19 @@ pub(crate) trait Store {
     /// Reserves a die for an operation that is not the map's own; returns the end.
     fn work(&mut self, at: Nanos, die: Die, work: DieWork) -> Nanos;
 
+    /// Units that are programmed together have the same group, and those of one group in the order of
+    /// their addresses; `None` if any units can be programmed together.
+    #[inline]
+    fn group_of(&self, unit: Unit) -> Option<u64> {
+        let _ = unit;
+        None
+    }
+
+    /// Makes the map durable as a part of a flush, where the store does so itself; returns the end.
+    fn journal(&mut self, at: Nanos) -> Nanos {
+        at
+    }
+
     /// The account of what commands wait for, if one is kept.
     #[inline]
     fn trace(&mut self) -> Option<&mut Trace> {

@@ -159,7 +159,12 @@ impl Front {
         at: Nanos,
     ) -> Result<(), FlashError> {
         let mut group = std::mem::take(&mut self.group);
-        held.take_oldest(self.program, &mut group);
+        match held.oldest().and_then(|oldest| store.group_of(oldest)) {
+            None => held.take_oldest(self.program, &mut group),
+            same => {
+                held.take_oldest_of(|unit| store.group_of(unit) == same, self.program, &mut group)
+            }
+        }
         let programmed = self.program(store, at, &group);
         if let Ok(end) = programmed {
             group.iter().for_each(|(unit, _)| held.leave(*unit, end));
@@ -180,6 +185,11 @@ impl Front {
             never!("force unit access to a buffer that the device does not have");
             return Ok(at);
         };
+        if store.group_of(Unit(0)).is_some() {
+            let end = self.force_in_order(store, &mut buffer, at, offset, length);
+            self.buffer = Some(buffer);
+            return end;
+        }
         let mut group = std::mem::take(&mut self.group);
         group.clear();
         let mut end = Ok(at);
@@ -201,6 +211,24 @@ impl Front {
         self.group = group;
         self.buffer = Some(buffer);
         end
+    }
+
+    /// Programs the units of a command, and before them all that came to the buffer earlier: zones
+    /// are written in order.
+    fn force_in_order<S: Store>(
+        &mut self,
+        store: &mut S,
+        buffer: &mut BufferState,
+        at: Nanos,
+        offset: u64,
+        length: u64,
+    ) -> Result<Nanos, FlashError> {
+        let units = self.units;
+        while units.of(offset, length).any(|(unit, ..)| buffer.held.is_dirty(unit)) {
+            self.drain(store, &mut buffer.held, at)?;
+        }
+        let ends = units.of(offset, length).map(|(unit, ..)| buffer.held.leaving_until(unit));
+        Ok(ends.fold(at, Nanos::max))
     }
 
     /// Programs a group, in the write cache if that has room.

@@ -9,6 +9,7 @@
 //! [`variation`], if the profile has a spread.
 
 mod bus;
+mod cells;
 mod relocation;
 mod suspend;
 #[cfg(test)]
@@ -31,6 +32,7 @@ use crate::power::WordLine;
 use crate::trace::Trace;
 
 use bus::Buses;
+pub(crate) use cells::Cells;
 pub(crate) use relocation::DieMoves;
 use suspend::{Busy, Suspensions};
 use times::Times;

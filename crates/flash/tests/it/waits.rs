@@ -1,6 +1,6 @@
 //! Where the time of commands goes: parts add up, and name the cause where there is one.
 
-use flashlag_flash::{Command, Flash, model_of_size};
+use flashlag_flash::{Command, Flash, Zone, ZoneCondition, model_of_size};
 use flashlag_spec::profile::{Model, Profile, builtin_profile, names};
 use flashlag_stats::{Wait, Waited};
 use flashlag_units::{Bytes, Nanos};
@@ -49,6 +49,28 @@ fn any_command(random: &mut Pcg64Mcg, capacity: u64) -> Command {
     }
 }
 
+/// The command, as a zoned device allows it: a write goes to the pointer of a zone, and a full zone is
+/// reset, as a discard does.
+fn in_order(flash: &Flash, command: Command) -> Command {
+    let Some(zones) = flash.zones() else { return command };
+    let zone = |offset: Bytes| {
+        let index = (offset.0 / PAGE % u64::from(zones.count.min(4))) as u32;
+        flash.zone(index).unwrap()
+    };
+    let reset = |zone: Zone| Command::Discard { offset: zone.start, length: zone.size };
+    match command {
+        Command::Write { offset, length, fua } => match zone(offset) {
+            full if full.condition == ZoneCondition::Full => reset(full),
+            Zone { start, size, pointer, .. } => {
+                let length = length.min(Bytes(start.0 + size.0 - pointer.0));
+                Command::Write { offset: pointer, length, fua }
+            }
+        },
+        Command::Discard { offset, .. } => reset(zone(offset)),
+        other => other,
+    }
+}
+
 #[test]
 fn the_parts_of_every_command_of_every_profile_add_up_to_its_time() {
     for name in names() {
@@ -57,6 +79,7 @@ fn the_parts_of_every_command_of_every_profile_add_up_to_its_time() {
         let mut ends = std::collections::VecDeque::new();
         for number in 0..3000 {
             let command = any_command(&mut random, flash.capacity().0);
+            let command = in_order(&flash, command);
             let timing = flash.submit(at, command).unwrap();
             let waited = flash.waited().unwrap();
             let took = timing.ended.since(at);
@@ -183,7 +206,9 @@ fn a_flush_after_queued_discards_and_a_command_after_an_immediate_one_wait_for_t
     for name in names() {
         let (mut flash, at) = filled(&small(name), 0.5);
         let half = Bytes(flash.capacity().0 / 2 / (1 << 20) * (1 << 20));
-        flash.submit(at, Command::Discard { offset: Bytes::ZERO, length: half }).unwrap();
+        let zone = flash.zones().map(|zones| (zones.first, zones.size));
+        let (offset, length) = zone.unwrap_or((Bytes::ZERO, half));
+        flash.submit(at, Command::Discard { offset, length }).unwrap();
         flash.submit(at, Command::Flush).unwrap();
         if flash.waited().unwrap().of(Wait::Discard) > Nanos::ZERO {
             seen.push(name);

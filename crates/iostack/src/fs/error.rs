@@ -15,4 +15,20 @@ pub(crate) enum LayoutError {
     TooLarge,
     #[error("ext4 finds no room for its journal")]
     NoJournal,
+    #[error("the device is zoned, and of the modelled filesystems only F2FS writes zones in order")]
+    NotOnZones,
+    #[error("the device is zoned, which F2FS before Linux 3.17 (noipu) does not know")]
+    OldOnZones,
+    #[error("the device is zoned, and F2FS resets zones by discards: nodiscard is refused")]
+    NoReset,
+    #[error("F2FS has 6 logs, each with a zone open, and the device can have {open} open")]
+    FewOpen { open: u32 },
+    #[error("zones of {} bytes are no multiple of F2FS's segments of 2 MiB", .size.0)]
+    ZoneSize { size: Bytes },
+    #[error(
+        "F2FS's metadata takes {} MiB, and the device's conventional zones have {}",
+        .needed.0.div_ceil(1 << 20),
+        .size.0 >> 20
+    )]
+    FewConventional { needed: Bytes, size: Bytes },
 }

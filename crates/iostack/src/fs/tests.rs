@@ -10,7 +10,7 @@ use crate::plan::BlockRequest;
 use crate::plan::Plan;
 use crate::ranges::Ranges;
 
-const SPECS: [&str; 20] = [
+const SPECS: [&str; 24] = [
     "raw",
     "raw,discard",
     "ext4",
@@ -27,6 +27,10 @@ const SPECS: [&str; 20] = [
     "f2fs,background_gc=on",
     "f2fs,background_gc=on,nodiscard",
     "f2fs,checkpoint_merge",
+    "f2fs on zones",
+    "f2fs,nobarrier on zones",
+    "f2fs,fsync_mode=strict,rootdir on zones",
+    "f2fs,background_gc=on on zones",
     "btrfs",
     "btrfs,discard",
     "btrfs,nobarrier",
@@ -44,15 +48,26 @@ fn names(spec: &str) -> u64 {
 }
 
 fn made(spec: &str) -> Box<dyn Filesystem> {
-    make(&StackSpec::parse(spec).unwrap(), CAPACITY).unwrap()
+    let (spec, zones) = mount(spec);
+    make(&spec, CAPACITY, zones).unwrap()
+}
+
+/// The mount, and the zones of the device it is on: 4 MiB each, behind an eighth of the device.
+fn mount(spec: &str) -> (StackSpec, Option<ZoneGeometry>) {
+    let (text, zoned) = spec.strip_suffix(" on zones").map_or((spec, false), |text| (text, true));
+    let (first, size) = (Bytes(CAPACITY.0 / 8), Bytes::from_mib(4));
+    let count = ((CAPACITY.0 - first.0) / size.0) as u32;
+    let zones = ZoneGeometry { first, size, count, open: 6 };
+    (StackSpec::parse(text).unwrap(), zoned.then_some(zones))
 }
 
 #[test]
 fn the_room_of_a_device_is_what_a_new_filesystem_on_it_has_free() {
-    for spec in SPECS.map(|text| StackSpec::parse(text).unwrap()) {
+    for (spec, zones) in SPECS.map(mount) {
         for capacity in [1, 40, 256, 300, 2000].map(Bytes::from_mib) {
-            let made = make(&spec, capacity).map(|fs| fs.free()).map_err(|it| it.to_string());
-            let said = room(&spec, capacity).map_err(|it| it.to_string());
+            let made =
+                make(&spec, capacity, zones).map(|fs| fs.free()).map_err(|it| it.to_string());
+            let said = room(&spec, capacity, zones).map_err(|it| it.to_string());
             assert_eq!(said, made, "{spec:?} on {capacity}");
         }
     }
@@ -78,7 +93,7 @@ impl Trial {
             files: Vec::new(),
             next: 0,
             now: Nanos::ZERO,
-            barrier: !spec.split(',').any(|word| word == "nobarrier"),
+            barrier: !spec.split([',', ' ']).any(|word| word == "nobarrier"),
             refused: 0,
             case: format!("{spec}, seed {seed}"),
         }

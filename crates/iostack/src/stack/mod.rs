@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
 
-use flashlag_device::{Clock, Device, DeviceError, Errno, VirtualClock};
+use flashlag_device::{Clock, Device, DeviceError, Errno, VirtualClock, ZoneGeometry};
 use flashlag_spec::profile::StackModel;
 use flashlag_stats::Waited;
 use flashlag_units::{Bytes, Nanos};
@@ -89,7 +89,7 @@ impl<D: Device<Clock = VirtualClock>> Stack<D> {
     /// Makes a filesystem on a device and mounts it.
     pub fn mount(device: D, spec: StackSpec, model: &StackModel) -> Result<Stack<D>, DeviceError> {
         let clock = device.clock().clone();
-        let fs = made(&spec, device.geometry().size)?;
+        let fs = made(&spec, device.geometry().size, device.zones())?;
         let crypt = spec.encrypt.then(|| Encryption::new(&model.encryption));
         let inner = Inner {
             scheduler: Scheduler::new(device, crypt, model),
@@ -304,8 +304,12 @@ impl<D: Device<Clock = VirtualClock>> Stack<D> {
 }
 
 /// A filesystem on a device of `capacity` bytes.
-fn made(spec: &StackSpec, capacity: Bytes) -> Result<Box<dyn Filesystem>, DeviceError> {
-    fs::make(spec, capacity).map_err(|error| not_made(spec, &error))
+fn made(
+    spec: &StackSpec,
+    capacity: Bytes,
+    zones: Option<ZoneGeometry>,
+) -> Result<Box<dyn Filesystem>, DeviceError> {
+    fs::make(spec, capacity, zones).map_err(|error| not_made(spec, &error))
 }
 
 fn not_made(spec: &StackSpec, error: &LayoutError) -> DeviceError {
@@ -315,13 +319,27 @@ fn not_made(spec: &StackSpec, error: &LayoutError) -> DeviceError {
         offset: None,
         errno: Some(Errno::NOSPC.raw_os_error()),
         reason: error.to_string(),
-        advice: "choose a larger profile, or raw".to_owned(),
+        advice: match error {
+            LayoutError::NotOnZones => "use +f2fs, or a profile without zones",
+            LayoutError::OldOnZones | LayoutError::NoReset => "leave the option out",
+            LayoutError::FewOpen { .. } => "set zones.open to 6 or more in the profile",
+            LayoutError::ZoneSize { .. } => "set another zones.size in the profile",
+            LayoutError::FewConventional { .. } => "set a larger zones.conventional in the profile",
+            LayoutError::TooSmall { .. } | LayoutError::TooLarge | LayoutError::NoJournal => {
+                "choose a larger profile, or raw"
+            }
+        }
+        .to_owned(),
     }
 }
 
-/// Room for files on an empty filesystem on a device of `capacity` bytes.
-pub fn room(spec: &StackSpec, capacity: Bytes) -> Result<Bytes, DeviceError> {
-    fs::room(spec, capacity).map_err(|error| not_made(spec, &error))
+/// Room for files on an empty filesystem on a device of `capacity` bytes, with zones or without.
+pub fn room(
+    spec: &StackSpec,
+    capacity: Bytes,
+    zones: Option<ZoneGeometry>,
+) -> Result<Bytes, DeviceError> {
+    fs::room(spec, capacity, zones).map_err(|error| not_made(spec, &error))
 }
 
 impl<D: Device<Clock = VirtualClock>> Clock for Stack<D> {

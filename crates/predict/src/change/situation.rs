@@ -41,6 +41,17 @@ impl Situation {
     /// The changed device is invalid; the error names the parameter.
     pub fn with(&self, change: &Change) -> Result<Situation, ModelError> {
         let mut next = self.clone();
+        let states = matches!(
+            change,
+            Change::Full(_)
+                | Change::Age(_)
+                | Change::IdleMaintenance(_)
+                | Change::Untrimmed(_)
+                | Change::Worn(_)
+        );
+        if states && self.profile.is_zoned() {
+            return Err(ModelError::Zoned { profile: self.profile.name.clone() });
+        }
         match change {
             Change::Filesystem(kind) => next.mount = mount::on(&self.mount, *kind),
             Change::Journal(mode) => next.plan.journal = *mode,

@@ -125,6 +125,9 @@ pub(super) fn inputs(request: &FitRequest<'_>) -> Result<Inputs, PredictError> {
         Some(mount) => (mount.clone(), None),
         None => mount_of(run).map_err(refuse)?,
     };
+    if request.start.is_zoned() {
+        return Err(refuse(RunInputError::Zoned { profile: request.start.name.clone() }));
+    }
     let profile = sized(request.start, run).map_err(refuse)?;
     let (held, mut lacks) = lacks::lacks(run, &profile, &mount);
     lacks.extend(note.into_iter().chain(paced));

@@ -30,7 +30,7 @@ pub struct Nearest {
 }
 
 /// Profiles by their misfit to a run's figures of new storage; a fit should start with the first.
-/// Profiles that can't be simulated are left out.
+/// Profiles that can't be simulated are left out, and zoned ones: no run says that its storage has zones.
 ///
 /// # Errors
 /// The run has no figures of new storage, its scenario can't be parsed, or the simulations were stopped.
@@ -51,6 +51,9 @@ pub fn nearest(
     }
     let (mount, _) = mount_of(run).map_err(refuse)?;
     let simulated = parallel::map(simulator.threads(), profiles, |profile| {
+        if profile.is_zoned() {
+            return Err(SimulationError::refused("it is zoned"));
+        }
         simulator.simulate(&Simulation {
             profile,
             mount: &mount,

@@ -403,7 +403,8 @@ fn of_the_causes_that_are_named_nearly_all_are_true_where_the_truth_is_hidden() 
 #[test]
 #[ignore = "minutes: prints the whole table of named against true causes"]
 fn named_against_true_causes() {
-    let names: Vec<&str> = profile_names().filter(|name| *name != "zero").collect();
+    let names: Vec<&str> =
+        profile_names().filter(|name| !["zero", "zufs40-phone"].contains(name)).collect();
     let half = |odd: usize| -> Vec<&str> {
         let all = names.iter().enumerate();
         all.filter(|(index, _)| index % 2 == odd).map(|(_, name)| *name).collect()

@@ -77,7 +77,8 @@ pub fn room(profile: &Profile, mount: &MountSpec) -> Result<Bytes, RunError> {
     };
     let model = profile.model().map_err(|error| refuse(error.into()))?;
     let spec = StackSpec::of(mount).map_err(|error| refuse(error.into()))?;
-    flashlag_iostack::room(&spec, model.map.capacity.0).map_err(|error| refuse(error.into()))
+    let zones = flashlag_flash::zone_geometry(&model);
+    flashlag_iostack::room(&spec, model.map.capacity.0, zones).map_err(|error| refuse(error.into()))
 }
 
 /// Prepares a run on a new simulated device.

@@ -113,7 +113,7 @@ impl Passage<'_> {
 fn scatter(work: &Work<Simulation>) -> Result<(), RunError> {
     match work.world.stack.with_device_mut(flashlag_flash::FlashDevice::scatter) {
         // A map of log blocks is in its state after few writes; worn blocks have their own.
-        Ok(()) | Err(FlashError::NoPast | FlashError::NotNew) => Ok(()),
+        Ok(()) | Err(FlashError::NoPast | FlashError::NotNew | FlashError::ZonedPast) => Ok(()),
         Err(error) => Err(RunError::Simulation {
             target: work.request.target.simulated()?.text.clone(),
             source: Box::new(error.into()),

@@ -124,8 +124,17 @@ pub fn of_size(profile: &Profile, size: Bytes) -> Result<Profile, VirtualError> 
         sized = sized.with(key, &format!("{}B", bytes.0))?;
         Ok::<(), VirtualError>(())
     };
+    let conventional = model.zones.as_ref().map(|zones| zones.conventional.0);
+    let shrinks = profile.model()?.map.capacity.0 > size;
+    // Zones have to fit beside the conventional ones after each of these steps.
+    if let Some(conventional) = conventional.filter(|_| shrinks) {
+        set("zones.conventional", conventional)?;
+    }
     set("map.capacity", model.map.capacity.0)?;
     set("map.spare", model.map.spare.0)?;
+    if let Some(conventional) = conventional.filter(|_| !shrinks) {
+        set("zones.conventional", conventional)?;
+    }
     if let Some(slc) = &model.slc {
         set("slc.static", slc.fixed.0)?;
     }

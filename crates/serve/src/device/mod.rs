@@ -27,6 +27,7 @@ use crate::data::Data;
 use crate::settings::Settings;
 
 pub(crate) use modelled::ModelledFlash;
+pub(crate) use open::refuse_zones;
 pub use request::Refusal;
 pub(crate) use request::Work;
 

@@ -25,6 +25,19 @@ use flashlag_flash::{SECTOR, aged, is_instant, model_of_size};
 /// Bytes that are loaded at a time.
 const PIECE: u64 = 64 << 10;
 
+/// Refuses a zoned device: NBD has no zones.
+pub(crate) fn refuse_zones(profile: &Profile) -> Result<(), ServeError> {
+    if !profile.is_zoned() {
+        return Ok(());
+    }
+    Err(ServeError::Profile {
+        name: profile.name.clone(),
+        reason: "it is zoned, and what serves it has no zones; simulate it as sim:, or choose a \
+                 profile without zones"
+            .to_owned(),
+    })
+}
+
 impl ServedDevice {
     /// Opens the device that the settings describe.
     ///
@@ -38,6 +51,7 @@ impl ServedDevice {
             |reason: String| ServeError::Profile { name: settings.profile.clone(), reason };
         let profile =
             Profile::find(&settings.profile).map_err(|error| refuse(error.to_string()))?;
+        refuse_zones(&profile)?;
         let model = model_of_size(&profile, settings.size)?;
         let size = model.map.capacity.0.round_down(SECTOR);
         let check = || check_store(settings, &profile.name, size, is_instant(&model));

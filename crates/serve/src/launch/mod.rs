@@ -21,6 +21,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use rustix::time::Timespec;
 
 use crate::control::{self, Control};
+use crate::device::refuse_zones;
 use crate::error::ServeError;
 use crate::listen::{self, Listen};
 use crate::settings::Settings;
@@ -162,6 +163,7 @@ fn check(settings: &Settings) -> Result<u32, ServeError> {
         name: settings.profile.clone(),
         reason: error.to_string(),
     })?;
+    refuse_zones(&profile)?;
     let model = model_of_size(&profile, settings.size)?;
     let size = model.map.capacity.0.round_down(SECTOR);
     check_store(settings, &profile.name, size, is_instant(&model))?;

@@ -5,7 +5,7 @@ use crate::packed::{PackedFolder, packed};
 static FILES: PackedFolder = PackedFolder(packed!("profiles"));
 
 /// The name of each, oldest device first.
-static PROFILES: [&str; 21] = [
+static PROFILES: [&str; 22] = [
     "nexus7-2012",
     "moto-x-2013",
     "moto-x-2013-sandisk",
@@ -26,6 +26,7 @@ static PROFILES: [&str; 21] = [
     "sd-a1-ultra",
     "sd-a2",
     "sd-c10",
+    "zufs40-phone",
     "zero",
 ];
 

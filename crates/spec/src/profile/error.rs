@@ -107,6 +107,18 @@ pub enum ParameterFault {
     Instead(&'static str),
     #[error("it needs {0}")]
     Without(&'static str),
+    #[error("a zone has a program unit at least, and whole mapping units of {unit}")]
+    Zone { unit: Bytes },
+    #[error(
+        "beside it, map.capacity has to hold one zone at least, and it has to be a multiple of map.unit"
+    )]
+    NoZone,
+    #[error("the write buffer of a zoned device holds two program units at least")]
+    ZoneBuffer,
+    #[error("a zoned device has no write cache to fold: leave it out")]
+    NoCacheOfZones,
+    #[error("a zoned device knows discards, since they reset its zones")]
+    ZonesReset,
     #[error("it is not longer than {0}")]
     NotAfter(&'static str),
     #[error("up to 8 levels, each after a longer rest")]

@@ -21,6 +21,7 @@ mod protocol;
 mod stack;
 mod storage;
 mod validate;
+mod validate_zones;
 
 use std::path::Path;
 
@@ -35,6 +36,7 @@ pub use front::{
 };
 pub use model::{
     CellKind, EraseTime, GcModel, GcPolicy, MapKind, MapModel, Model, NandModel, WearModel,
+    ZonesModel,
 };
 pub use parameter::Parameter;
 pub use protocol::{builtin_protocol, protocol_names};
@@ -157,6 +159,11 @@ impl Profile {
             sections.try_into().map_err(|error| ProfileError::Model(Box::new(error)))?;
         validate::validate(&model)?;
         Ok(model)
+    }
+
+    /// Whether the device leaves the map to the host.
+    pub fn is_zoned(&self) -> bool {
+        self.parameters.contains_key("zones.size")
     }
 
     /// The same profile with one parameter changed: `nand.program`, `1.5ms`. Fails as

@@ -17,6 +17,9 @@ pub struct Model {
     pub host: HostModel,
     /// Logical to physical.
     pub map: MapModel,
+    /// Zones (`zoned`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zones: Option<ZonesModel>,
     /// Garbage collection.
     pub gc: GcModel,
     /// The write cache of single-level cells, if any.
@@ -142,6 +145,31 @@ pub enum MapKind {
     CachedPage,
     /// One entry per block, with log blocks that all blocks share (FAST).
     Fast,
+    /// One entry per zone, which the host writes in order and resets as a whole (`[zones]`): the
+    /// host has the map.
+    Zoned,
+}
+
+/// Zones of a device that leaves the map to the host (Zoned Storage for UFS, JESD220-5).
+///
+/// What a flush leaves of a program unit that is not full goes to blocks in SLC mode, which also
+/// hold the conventional zones; `[slc]` has their times, and `slc.static` their spare area.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ZonesModel {
+    /// A zone: best one block of each plane of each die (JESD220-5 recommends a size close to what
+    /// is erased at once). A filesystem needs whole segments of 2 MiB.
+    pub size: Text<Bytes>,
+    /// At least as much at the start of the device can be written in any order, for a filesystem's
+    /// metadata. It is mapped by page.
+    pub conventional: Text<Bytes>,
+    /// Zones that can be open at once; a write to one more closes the one that was written to
+    /// longest ago, unless the host has opened all explicitly. F2FS needs 6, one for each log.
+    pub open: u32,
+    /// Program/erase cycles that the blocks in SLC mode are rated for; unlimited if absent.
+    #[serde(default)]
+    pub endurance: Option<u32>,
 }
 
 /// The map.

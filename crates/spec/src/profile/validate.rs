@@ -6,6 +6,7 @@ use super::error::{ParameterFault, ProfileError};
 use super::front::{SlcFull, SlcModel, SlcSpace};
 use super::model::{GcPolicy, MapKind, Model};
 use super::stack::StackModel;
+use super::validate_zones::zones;
 
 /// The largest device: its units must count in 32 bits.
 const LARGEST: u64 = 1 << 44;
@@ -62,6 +63,7 @@ pub(super) fn validate(model: &Model) -> Result<(), ProfileError> {
         }
     }
     geometry(model)?;
+    zones(model)?;
     delays(model)?;
     stack(&model.stack)?;
     shares(model)

@@ -1,7 +1,7 @@
 mod area;
 mod ring;
 
-use flashlag_spec::profile::{EraseTime, Model, SlcFull, SlcSpace};
+use flashlag_spec::profile::{EraseTime, MapKind, Model, SlcFull, SlcSpace};
 use flashlag_stats::Wait;
 use flashlag_units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -154,7 +154,8 @@ impl Reserve {
 impl SlcCache {
     /// The write cache of a model on `dies` dies; `None` if it has none.
     pub(crate) fn new(model: &Model, dies: u32) -> Option<SlcCache> {
-        let slc = model.slc.as_ref()?;
+        // The blocks in SLC mode of a zoned device are no cache.
+        let slc = model.slc.as_ref().filter(|_| model.map.kind != MapKind::Zoned)?;
         let (nand, unit) = (&model.nand, model.map.unit.0.0);
         let stripe = nand.page.0.0 * u64::from(nand.planes);
         let program = (stripe / unit).max(1);

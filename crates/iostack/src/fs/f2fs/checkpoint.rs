@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use flashlag_stats::Wait;
 use flashlag_units::Nanos;
 
-use super::segments::{Log, Owner, SEGMENT, Segment};
+use super::segments::{Log, Owner, Section};
 use super::{Discarding, F2fs};
 use crate::fs::BLOCK;
 use crate::plan::{BlockRequest, Plan, Run, push_run};
@@ -27,6 +27,7 @@ impl F2fs {
             return plan;
         }
         (plan.commits, plan.step) = (true, Wait::Checkpoint);
+        self.send_first(&mut plan);
         plan.then_writes(self.write_directory());
         plan.then_writes(self.write_all_nodes());
         plan.then_writes(self.write_tables());
@@ -105,11 +106,12 @@ impl F2fs {
     }
 
     /// Ranges of whole segments.
-    pub(super) fn segment_runs(&self, segments: impl Iterator<Item = Segment>) -> Vec<Run> {
+    pub(super) fn segment_runs(&self, segments: impl Iterator<Item = Section>) -> Vec<Run> {
         let mut runs = Vec::new();
         for segment in segments {
-            let first = self.layout.main + u64::from(segment.0) * SEGMENT;
-            push_run(&mut runs, Run { offset: first * BLOCK, length: SEGMENT * BLOCK });
+            let blocks = self.layout.section;
+            let first = self.layout.main + u64::from(segment.0) * blocks;
+            push_run(&mut runs, Run { offset: first * BLOCK, length: blocks * BLOCK });
         }
         runs
     }

@@ -5,7 +5,7 @@ use flashlag_stats::Wait;
 use flashlag_units::Nanos;
 
 use super::F2fs;
-use super::segments::{Log, Owner, Segment};
+use super::segments::{Log, Owner, Section};
 use crate::plan::{BlockRequest, Plan, push_run};
 
 /// Segments cleaned by one call at most.
@@ -17,11 +17,12 @@ impl F2fs {
     /// long before that.
     pub(super) fn make_room(&mut self, now: Nanos) -> Plan {
         let mut plan = Plan::new();
+        self.send_first(&mut plan);
         for _ in 0..MOST {
-            if self.segments.free_segments() > self.layout.reserved as usize {
+            if self.segments.free_sections() > self.layout.reserved as usize {
                 break;
             }
-            if self.segments.prefree_segments() == 0 && !self.clean_one(&mut plan) {
+            if self.segments.prefree_sections() == 0 && !self.clean_one(&mut plan) {
                 break;
             }
             self.changed(now);
@@ -37,7 +38,7 @@ impl F2fs {
     }
 
     /// Moves the valid blocks of a segment; `false` if there was no room for all.
-    pub(super) fn clean(&mut self, victim: Segment, plan: &mut Plan) -> bool {
+    pub(super) fn clean(&mut self, victim: Section, plan: &mut Plan) -> bool {
         let (mut reads, mut writes, mut all) = (Vec::new(), Vec::new(), true);
         for block in self.segments.valid_blocks(victim) {
             let moved = match self.segments.owner(block) {

@@ -1,10 +1,11 @@
 //! Layout of F2FS outside its logs, and its spare segments (`mkfs.f2fs`).
 
+use flashlag_device::ZoneGeometry;
 use flashlag_units::{Bytes, Nanos};
 
-use super::segments::{SEGMENT, Segment};
-use crate::fs::BLOCK;
+use super::segments::SEGMENT;
 use crate::fs::error::LayoutError;
+use crate::fs::{BLOCK, LOGS};
 
 /// Shortest sleep of the cleaning thread (`DEF_GC_THREAD_MIN_SLEEP_TIME`).
 pub(super) const CLEAN_EVERY: Nanos = Nanos::from_secs(30);
@@ -23,17 +24,19 @@ pub(super) struct Layout {
     checkpoint: u64,
     segment_table: (u64, u64),
     node_table: (u64, u64),
-    /// First block of the main area, and its number of segments.
+    /// First block of the main area, and its number of sections.
     pub(super) main: u64,
-    pub(super) segments: u32,
-    /// Segments that cleaning keeps free.
+    pub(super) sections: u32,
+    /// Blocks of a section: one segment, or a zone.
+    pub(super) section: u64,
+    /// Sections that cleaning keeps free.
     pub(super) reserved: u32,
-    /// Segments that files can't use: the reserve and the spare.
+    /// Sections that files can't use: the reserve and the spare.
     pub(super) spare: u32,
 }
 
 impl Layout {
-    pub(super) fn new(blocks: u64) -> Result<Layout, LayoutError> {
+    pub(super) fn new(blocks: u64, zones: Option<ZoneGeometry>) -> Result<Layout, LayoutError> {
         let all = blocks / SEGMENT;
         let to_segments = |blocks: u64| blocks.div_ceil(SEGMENT);
         let segment_table = 2 * to_segments(all.div_ceil(SEGMENTS_IN_BLOCK));
@@ -42,6 +45,11 @@ impl Layout {
         // One segment for the superblocks, two for checkpoints.
         let before = 3 + segment_table + node_table + summaries;
         let reserved = 2 * (100 / SPARE_PERCENT + 1) + 6;
+        if let Some(zones) = zones {
+            let layout = Layout::on_zones(&zones, blocks, before)?;
+            let (segment_table, node_table) = tables(segment_table, node_table);
+            return Ok(Layout { segment_table, node_table, ..layout });
+        }
         let main = all.saturating_sub(before);
         let spare = reserved + main.saturating_sub(reserved) * SPARE_PERCENT / 100;
         if main < spare + 16 {
@@ -51,20 +59,57 @@ impl Layout {
                 size: Bytes(blocks * BLOCK),
             });
         }
+        let (segment_table, node_table) = tables(segment_table, node_table);
         Ok(Layout {
             checkpoint: SEGMENT,
-            segment_table: (3 * SEGMENT, segment_table * SEGMENT),
-            node_table: ((3 + segment_table) * SEGMENT, node_table * SEGMENT),
+            segment_table,
+            node_table,
             main: before * SEGMENT,
-            segments: u32::try_from(main).map_err(|_| LayoutError::TooLarge)?,
+            sections: u32::try_from(main).map_err(|_| LayoutError::TooLarge)?,
+            section: SEGMENT,
             reserved: reserved as u32,
             spare: spare as u32,
         })
     }
 
+    /// The layout of a zoned device but for the tables: metadata of `before` segments in its
+    /// conventional zones, whose rest is not used, and a section in each zone. `mkfs.f2fs` reserves
+    /// `100 / spare + 1 + 6` sections there, and leaves one more for each log.
+    fn on_zones(zones: &ZoneGeometry, blocks: u64, before: u64) -> Result<Layout, LayoutError> {
+        let section = zones.size.0 / BLOCK;
+        if section == 0 || !section.is_multiple_of(SEGMENT) || !zones.size.0.is_multiple_of(BLOCK) {
+            return Err(LayoutError::ZoneSize { size: zones.size });
+        }
+        let needed = Bytes(before * SEGMENT * BLOCK);
+        if needed > zones.first || !zones.first.0.is_multiple_of(BLOCK) {
+            return Err(LayoutError::FewConventional { needed, size: zones.first });
+        }
+        let reserved = (100 / SPARE_PERCENT) as u32 + 1 + LOGS;
+        let rest = zones.count.saturating_sub(reserved);
+        let spare = reserved + LOGS + rest * SPARE_PERCENT as u32 / 100;
+        let least = spare + 6;
+        if zones.count < least {
+            return Err(LayoutError::TooSmall {
+                filesystem: "f2fs",
+                least: Bytes(zones.first.0 + u64::from(least) * zones.size.0),
+                size: Bytes(blocks * BLOCK),
+            });
+        }
+        Ok(Layout {
+            checkpoint: SEGMENT,
+            segment_table: (0, 0),
+            node_table: (0, 0),
+            main: zones.first.0 / BLOCK,
+            sections: zones.count,
+            section,
+            reserved,
+            spare,
+        })
+    }
+
     /// Number of blocks that files and their nodes can have.
     pub(super) fn most(&self) -> u64 {
-        u64::from(self.segments - self.spare) * SEGMENT
+        u64::from(self.sections - self.spare) * self.section
     }
 
     /// Number of free segments at which logs begin to fill holes (`need_SSR`): twice the reserve.
@@ -79,14 +124,20 @@ impl Layout {
     }
 
     /// Block of the segment table that holds a segment's entry; two copies alternate.
-    pub(super) fn segment_entry(&self, segment: Segment, version: u64) -> u64 {
-        in_table(self.segment_table, u64::from(segment.0) / SEGMENTS_IN_BLOCK, version)
+    pub(super) fn segment_entry(&self, segment: u32, version: u64) -> u64 {
+        in_table(self.segment_table, u64::from(segment) / SEGMENTS_IN_BLOCK, version)
     }
 
     /// Block of the node table that holds a node's entry; two copies alternate.
     pub(super) fn node_entry(&self, node: u64, version: u64) -> u64 {
         in_table(self.node_table, node / NODES_IN_BLOCK, version)
     }
+}
+
+/// First block and number of blocks of each table, whose sizes are in segments.
+fn tables(segment_table: u64, node_table: u64) -> ((u64, u64), (u64, u64)) {
+    let first = 3 + segment_table;
+    ((3 * SEGMENT, segment_table * SEGMENT), (first * SEGMENT, node_table * SEGMENT))
 }
 
 fn in_table((first, blocks): (u64, u64), index: u64, version: u64) -> u64 {

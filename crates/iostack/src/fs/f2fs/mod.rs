@@ -9,6 +9,11 @@
 //! of up to 3,488 bytes, in their inodes) moves to a block before a buffered write makes the file
 //! larger.
 //!
+//! On a zoned device (`lfs` mode) a section is a zone, and all writes append, direct ones too.
+//! Metadata that has its place (checkpoints and tables) is in the conventional zones. Logs never go
+//! on in holes; cleaning moves what is valid of a zone, and the checkpoint that frees a zone resets
+//! it.
+//!
 //! `noipu` is a kernel before 3.17: all writes append, direct ones too; an fsync writes the changed
 //! node without the inode; and no data is inline. Not modelled: indirect nodes, compression,
 //! age-threshold cleaning.
@@ -23,15 +28,18 @@ mod sync;
 #[cfg(test)]
 mod tests;
 mod write;
+#[cfg(test)]
+mod zoned_tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use flashlag_device::ZoneGeometry;
 use flashlag_spec::target::FsyncMode;
 use flashlag_units::{Bytes, Nanos};
 
 use self::inode::{INLINE, Inode, Temperature, is_nowhere, node_of};
 use self::layout::{CHECKPOINT_EVERY, CLEAN_EVERY, Layout};
-use self::segments::{Log, Owner, SEGMENT, Segment, Segments};
+use self::segments::{Log, Owner, Section, Segments};
 use super::error::LayoutError;
 use super::map::{self, Block, HOLE, tick};
 use super::model::{AtomicWrite, BLOCK, FileId, Filesystem, NoSpace, Quiet, Reason, blocks, grown};
@@ -61,9 +69,14 @@ pub(crate) struct F2fs {
     discard: Discarding,
     in_place: bool,
     /// Free segments that were not discarded since they became free.
-    untrimmed: BTreeSet<Segment>,
+    untrimmed: BTreeSet<Section>,
     /// When the cleaning thread runs next; `None` without that thread.
     cleaning: Option<Nanos>,
+    /// Whether every section is a zone, so that every write appends (`lfs` mode).
+    zoned: bool,
+    /// Blocks of zones that have an owner and were never sent: the next plan writes them first,
+    /// since zones are written in order.
+    unsent: Vec<Run>,
 }
 
 /// When F2FS discards the segments that a checkpoint frees.
@@ -90,13 +103,18 @@ struct Directory {
 const DIRECTORY: u32 = (1 << 31) - 2;
 
 impl F2fs {
-    pub(crate) fn new(capacity: Bytes, spec: &StackSpec) -> Result<F2fs, LayoutError> {
-        let layout = Layout::new(capacity.0 / BLOCK)?;
-        let mut segments = Segments::new(layout.segments, layout.thread_from(spec.ipu));
+    pub(crate) fn new(
+        capacity: Bytes,
+        spec: &StackSpec,
+        zones: Option<ZoneGeometry>,
+    ) -> Result<F2fs, LayoutError> {
+        let layout = Layout::new(capacity.0 / BLOCK, zones)?;
+        let thread_from = zones.is_none().then(|| layout.thread_from(spec.ipu));
+        let mut segments = Segments::new(layout.sections, layout.section, thread_from);
         let names = Owner::Data { file: DIRECTORY, page: 0 };
         let entries = if spec.rootdir { segments.append(Log::HotData, names) } else { None };
         let node = segments.append(Log::HotNode, Owner::Node { file: DIRECTORY, node: 0 });
-        Ok(F2fs {
+        let mut fs = F2fs {
             segments,
             layout,
             files: BTreeMap::new(),
@@ -110,6 +128,7 @@ impl F2fs {
             fsync_mode: spec.fsync_mode,
             unlinked: false,
             discard: match (spec.discard, spec.ipu) {
+                _ if zones.is_some() => Discarding::AtCheckpoint,
                 (false, _) => Discarding::Never,
                 (true, true) => Discarding::AtRest,
                 (true, false) => Discarding::AtCheckpoint,
@@ -117,12 +136,22 @@ impl F2fs {
             in_place: spec.ipu,
             untrimmed: BTreeSet::new(),
             cleaning: spec.background_cleaning.then_some(CLEAN_EVERY),
-        })
+            zoned: zones.is_some(),
+            unsent: Vec::new(),
+        };
+        // What mkfs.f2fs wrote.
+        let written = entries.into_iter().chain(node).map(|block| fs.place(block)).collect();
+        fs.keep_unsent(written);
+        Ok(fs)
     }
 
     /// What [`Filesystem::free`] returns for an empty filesystem, computed without its tables.
-    pub(crate) fn room(capacity: Bytes, spec: &StackSpec) -> Result<Bytes, LayoutError> {
-        let layout = Layout::new(capacity.0 / BLOCK)?;
+    pub(crate) fn room(
+        capacity: Bytes,
+        spec: &StackSpec,
+        zones: Option<ZoneGeometry>,
+    ) -> Result<Bytes, LayoutError> {
+        let layout = Layout::new(capacity.0 / BLOCK, zones)?;
         // The root directory's node, and the block with its entries.
         let used = 1 + u64::from(spec.rootdir);
         Ok(Bytes(layout.most().saturating_sub(used) * BLOCK))
@@ -140,19 +169,6 @@ impl F2fs {
     /// Number of blocks that files can still use.
     fn left(&self) -> u64 {
         self.layout.most().saturating_sub(self.segments.used() + self.promised)
-    }
-
-    /// Number of nodes for which writing these ranges reserves a block.
-    fn fresh_nodes(&self, file: FileId, ranges: &[(u64, u64)]) -> u64 {
-        let Some(inode) = self.files.get(&file.0) else { return 0 };
-        let nodes: BTreeSet<u32> = ranges
-            .iter()
-            .flat_map(|(offset, length)| {
-                let (first, end) = blocks(*offset, *length);
-                node_of(first)..=node_of(end.saturating_sub(1).max(first))
-            })
-            .collect();
-        nodes.iter().filter(|node| !inode.is_kept(**node)).count() as u64
     }
 
     /// Appends a page and changes the node that points to it; frees the page's old block.
@@ -231,7 +247,7 @@ impl F2fs {
 impl Filesystem for F2fs {
     fn total(&self) -> Bytes {
         let names = 1 + u64::from(self.directory.entries.is_some());
-        Bytes((u64::from(self.layout.segments - self.layout.spare) * SEGMENT - names) * BLOCK)
+        Bytes((self.layout.most() - names) * BLOCK)
     }
 
     fn free(&self) -> Bytes {
@@ -343,11 +359,21 @@ impl Filesystem for F2fs {
         let count = ranges.iter().map(pages).sum();
         let log = self.files.get_mut(&file.0).map_or(Log::WarmData, |inode| {
             inode.settled = false;
+            // Direct writes to zones are written back from the page cache at once.
+            let reason = match reason {
+                Reason::Direct if self.zoned => Reason::Writeback,
+                other => other,
+            };
             inode.log(reason, count, !self.in_place)
         });
         let (mut reads, mut runs) = (Vec::new(), Vec::new());
         for &(offset, length) in ranges {
-            self.write_range(file, offset, length, reason, log, &mut reads, &mut runs)?;
+            let written =
+                self.write_range(file, offset, length, reason, log, &mut reads, &mut runs);
+            if let Err(full) = written {
+                self.keep_unsent(runs);
+                return Err(full);
+            }
         }
         self.resize(now, file, grown(self.size(file), ranges, reason));
         // Blocks written in place need no checkpoint.

@@ -18,6 +18,11 @@ const ROUND: usize = 8;
 const BETWEEN_ROUNDS: Nanos = Nanos::from_millis(50);
 /// Its sleep after it found nothing to clean (`DEF_GC_THREAD_NOGC_SLEEP_TIME`).
 const NOTHING_TO_CLEAN: Nanos = Nanos::from_secs(300);
+/// Share of the zones, in percent, that are free before its thread cleans a zoned device
+/// (`LIMIT_NO_ZONED_GC`), and its sleep after one (`DEF_GC_THREAD_MIN_SLEEP_TIME_ZONED` after every few
+/// of the zone's segments).
+const ENOUGH_ZONES: u64 = 60;
+const ZONE_EVERY: Nanos = Nanos::from_millis(160);
 
 impl F2fs {
     /// When the next round of discards is due.
@@ -52,19 +57,28 @@ impl F2fs {
     /// When the cleaning thread next looks for a segment.
     pub(super) fn next_cleaning(&self, quiet: &Quiet) -> Nanos {
         match self.cleaning {
-            Some(due) if self.segments.has_new_holes => due.max(quiet.used.plus(AT_REST)),
+            Some(due) if self.segments.has_new_holes && self.is_short_of_zones() => {
+                due.max(quiet.used.plus(AT_REST))
+            }
             _ => Nanos::MAX,
         }
+    }
+
+    /// Whether so few zones are free that the thread cleans; it always does without zones.
+    fn is_short_of_zones(&self) -> bool {
+        let free = self.segments.free_sections() as u64 * 100;
+        !self.zoned || free < u64::from(self.layout.sections) * ENOUGH_ZONES
     }
 
     /// Cleans the segment with the best ratio of cost to age.
     pub(super) fn clean_at_rest(&mut self, now: Nanos) -> Plan {
         let mut plan = Plan::new();
+        self.send_first(&mut plan);
         let sleeps = match self.segments.cheapest() {
             Some(victim) => {
                 self.clean(victim, &mut plan);
                 self.changed(now);
-                CLEAN_EVERY
+                if self.zoned { ZONE_EVERY } else { CLEAN_EVERY }
             }
             None => {
                 self.segments.has_new_holes = false;

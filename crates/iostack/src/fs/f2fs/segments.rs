@@ -9,21 +9,12 @@ use crate::fs::map::Block;
 /// Blocks per segment: 2 MiB.
 pub(super) const SEGMENT: u64 = 512;
 
-/// A segment of the main area.
+/// A section of the main area: one segment, or all segments of a zone. Sections are opened, cleaned
+/// and freed as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Segment(pub(super) u32);
+pub(super) struct Section(pub(super) u32);
 
-impl Segment {
-    /// The segment of a block.
-    const fn of(block: Block) -> Segment {
-        Segment(block.0 / SEGMENT as u32)
-    }
-
-    /// The block at an index within the segment.
-    const fn block(self, index: u64) -> Block {
-        Block(self.0 * SEGMENT as u32 + index as u32)
-    }
-
+impl Section {
     const fn index(self) -> usize {
         self.0 as usize
     }
@@ -70,7 +61,7 @@ const IS_NODE: u32 = 1 << 31;
 /// Position of a log: in a free segment, or in the holes of a used one (threaded logging).
 #[derive(Clone, Copy, Debug)]
 struct LogPosition {
-    segment: Segment,
+    segment: Section,
     next: u64,
     threaded: bool,
 }
@@ -79,7 +70,9 @@ struct LogPosition {
 pub(super) struct Segments {
     /// Owner of each block: file (the highest bit marks nodes) and index of the page or node.
     owners: Vec<(u32, u32)>,
-    valid: Vec<u16>,
+    /// Blocks of a section.
+    size: u64,
+    valid: Vec<u32>,
     open: [Option<LogPosition>; LOGS],
     filled_by: Vec<Log>,
     /// When a block of each segment was last written or freed.
@@ -88,24 +81,25 @@ pub(super) struct Segments {
     pub(super) now: Nanos,
     /// Whether a block was freed since cleaning last found no victim.
     pub(super) has_new_holes: bool,
-    free: BTreeSet<Segment>,
+    free: BTreeSet<Section>,
     /// Segments emptied since the last checkpoint, which will free them.
-    prefree: BTreeSet<Segment>,
-    /// Segments whose table entry changed since the last checkpoint.
-    pub(super) changed: BTreeSet<Segment>,
+    prefree: BTreeSet<Section>,
+    /// Numbers of the segments of 2 MiB whose table entry changed since the last checkpoint.
+    pub(super) changed: BTreeSet<u32>,
     /// Valid blocks in all.
     used: u64,
-    hint: Segment,
-    /// With this many free segments or fewer, logs fill the holes of other segments.
-    thread_from: usize,
+    hint: Section,
+    /// With this many free sections or fewer, logs fill the holes of other sections; `None` where
+    /// every log only appends.
+    thread_from: Option<usize>,
 }
 
 impl Segments {
     /// Opens each log in one of the first segments, in the order of `mkfs.f2fs`.
-    pub(super) fn new(segments: u32, thread_from: u32) -> Segments {
-        let mut made = Segments::empty(segments, thread_from);
+    pub(super) fn new(segments: u32, size: u64, thread_from: Option<u32>) -> Segments {
+        let mut made = Segments::empty(segments, size, thread_from);
         let logs = [Log::HotNode, Log::WarmNode, Log::HotData, Log::ColdData, Log::WarmData];
-        for (log, segment) in logs.into_iter().zip((0..segments).map(Segment)) {
+        for (log, segment) in logs.into_iter().zip((0..segments).map(Section)) {
             made.free.remove(&segment);
             made.filled_by[segment.index()] = log;
             made.open[log as usize] = Some(LogPosition { segment, next: 0, threaded: false });
@@ -113,33 +107,44 @@ impl Segments {
         made
     }
 
-    fn empty(segments: u32, thread_from: u32) -> Segments {
+    fn empty(segments: u32, size: u64, thread_from: Option<u32>) -> Segments {
         Segments {
-            owners: vec![(NOTHING, 0); segments as usize * SEGMENT as usize],
+            owners: vec![(NOTHING, 0); segments as usize * size as usize],
+            size,
             valid: vec![0; segments as usize],
             open: [None; LOGS],
             filled_by: vec![Log::WarmData; segments as usize],
             modified: vec![Nanos::ZERO; segments as usize],
             now: Nanos::ZERO,
             has_new_holes: false,
-            free: (0..segments).map(Segment).collect(),
+            free: (0..segments).map(Section).collect(),
             prefree: BTreeSet::new(),
             changed: BTreeSet::new(),
             used: 0,
-            hint: Segment(0),
-            thread_from: thread_from as usize,
+            hint: Section(0),
+            thread_from: thread_from.map(|free| free as usize),
         }
+    }
+
+    /// The section of a block.
+    fn section(&self, block: Block) -> Section {
+        Section((block.number() / self.size) as u32)
+    }
+
+    /// The block at an index within a section.
+    fn block(&self, section: Section, index: u64) -> Block {
+        Block::at(u64::from(section.0) * self.size + index)
     }
 
     pub(super) fn used(&self) -> u64 {
         self.used
     }
 
-    pub(super) fn free_segments(&self) -> usize {
+    pub(super) fn free_sections(&self) -> usize {
         self.free.len()
     }
 
-    pub(super) fn prefree_segments(&self) -> usize {
+    pub(super) fn prefree_sections(&self) -> usize {
         self.prefree.len()
     }
 
@@ -165,32 +170,33 @@ impl Segments {
             Owner::Data { file, page } => (file, page),
             Owner::Node { file, node } => (file | IS_NODE, node),
         };
-        let segment = Segment::of(block);
+        let segment = self.section(block);
         self.valid[segment.index()] += 1;
         self.modified[segment.index()] = self.now;
-        self.changed.insert(segment);
+        self.changed.insert(block.0 / SEGMENT as u32);
         self.used += 1;
         Some(block)
     }
 
     /// The next free block of a log's segment.
     fn next_of(&mut self, log: Log) -> Option<Block> {
-        let open = self.open[log as usize].as_mut()?;
-        while open.next < SEGMENT {
-            let block = open.segment.block(open.next);
+        let mut open = self.open[log as usize]?;
+        let mut found = None;
+        while open.next < self.size && found.is_none() {
+            let block = self.block(open.segment, open.next);
             open.next += 1;
-            if self.owners[block.0 as usize].0 == NOTHING {
-                return Some(block);
-            }
+            found = (self.owners[block.0 as usize].0 == NOTHING).then_some(block);
         }
-        None
+        self.open[log as usize] = Some(open);
+        found
     }
 
     fn begin_segment(&mut self, log: Log) -> Option<()> {
         // A segment that became empty while a log had it open is freed by the next checkpoint.
         let left = self.open[log as usize].take().map(|open| open.segment);
         self.prefree.extend(left.filter(|segment| self.valid[segment.index()] == 0));
-        let threads = self.free.len() <= self.thread_from && log != Log::ColdData;
+        let few = self.thread_from.is_some_and(|few| self.free.len() <= few);
+        let threads = few && log != Log::ColdData;
         let threaded = if threads { self.to_thread(log) } else { None };
         let segment = match threaded {
             Some(segment) => segment,
@@ -198,7 +204,7 @@ impl Segments {
                 let next = self.free.range(self.hint..).next().or_else(|| self.free.first());
                 let segment = *next?;
                 self.free.remove(&segment);
-                self.hint = Segment(segment.0 + 1);
+                self.hint = Section(segment.0 + 1);
                 segment
             }
         };
@@ -217,29 +223,29 @@ impl Segments {
         open.map(|open| if open.threaded { SEGMENT } else { open.next % SEGMENT }).sum()
     }
 
-    fn is_open(&self, segment: Segment) -> bool {
+    fn is_open(&self, segment: Section) -> bool {
         self.open.iter().flatten().any(|open| open.segment == segment)
     }
 
     /// Used segments with at least one hole that no log has open.
-    fn with_holes(&self) -> impl Iterator<Item = Segment> {
-        (0..self.valid.len() as u32).map(Segment).filter(|segment| {
+    fn with_holes(&self) -> impl Iterator<Item = Section> {
+        (0..self.valid.len() as u32).map(Section).filter(|segment| {
             let valid = u64::from(self.valid[segment.index()]);
-            valid > 0 && valid < SEGMENT && !self.is_open(*segment)
+            valid > 0 && valid < self.size && !self.is_open(*segment)
         })
     }
 
     /// The segment with holes that has the fewest valid blocks.
-    pub(super) fn fewest_valid(&self) -> Option<Segment> {
+    pub(super) fn fewest_valid(&self) -> Option<Section> {
         self.with_holes().min_by_key(|segment| self.valid[segment.index()])
     }
 
     /// The segment whose holes a log fills: among those that this log filled, or else among those
     /// of its kind (data or nodes), the one with the fewest valid blocks (`get_ssr_segment`).
-    fn to_thread(&self, log: Log) -> Option<Segment> {
+    fn to_thread(&self, log: Log) -> Option<Section> {
         let is_of_kind =
-            |segment: &Segment| self.filled_by[segment.index()].is_data() == log.is_data();
-        let key = |segment: &Segment| {
+            |segment: &Section| self.filled_by[segment.index()].is_data() == log.is_data();
+        let key = |segment: &Section| {
             (self.filled_by[segment.index()] != log, self.valid[segment.index()])
         };
         self.with_holes().filter(is_of_kind).min_by_key(key)
@@ -247,12 +253,12 @@ impl Segments {
 
     /// The segment that is cheapest to clean for its age (`get_cb_cost`): few valid blocks, none
     /// written or freed recently.
-    pub(super) fn cheapest(&self) -> Option<Segment> {
+    pub(super) fn cheapest(&self) -> Option<Section> {
         let times = || self.with_holes().map(|segment| self.modified[segment.index()]);
         let (oldest, newest) = (times().min()?, times().max()?);
         let span = u128::from(newest.since(oldest).0).max(1);
-        let worth = |segment: &Segment| {
-            let used = u128::from(self.valid[segment.index()]) * 100 / u128::from(SEGMENT);
+        let worth = |segment: &Section| {
+            let used = u128::from(self.valid[segment.index()]) * 100 / u128::from(self.size);
             let since = self.modified[segment.index()].since(oldest);
             let age = 100 - 100 * u128::from(since.0) / span;
             100 * (100 - used) * age / (100 + used)
@@ -261,8 +267,8 @@ impl Segments {
     }
 
     /// Valid blocks of a segment.
-    pub(super) fn valid_blocks(&self, segment: Segment) -> Vec<Block> {
-        let blocks = (0..SEGMENT).map(|index| segment.block(index));
+    pub(super) fn valid_blocks(&self, segment: Section) -> Vec<Block> {
+        let blocks = (0..self.size).map(|index| self.block(segment, index));
         blocks.filter(|block| self.owners[block.0 as usize].0 != NOTHING).collect()
     }
 
@@ -271,11 +277,11 @@ impl Segments {
         let owner = &mut self.owners[block.0 as usize];
         assert_ne!(owner.0, NOTHING, "{block:?} is freed twice");
         *owner = (NOTHING, 0);
-        let segment = Segment::of(block);
+        let segment = self.section(block);
         self.valid[segment.index()] -= 1;
         self.modified[segment.index()] = self.now;
         self.has_new_holes = true;
-        self.changed.insert(segment);
+        self.changed.insert(block.0 / SEGMENT as u32);
         self.used -= 1;
         if self.valid[segment.index()] == 0 && !self.is_open(segment) {
             self.prefree.insert(segment);
@@ -283,10 +289,10 @@ impl Segments {
     }
 
     /// Applies a checkpoint: empty segments become free; returns them.
-    pub(super) fn checkpoint(&mut self) -> Vec<Segment> {
+    pub(super) fn checkpoint(&mut self) -> Vec<Section> {
         // A log may have left a segment before it became empty, or may still fill its holes.
-        let empty = |segment: &Segment| self.valid[segment.index()] == 0 && !self.is_open(*segment);
-        let freed: Vec<Segment> = self.prefree.iter().copied().filter(empty).collect();
+        let empty = |segment: &Section| self.valid[segment.index()] == 0 && !self.is_open(*segment);
+        let freed: Vec<Section> = self.prefree.iter().copied().filter(empty).collect();
         self.prefree.clear();
         self.free.extend(&freed);
         self.changed.clear();
@@ -294,7 +300,7 @@ impl Segments {
     }
 
     /// Whether a segment is free.
-    pub(super) fn is_free(&self, segment: Segment) -> bool {
+    pub(super) fn is_free(&self, segment: Section) -> bool {
         self.free.contains(&segment)
     }
 }

@@ -65,8 +65,13 @@ impl F2fs {
         let mut waited = self.make_room(now);
         let mut runs = Vec::new();
         for page in pages {
-            let block = self.append_page(file.0, *page, Log::HotData)?;
-            push_run(&mut runs, self.place(block));
+            match self.append_page(file.0, *page, Log::HotData) {
+                Ok(block) => push_run(&mut runs, self.place(block)),
+                Err(full) => {
+                    self.keep_unsent(runs);
+                    return Err(full);
+                }
+            }
         }
         waited.then_writes(runs);
         let mut nodes: BTreeSet<u32> = pages.iter().map(|page| node_of(*page)).collect();

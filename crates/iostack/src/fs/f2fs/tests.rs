@@ -3,13 +3,14 @@ use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
 use super::inode::{IN_INODE, IN_NODE};
+use super::segments::SEGMENT;
 use super::*;
 
 const FILE: FileId = FileId(1);
 const OTHER: FileId = FileId(2);
 
 fn made(spec: &str) -> F2fs {
-    F2fs::new(Bytes::from_mib(256), &StackSpec::parse(spec).unwrap()).unwrap()
+    F2fs::new(Bytes::from_mib(256), &StackSpec::parse(spec).unwrap(), None).unwrap()
 }
 
 /// A file that fills the device but for `but` pages.
@@ -108,13 +109,13 @@ fn a_checkpoint_frees_segments_that_are_empty_and_not_before() {
     fs.create(Nanos::ZERO, FILE).unwrap();
     fs.write(Nanos::ZERO, FILE, &[(0, 32 << 20)], Reason::Direct).unwrap();
     fs.sync(Nanos::ZERO, None, false);
-    let free = fs.segments.free_segments();
+    let free = fs.segments.free_sections();
     fs.delete(Nanos::ZERO, FILE);
-    assert_eq!(fs.segments.free_segments(), free);
-    assert!(fs.segments.prefree_segments() >= 15);
+    assert_eq!(fs.segments.free_sections(), free);
+    assert!(fs.segments.prefree_sections() >= 15);
     fs.sync(Nanos::ZERO, None, false);
-    assert!(fs.segments.free_segments() >= free + 15);
-    assert_eq!(fs.segments.prefree_segments(), 0);
+    assert!(fs.segments.free_sections() >= free + 15);
+    assert_eq!(fs.segments.prefree_sections(), 0);
 }
 
 #[test]

@@ -1,14 +1,43 @@
 //! Where the pages of a write go: in place, or to the end of a log.
 
+use std::collections::BTreeSet;
+
+use super::inode::node_of;
 use super::segments::Log;
 use super::{F2fs, IN_PLACE_PAGES};
 use crate::fs::{BLOCK, FileId, Filesystem, NoSpace, Reason, blocks, map};
-use crate::plan::{BlockRequest, Run, push_run};
+use crate::plan::{BlockRequest, Plan, Run, push_run};
 
 impl F2fs {
+    /// Keeps the places of blocks of zones that no plan writes yet.
+    pub(super) fn keep_unsent(&mut self, runs: Vec<Run>) {
+        if self.zoned {
+            self.unsent.extend(runs);
+        }
+    }
+
+    /// Adds to a plan what has to be written before anything else.
+    pub(super) fn send_first(&mut self, plan: &mut Plan) {
+        plan.then_writes(std::mem::take(&mut self.unsent));
+    }
+
+    /// Number of nodes for which writing these ranges reserves a block.
+    pub(super) fn fresh_nodes(&self, file: FileId, ranges: &[(u64, u64)]) -> u64 {
+        let Some(inode) = self.files.get(&file.0) else { return 0 };
+        let nodes: BTreeSet<u32> = ranges
+            .iter()
+            .flat_map(|(offset, length)| {
+                let (first, end) = blocks(*offset, *length);
+                node_of(first)..=node_of(end.saturating_sub(1).max(first))
+            })
+            .collect();
+        nodes.iter().filter(|node| !inode.is_kept(**node)).count() as u64
+    }
+
     /// Whether pages that have a block are overwritten in place.
     fn overwrites(&self, reason: Reason) -> bool {
         self.in_place
+            && !self.zoned
             && match reason {
                 Reason::Direct => true,
                 Reason::Sync { pages } => pages <= IN_PLACE_PAGES,
