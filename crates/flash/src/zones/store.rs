@@ -1,7 +1,6 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use flashlag_spec::profile::Model;
-use flashlag_stats::Wait;
 use flashlag_units::Nanos;
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
@@ -28,6 +27,15 @@ struct Held {
     end: u32,
     /// Whether the host has finished the zone.
     finished: bool,
+}
+
+/// A free superblock.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct FreeRow {
+    row: Block,
+    /// Whether the time of its erase is still to be spent, when a zone takes it: a reset of all zones would else
+    /// hold the dies up for many seconds.
+    erase_is_due: bool,
 }
 
 /// Counts of the zones, in units.
@@ -75,8 +83,8 @@ pub(crate) struct ZoneStore {
     zones: Vec<Held>,
     /// The superblocks of each zone.
     rows: Vec<Block>,
-    /// Erased superblocks, the one that has been free longest in front.
-    free: VecDeque<Block>,
+    /// Free superblocks, the one that has been free longest in front.
+    free: VecDeque<FreeRow>,
     bad: u32,
     retired: u32,
     pub(crate) counts: ZoneCounts,
@@ -93,7 +101,8 @@ impl ZoneStore {
         while (bad.len() as u32) < shape.blocks.bad {
             bad.insert(Block(random.random_range(0..shape.blocks.blocks)));
         }
-        let free = (0..shape.blocks.blocks).map(Block).filter(|row| !bad.contains(row)).collect();
+        let good = (0..shape.blocks.blocks).map(Block).filter(|row| !bad.contains(row));
+        let free = good.map(|row| FreeRow { row, erase_is_due: false }).collect();
         let bad: Vec<Block> = bad.into_iter().collect();
         let cells = Cells::new(&inner, any_order.shape().blocks, any_order.factory_bad(), seed);
         let journal = Journal {
@@ -210,7 +219,7 @@ impl ZoneStore {
     fn program_zone(&mut self, at: Nanos, zone: u32, until: u32) -> Result<Nanos, FlashError> {
         let Held { programmed, end, .. } =
             self.zones.get(zone as usize).copied().unwrap_or_default();
-        let (die, row, page) = self.row_of(zone, programmed)?;
+        let (die, row, page) = self.row_of(at, zone, programmed)?;
         let waits = end.saturating_sub(programmed);
         let mut ready = at;
         if waits > 0 {
@@ -232,22 +241,26 @@ impl ZoneStore {
         Ok(self.nand.program_unit(ready, die, row, page, bytes))
     }
 
-    /// Die, superblock and page of a unit of a zone; a zone takes an erased superblock when the first
-    /// unit of one is written.
+    /// Die, superblock and page of a unit of a zone; a zone takes a superblock, which is then erased if
+    /// it was used before, when the first unit of one is written.
     fn row_of(
         &mut self,
+        at: Nanos,
         zone: u32,
-        at: u32,
+        unit: u32,
     ) -> Result<(Die, Block, crate::address::Page), FlashError> {
         let units = self.shape.blocks.units;
-        let index = (zone * self.shape.rows + at / units) as usize;
+        let index = (zone * self.shape.rows + unit / units) as usize;
         if self.rows[index] == Block::NONE {
-            let Some(row) = self.free.pop_front() else {
+            let Some(FreeRow { row, erase_is_due }) = self.free.pop_front() else {
                 return Err(FlashError::WornOut { cycles: self.nand.mean_cycles() });
             };
             self.rows[index] = row;
+            for die in (0..self.shape.blocks.dies).map(Die).filter(|_| erase_is_due) {
+                self.nand.spend_erase(at, die, row);
+            }
         }
-        let (die, page) = self.shape.blocks.place(Slot(at % units));
+        let (die, page) = self.shape.blocks.place(Slot(unit % units));
         Ok((die, self.rows[index], page))
     }
 
@@ -265,14 +278,13 @@ impl ZoneStore {
         Ok(ended)
     }
 
-    /// Empties a zone: its superblocks are erased, which nothing waits for but what uses the dies.
-    fn reset(&mut self, at: Nanos, zone: u32) {
+    /// Empties a zone, whose superblocks are free; they are erased before they are programmed again.
+    fn reset(&mut self, zone: u32) {
         let held = self.zones.get(zone as usize).copied().unwrap_or_default();
         if held.end > held.programmed {
             let first = self.waiting(zone, held.programmed);
             self.any_order.discard(first, held.end - held.programmed);
         }
-        let before = self.nand.reason(Wait::Discard);
         for index in 0..self.shape.rows {
             let index = (zone * self.shape.rows + index) as usize;
             let row = std::mem::replace(&mut self.rows[index], Block::NONE);
@@ -280,15 +292,14 @@ impl ZoneStore {
                 continue;
             }
             for die in (0..self.shape.blocks.dies).map(Die) {
-                self.nand.erase_block(at, die, row);
+                self.nand.count_erase(die, row);
             }
             if self.nand.is_worn(row) {
                 self.retired += 1;
             } else {
-                self.free.push_back(row);
+                self.free.push_back(FreeRow { row, erase_is_due: true });
             }
         }
-        self.nand.reason(before);
         self.zones[zone as usize] = Held::default();
     }
 
@@ -332,7 +343,7 @@ impl ZoneStore {
                 let group = self.shape.blocks.group;
                 let run = wanted.min(group - from % group).min(held.programmed - from);
                 let bytes = left.min(u64::from(run) * size);
-                if let Ok((die, row, page)) = self.row_of(zone, from) {
+                if let Ok((die, row, page)) = self.row_of(at, zone, from) {
                     end = end.max(self.nand.read_this_page(at, die, (row, page), bytes));
                 }
                 left -= bytes;
@@ -387,7 +398,7 @@ impl Store for ZoneStore {
     }
 
     /// A whole zone is reset. A part of one is what a power cut has lost.
-    fn discard(&mut self, at: Nanos, unit: Unit, count: u32) {
+    fn discard(&mut self, _: Nanos, unit: Unit, count: u32) {
         self.journal.due = true;
         let (mut unit, last) = (unit, unit.0 + count);
         while unit.0 < last {
@@ -398,7 +409,7 @@ impl Store for ZoneStore {
                     run
                 }
                 Some((zone, 0)) if last - unit.0 >= self.shape.units => {
-                    self.reset(at, zone);
+                    self.reset(zone);
                     self.shape.units
                 }
                 Some((zone, from)) => {

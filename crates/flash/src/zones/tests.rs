@@ -168,6 +168,36 @@ fn a_reset_erases_the_zones_blocks_once_and_reads_of_it_take_no_page() {
 }
 
 #[test]
+fn zones_that_are_all_reset_at_once_are_erased_when_they_are_written_again() {
+    let mut flash = Flash::new(&small(), 1).unwrap();
+    let zones = flash.zones().unwrap();
+    let mut now = Nanos::ZERO;
+    let program_unit = 96 << 10;
+    let one = |flash: &mut Flash, now: Nanos, zone: u32| {
+        let at = zones.first.0 + u64::from(zone) * zones.size.0;
+        let done = flash.submit(now, write(at, program_unit)).unwrap().ended;
+        flash.submit(done, Command::Flush).unwrap().ended
+    };
+    let fresh = one(&mut flash, now, 0).since(now);
+    for zone in 1..zones.count {
+        now = one(&mut flash, now.plus(Nanos::from_secs(1)), zone);
+        now = flash.manage(now, zone, ZoneAction::Finish).unwrap().ended;
+    }
+    let before = now;
+    for zone in 0..zones.count {
+        now = flash.manage(now, zone, ZoneAction::Reset).unwrap().ended;
+    }
+    assert!(now.since(before) < Nanos::from_millis(5 * u64::from(zones.count)));
+    // Superblocks that were never used come first; then those that are due.
+    for zone in 0..zones.count {
+        let begun = now;
+        now = one(&mut flash, now, zone);
+        let erase = Nanos(2 * 3_500_000);
+        assert!(now.since(begun) < fresh.plus(erase), "zone {zone}: {}", now.since(begun));
+    }
+}
+
+#[test]
 fn a_finished_zone_takes_nothing_more_and_keeps_what_it_has() {
     let mut flash = Flash::new(&small(), 1).unwrap();
     let first = flash.zones().unwrap().first.0;
