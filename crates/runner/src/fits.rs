@@ -11,7 +11,7 @@ const LEAST_SPAN: Bytes = Bytes::from_mb(4);
 
 /// Space that the files of a scenario's tests need.
 pub(crate) fn needed(scenario: &Scenario) -> Bytes {
-    estimate(scenario, Bytes::ZERO).files()
+    estimate(scenario, Bytes::ZERO).room()
 }
 
 /// Options with which the scenario fits if `free` of `total` is free and `leave` must stay free: a

@@ -91,6 +91,13 @@ fn rate_of_writes(run: &Run) -> f64 {
     2.0 * phase.ops as f64 / phase.elapsed_ns.as_secs_f64()
 }
 
+/// A run that made nine tenths of ten requests a second, if one of five does: a machine so busy that the threads ask
+/// for less is not held back by the limit.
+fn at_the_limit(run: impl Fn() -> (Output, Run)) -> (Output, Run) {
+    let first = run();
+    (0..4).fold(first, |last, _| if rate_of_writes(&last.1) >= 9.0 { last } else { run() })
+}
+
 #[test]
 fn a_limit_of_requests_in_version_1_is_named_and_the_run_is_not_trusted() {
     let Some(group) = Group::of("blkio") else { return };
@@ -126,7 +133,7 @@ fn a_limit_of_requests_in_version_1_is_named_and_the_run_is_not_trusted() {
         (done, stored(&output))
     };
     group.set("blkio.throttle.write_iops_device", &format!("{} 10", numbers.trim()));
-    let (done, limited) = run(&group);
+    let (done, limited) = at_the_limit(|| run(&group));
     let check = judged(&limited);
     assert_eq!(
         (check.status, check.cause),

@@ -239,10 +239,10 @@ fn cost(
         None => free.available.saturating_minus(leave),
     };
     let estimate = estimate(&request.scenario, fillable);
-    if estimate.files().plus(leave) > free.available && estimate.files() > Bytes::ZERO {
+    if estimate.room().plus(leave) > free.available && estimate.room() > Bytes::ZERO {
         return Err(RunError::Room {
             path: path.to_owned(),
-            needed: estimate.files(),
+            needed: estimate.room(),
             free: free.available,
             leave,
             fits: fits(&request.scenario, free.available, free.total, leave),
