@@ -112,14 +112,14 @@ fn typed_words() -> Result<Cli, clap::Error> {
 
 /// Prints help or an error of the arguments, which may contain control characters of file names.
 fn not_a_command(mut error: clap::Error) -> std::process::ExitCode {
-    let words: Vec<String> =
-        std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
-    if let Some(reason) = args::option_of_others(&Cli::command(), &words, &error) {
-        say::error(&reason, None);
-        return Exit::CouldNotRun.into();
-    }
-    // No value here begins with a dash: `-- --option` is never what was meant.
     if error.kind() == clap::error::ErrorKind::UnknownArgument {
+        let words = std::env::args_os().skip(1);
+        let words: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();
+        if let Some(reason) = args::option_of_others(&Cli::command(), &words, &error) {
+            say::error(&reason, None);
+            return Exit::CouldNotRun.into();
+        }
+        // No value here begins with a dash: `-- --option` is never what was meant.
         error.remove(clap::error::ContextKind::Suggested);
     }
     if let Some(name) = args::built_without(&error) {

@@ -25,7 +25,7 @@ mod words;
 pub use bytes::Bytes;
 pub use figures::{count, counted, mb_per_s, percent, rate, signed_percent};
 pub use figures::{per_second, ratio};
-pub use names::{did_you_mean, nearest, types_in_words};
+pub use names::{did_you_mean, line_at, nearest, types_in_words};
 pub use nanos::Nanos;
 pub use order::{InOrder, IntoOrder};
 pub use parse::ParseUnitError;

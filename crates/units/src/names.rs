@@ -1,4 +1,4 @@
-//! Suggestions for mistyped names.
+//! What errors in texts say: suggestions for mistyped names, types in words, lines.
 
 /// Least similarity of a suggestion: one letter wrong, missing or too many in a name of four.
 const ALIKE: f64 = 0.8;
@@ -52,6 +52,15 @@ pub fn types_in_words(message: &str) -> String {
         _ => return message.to_owned(),
     };
     format!("{before}expected {words}")
+}
+
+/// The line of a byte's offset in a text, counted from 1; the last one beyond the text's end.
+///
+/// ```
+/// assert_eq!(flashlag_units::line_at("a = 1\nb = = 2\n", 10), 2);
+/// ```
+pub fn line_at(text: &str, offset: usize) -> usize {
+    text.as_bytes().iter().take(offset).filter(|byte| **byte == b'\n').count() + 1
 }
 
 fn plain(name: &str) -> String {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow};
-use flashlag_units::{Bytes, Nanos, types_in_words};
+use flashlag_units::{Bytes, Nanos, line_at, types_in_words};
 use flashlag_watch::{MINUTE, Settings};
 use serde::Deserialize;
 
@@ -64,8 +64,7 @@ fn read(path: &Path) -> Result<File> {
     let name = path.display();
     let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {name}"))?;
     toml::from_str(&text).map_err(|error| {
-        let at = error.span().map_or(0, |span| span.start.min(text.len()));
-        let line = text.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
+        let line = error.span().map_or(1, |span| line_at(&text, span.start));
         anyhow!("{name}: line {line}: {}", types_in_words(error.message()))
     })
 }

@@ -293,9 +293,10 @@ impl Nand {
         self.wear.life_used()
     }
 
-    #[inline]
-    pub(crate) fn page_read_time(&self) -> Nanos {
-        self.times.read
+    /// How long a recovery takes that reads these pages, on all dies at once.
+    pub(crate) fn recovery(&self, pages: u64) -> Nanos {
+        let each = pages.div_ceil((self.dies.len() as u64).max(1)) + 1;
+        Nanos(self.times.read.0.saturating_mul(each))
     }
 }
 

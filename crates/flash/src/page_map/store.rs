@@ -145,8 +145,7 @@ impl Store for PageStore {
     fn power_cut(&mut self, at: Nanos) -> Nanos {
         self.nand.power_cut(at);
         let pages = self.map.open_pages() + self.map_pages;
-        let each = pages.div_ceil(u64::from(self.nand.count()).max(1)) + 1;
-        Nanos(self.nand.page_read_time().0.saturating_mul(each))
+        self.nand.recovery(pages)
     }
 
     fn dies(&self) -> u32 {

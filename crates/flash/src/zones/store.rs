@@ -444,8 +444,7 @@ impl Store for ZoneStore {
         self.nand.power_cut(at);
         let partly = |held: &&Held| held.end > 0 && held.end < self.shape.units && !held.finished;
         let pages = self.any_order.open_pages() + self.zones.iter().filter(partly).count() as u64;
-        let each = pages.div_ceil(u64::from(self.nand.count()).max(1)) + 1;
-        Nanos(self.nand.page_read_time().0.saturating_mul(each))
+        self.nand.recovery(pages)
     }
 
     fn dies(&self) -> u32 {

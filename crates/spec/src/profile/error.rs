@@ -1,4 +1,4 @@
-use flashlag_units::{Bytes, Nanos, did_you_mean, nearest, types_in_words};
+use flashlag_units::{Bytes, Nanos, did_you_mean, line_at, nearest, types_in_words};
 use thiserror::Error;
 
 use super::builtin::names;
@@ -167,8 +167,7 @@ impl ProfileError {
     }
 
     pub(super) fn syntax(text: &str, error: toml::de::Error) -> ProfileError {
-        let at = error.span().map_or(0, |span| span.start.min(text.len()));
-        let line = text.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
+        let line = error.span().map_or(1, |span| line_at(text, span.start));
         ProfileError::Syntax { line, error: Box::new(error) }
     }
 }

@@ -8,7 +8,7 @@ mod same;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use flashlag_units::{IntoOrder, did_you_mean, types_in_words};
+use flashlag_units::{IntoOrder, did_you_mean, line_at, types_in_words};
 use sha2::{Digest, Sha256};
 
 use crate::error::{GridError, SweepError};
@@ -42,7 +42,7 @@ impl Grid {
     /// Parses a grid from TOML. Files that it names are read from the current directory.
     pub fn parse(text: &str) -> Result<Grid, GridError> {
         let file: Axes = toml::from_str(text).map_err(|error| {
-            let line = error.span().map_or(1, |span| line_of(text, span.start));
+            let line = error.span().map_or(1, |span| line_at(text, span.start));
             GridError::Text { line, message: hinted(error.message()) }
         })?;
         let name = file.name.clone().unwrap_or_default();
@@ -123,11 +123,6 @@ impl Grid {
 
 fn owned((name, text): (&String, &String)) -> (String, String) {
     (name.clone(), text.clone())
-}
-
-/// The number of the line that contains a byte, from 1 on.
-fn line_of(text: &str, offset: usize) -> usize {
-    text.as_bytes().iter().take(offset).filter(|byte| **byte == b'\n').count() + 1
 }
 
 /// The TOML parser's message, with a suggestion for the key.
