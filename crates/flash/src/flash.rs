@@ -69,7 +69,6 @@ impl Flash {
     ///
     /// # Errors
     /// If the range is not within the device, or the flash can't be written to any more.
-    #[inline]
     pub fn submit(&mut self, at: Nanos, command: Command) -> Result<Timing, FlashError> {
         self.check(&command)?;
         if let Some(zones) = self.ftl.zones() {

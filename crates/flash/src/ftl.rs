@@ -14,7 +14,8 @@ use crate::stats::Stats;
 use crate::trace::Trace;
 use crate::zones::{ZoneStore, ZonedShape};
 
-/// The flash translation layer, by kind of map: one match per command.
+/// The flash translation layer, by kind of map: one match per command. The code for a page map, of which speed is
+/// asked, is compiled for it; the others share theirs ([`Ftl::submit`]).
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Ftl {
     Pages(Box<PageStore>),
@@ -65,7 +66,12 @@ impl Ftl {
         at: Nanos,
         command: Command,
     ) -> Result<Timing, FlashError> {
-        each!(self, store => front.submit(store.as_mut(), at, command))
+        match self {
+            Ftl::Pages(store) => front.submit(store.as_mut(), at, command),
+            Ftl::Cached(store) => front.submit(store.as_mut(), at, command),
+            Ftl::Logs(store) => front.submit::<dyn Store>(store.as_mut(), at, command),
+            Ftl::Zones(store) => front.submit::<dyn Store>(store.as_mut(), at, command),
+        }
     }
 
     pub(crate) fn power_cut(
@@ -73,7 +79,7 @@ impl Ftl {
         front: &mut Front,
         at: Nanos,
     ) -> Result<PowerCut, FlashError> {
-        each!(self, store => front.power_cut(store.as_mut(), at))
+        each!(self, store => front.power_cut::<dyn Store>(store.as_mut(), at))
     }
 
     /// The account of what commands wait for, if one is kept.
@@ -165,7 +171,7 @@ impl Ftl {
     /// Adds the counts of the map and its dies, and how full the buffer and the write cache are.
     pub(crate) fn count(&self, front: &Front, stats: &mut Stats, unit: Bytes) {
         let bytes = |units: u64| Bytes(units * unit.0);
-        each!(self, store => front.count_fill(store.as_ref(), stats, unit));
+        each!(self, store => front.count_fill::<dyn Store>(store.as_ref(), stats, unit));
         let nand = self.nand();
         stats.page_reads = nand.counts.page_reads;
         stats.programs = nand.counts.programs;

@@ -97,7 +97,7 @@ impl Front {
     }
 
     /// Adds how full the write buffer and the write cache are.
-    pub(crate) fn count_fill<S: Store>(&self, store: &S, stats: &mut Stats, unit: Bytes) {
+    pub(crate) fn count_fill<S: Store + ?Sized>(&self, store: &S, stats: &mut Stats, unit: Bytes) {
         let bytes = |units: u64| Some(Bytes(units * unit.0));
         if let Some(BufferState { held, .. }) = &self.buffer {
             stats.buffered = bytes(held.dirty() as u64);
@@ -110,36 +110,23 @@ impl Front {
 
     /// Computes the times of a command whose range is valid; `at` never goes back.
     #[inline]
-    pub(crate) fn submit<S: Store>(
-        &mut self,
-        store: &mut S,
-        at: Nanos,
-        command: Command,
-    ) -> Result<Timing, FlashError> {
-        if store.trace().is_some() {
-            return self.submit_with_account(store, at, command);
-        }
-        self.carry_out(store, at, command)
-    }
-
-    #[cold]
-    fn submit_with_account<S: Store>(
+    pub(crate) fn submit<S: Store + ?Sized>(
         &mut self,
         store: &mut S,
         at: Nanos,
         command: Command,
     ) -> Result<Timing, FlashError> {
         let before = self.host.quiet_from();
-        if let Some(trace) = store.trace() {
-            trace.begin(at);
-        }
+        let accounted = store.trace().map(|trace| trace.begin(at)).is_some();
         let timing = self.carry_out(store, at, command)?;
-        self.account(store, (at, before), command, timing);
+        if accounted {
+            self.account(store, (at, before), command, timing);
+        }
         Ok(timing)
     }
 
     #[inline]
-    fn carry_out<S: Store>(
+    fn carry_out<S: Store + ?Sized>(
         &mut self,
         store: &mut S,
         at: Nanos,
@@ -158,7 +145,8 @@ impl Front {
 
     /// Divides the time of a command among what it waited for. `before` is the end of the commands
     /// before it.
-    fn account<S: Store>(
+    #[cold]
+    fn account<S: Store + ?Sized>(
         &mut self,
         store: &mut S,
         (at, before): (Nanos, Nanos),
@@ -207,7 +195,7 @@ impl Front {
         }))
     }
 
-    fn flush<S: Store>(&mut self, store: &mut S, at: Nanos) -> Result<Timing, FlashError> {
+    fn flush<S: Store + ?Sized>(&mut self, store: &mut S, at: Nanos) -> Result<Timing, FlashError> {
         let (started, ready) = self.host.begin(at, CommandKind::Flush);
         // A flush covers the commands before it, so it begins when all of them have ended.
         let from = ready.max(self.changed);
@@ -242,7 +230,7 @@ impl Front {
         Ok(Timing { started, ended })
     }
 
-    fn discard<S: Store>(
+    fn discard<S: Store + ?Sized>(
         &mut self,
         store: &mut S,
         at: Nanos,
@@ -274,7 +262,7 @@ impl Front {
     }
 
     /// Unmaps the units that are wholly within a range.
-    fn unmap<S: Store>(&mut self, store: &mut S, at: Nanos, offset: u64, length: u64) {
+    fn unmap<S: Store + ?Sized>(&mut self, store: &mut S, at: Nanos, offset: u64, length: u64) {
         let unit = self.units.bytes();
         let (first, end) = (offset.div_ceil(unit), (offset + length) / unit);
         if first >= end {
@@ -305,7 +293,7 @@ impl Front {
 
     /// Whether a unit needs no bookkeeping when it is discarded: it is empty, and no power cut
     /// could restore it. Without this, discarding a large device would record every unit.
-    fn needs_no_record<S: Store>(&self, store: &S, unit: Unit) -> bool {
+    fn needs_no_record<S: Store + ?Sized>(&self, store: &S, unit: Unit) -> bool {
         let buffered = self.buffer.as_ref().is_some_and(|buffer| buffer.held.is_dirty(unit));
         let cached = self.slc.as_ref().is_some_and(|slc| slc.holds(unit));
         let empty = !buffered && !cached && !store.is_mapped(unit);
@@ -314,7 +302,7 @@ impl Front {
 
     /// Records a change of a unit in the ledger, if there is one.
     #[inline]
-    pub(super) fn note<S: Store>(&mut self, store: &S, unit: Unit, discard: bool) {
+    pub(super) fn note<S: Store + ?Sized>(&mut self, store: &S, unit: Unit, discard: bool) {
         let Some(ledger) = &mut self.ledger else {
             return;
         };

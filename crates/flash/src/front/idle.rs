@@ -9,7 +9,11 @@ impl Front {
     /// buffer after `drain_after`, folds the write cache after `fold_after`, a step at a time, and
     /// leaves the rest of the time to the store.
     #[cold]
-    pub(crate) fn idle<S: Store>(&mut self, store: &mut S, until: Nanos) -> Result<(), FlashError> {
+    pub(crate) fn idle<S: Store + ?Sized>(
+        &mut self,
+        store: &mut S,
+        until: Nanos,
+    ) -> Result<(), FlashError> {
         let before = store.trace().map(|trace| trace.aside(true));
         let done = self.idle_work(store, until);
         if let (Some(trace), Some(before)) = (store.trace(), before) {
@@ -18,7 +22,11 @@ impl Front {
         done
     }
 
-    fn idle_work<S: Store>(&mut self, store: &mut S, until: Nanos) -> Result<(), FlashError> {
+    fn idle_work<S: Store + ?Sized>(
+        &mut self,
+        store: &mut S,
+        until: Nanos,
+    ) -> Result<(), FlashError> {
         let quiet = self.host.quiet_from();
         let mut from = quiet;
         from = from.max(self.drain_idle(store, quiet, until)?);
@@ -29,7 +37,7 @@ impl Front {
         Ok(())
     }
 
-    fn drain_idle<S: Store>(
+    fn drain_idle<S: Store + ?Sized>(
         &mut self,
         store: &mut S,
         quiet: Nanos,
@@ -49,7 +57,7 @@ impl Front {
         drained.map(|()| quiet)
     }
 
-    fn fold_idle<S: Store>(
+    fn fold_idle<S: Store + ?Sized>(
         &mut self,
         store: &mut S,
         quiet: Nanos,

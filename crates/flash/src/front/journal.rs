@@ -67,7 +67,7 @@ impl MapJournal {
     }
 
     /// Programs the pages that have changed, from `at` on; returns the end.
-    pub(super) fn write<S: Store>(&mut self, store: &mut S, at: Nanos) -> Nanos {
+    pub(super) fn write<S: Store + ?Sized>(&mut self, store: &mut S, at: Nanos) -> Nanos {
         let mut end = at;
         let mut left = self.count;
         let before =

@@ -26,7 +26,7 @@ impl Front {
     ///
     /// # Errors
     /// As the idle work that was due until then.
-    pub(crate) fn power_cut<S: Store>(
+    pub(crate) fn power_cut<S: Store + ?Sized>(
         &mut self,
         store: &mut S,
         at: Nanos,
@@ -57,7 +57,7 @@ impl Front {
         Ok(PowerCut { lost, recovery })
     }
 
-    fn forget<S: Store>(&mut self, store: &mut S, at: Nanos, unit: Unit) {
+    fn forget<S: Store + ?Sized>(&mut self, store: &mut S, at: Nanos, unit: Unit) {
         if let Some(buffer) = &mut self.buffer {
             buffer.held.take(unit);
         }

@@ -9,7 +9,7 @@ use crate::address::Unit;
 use crate::command::Timing;
 
 impl Front {
-    pub(super) fn read<S: Store>(
+    pub(super) fn read<S: Store + ?Sized>(
         &mut self,
         store: &mut S,
         at: Nanos,
@@ -54,7 +54,7 @@ impl Front {
 
     /// Reads a run and transfers it; returns the end.
     #[inline]
-    fn send<S: Store>(&mut self, store: &mut S, at: Nanos, run: &Run) -> Nanos {
+    fn send<S: Store + ?Sized>(&mut self, store: &mut S, at: Nanos, run: &Run) -> Nanos {
         if run.count == 0 {
             return at;
         }

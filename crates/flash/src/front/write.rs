@@ -10,7 +10,7 @@ use crate::address::Unit;
 use crate::command::{FlashError, Timing};
 
 impl Front {
-    pub(super) fn write<S: Store>(
+    pub(super) fn write<S: Store + ?Sized>(
         &mut self,
         store: &mut S,
         at: Nanos,
@@ -61,7 +61,7 @@ impl Front {
 
     /// Programs each program unit as soon as its data has arrived; returns the end.
     #[inline]
-    fn write_through<S: Store>(
+    fn write_through<S: Store + ?Sized>(
         &mut self,
         store: &mut S,
         ready: Nanos,
@@ -89,7 +89,7 @@ impl Front {
 
     /// Puts data into the buffer as there is room, and issues programs for what exceeds the high
     /// water mark; returns the end.
-    fn write_buffer<S: Store>(
+    fn write_buffer<S: Store + ?Sized>(
         &mut self,
         store: &mut S,
         ready: Nanos,
@@ -105,7 +105,7 @@ impl Front {
         written
     }
 
-    fn fill_buffer<S: Store>(
+    fn fill_buffer<S: Store + ?Sized>(
         &mut self,
         store: &mut S,
         buffer: &mut BufferState,
@@ -152,7 +152,7 @@ impl Front {
     }
 
     /// Issues a program of the oldest units.
-    pub(super) fn drain<S: Store>(
+    pub(super) fn drain<S: Store + ?Sized>(
         &mut self,
         store: &mut S,
         held: &mut WriteBuffer,
@@ -174,7 +174,7 @@ impl Front {
     }
 
     /// Programs the units of a command, with all that the buffer has of them; returns the end.
-    fn force<S: Store>(
+    fn force<S: Store + ?Sized>(
         &mut self,
         store: &mut S,
         at: Nanos,
@@ -215,7 +215,7 @@ impl Front {
 
     /// Programs the units of a command, and before them all that came to the buffer earlier: zones
     /// are written in order.
-    fn force_in_order<S: Store>(
+    fn force_in_order<S: Store + ?Sized>(
         &mut self,
         store: &mut S,
         buffer: &mut BufferState,
@@ -233,7 +233,7 @@ impl Front {
 
     /// Programs a group, in the write cache if that has room.
     #[inline]
-    pub(super) fn program<S: Store>(
+    pub(super) fn program<S: Store + ?Sized>(
         &mut self,
         store: &mut S,
         at: Nanos,
@@ -267,7 +267,7 @@ impl Front {
     }
 
     #[inline]
-    fn program_main<S: Store>(
+    fn program_main<S: Store + ?Sized>(
         &mut self,
         store: &mut S,
         at: Nanos,

@@ -109,12 +109,12 @@ impl Area {
         Some(self.ring.locate(unit)? / self.shape.program)
     }
 
-    fn die<S: Store>(&self, store: &S, position: u64) -> Die {
+    fn die<S: Store + ?Sized>(&self, store: &S, position: u64) -> Die {
         Die::in_turn(position / self.shape.program, store.dies())
     }
 
     /// Reads `units` units of a page; returns the end.
-    pub(super) fn read_page<S: Store>(
+    pub(super) fn read_page<S: Store + ?Sized>(
         &self,
         store: &mut S,
         at: Nanos,
@@ -134,7 +134,7 @@ impl Area {
 
     /// Programs units on one die, no more than its pages of all planes hold, as soon as `ready`; a
     /// block that is erased late is erased from `at` on. Returns the end, and the units of padding.
-    pub(super) fn program<S: Store>(
+    pub(super) fn program<S: Store + ?Sized>(
         &mut self,
         store: &mut S,
         at: Nanos,
@@ -166,7 +166,7 @@ impl Area {
 
     /// Programs a page of the map's journal from `at` on, in an area with room for it (`room`) or
     /// in none; returns the end.
-    pub(super) fn program_journal<S: Store>(
+    pub(super) fn program_journal<S: Store + ?Sized>(
         &mut self,
         store: &mut S,
         at: Nanos,
@@ -185,7 +185,7 @@ impl Area {
 
     /// Folds up to `most` program units of the main area, which are read at once and programmed on as
     /// many dies; returns when their room can be used, or `None` if there was nothing to fold.
-    pub(super) fn fold<S: Store>(
+    pub(super) fn fold<S: Store + ?Sized>(
         &mut self,
         store: &mut S,
         at: Nanos,
@@ -199,7 +199,7 @@ impl Area {
         folded
     }
 
-    fn fold_oldest<S: Store>(
+    fn fold_oldest<S: Store + ?Sized>(
         &mut self,
         store: &mut S,
         at: Nanos,
@@ -228,7 +228,7 @@ impl Area {
     }
 
     /// Erases the groups that folding has passed; returns the end if there were any.
-    pub(super) fn reclaim<S: Store>(&mut self, store: &mut S, at: Nanos) -> Option<Nanos> {
+    pub(super) fn reclaim<S: Store + ?Sized>(&mut self, store: &mut S, at: Nanos) -> Option<Nanos> {
         let groups = self.ring.reclaim();
         let mut end = None;
         for _ in 0..groups {
@@ -240,7 +240,7 @@ impl Area {
 
     /// Erases the blocks that the next slot opens, with late erases; returns the end.
     #[inline]
-    fn open<S: Store>(&mut self, store: &mut S, at: Nanos) -> Nanos {
+    fn open<S: Store + ?Sized>(&mut self, store: &mut S, at: Nanos) -> Nanos {
         if self.shape.late && self.ring.head().is_multiple_of(self.shape.group) {
             return self.erase(store, at);
         }
@@ -248,7 +248,7 @@ impl Area {
     }
 
     /// Erases a block of each die; returns the end.
-    fn erase<S: Store>(&mut self, store: &mut S, at: Nanos) -> Nanos {
+    fn erase<S: Store + ?Sized>(&mut self, store: &mut S, at: Nanos) -> Nanos {
         let mut end = at;
         for die in 0..store.dies() {
             let work = DieWork::Erase { time: self.shape.times.erase };

@@ -105,7 +105,7 @@ struct Journal {
 }
 
 /// Notes that the host waits for room between two times.
-fn waits_for_room<S: Store>(store: &mut S, from: Nanos, to: Nanos) {
+fn waits_for_room<S: Store + ?Sized>(store: &mut S, from: Nanos, to: Nanos) {
     if let Some(trace) = store.trace() {
         trace.stop(Wait::WriteCacheFull, from, to);
     }
@@ -114,7 +114,7 @@ fn waits_for_room<S: Store>(store: &mut S, from: Nanos, to: Nanos) {
 impl Reserve {
     /// Folds the oldest until `room` slots are free; returns when they are, or `None` if there will
     /// never be as many.
-    fn make_room<S: Store>(
+    fn make_room<S: Store + ?Sized>(
         &mut self,
         store: &mut S,
         at: Nanos,
@@ -136,7 +136,12 @@ impl Reserve {
 
     /// While the last free group is in use, folds a program unit of the oldest for each program unit
     /// that is written, `units` of it now, so that a group is free again when that one is full.
-    fn gather<S: Store>(&mut self, store: &mut S, at: Nanos, units: u64) -> Result<(), FlashError> {
+    fn gather<S: Store + ?Sized>(
+        &mut self,
+        store: &mut S,
+        at: Nanos,
+        units: u64,
+    ) -> Result<(), FlashError> {
         self.area.reclaim(store, at);
         if self.area.occupied() + self.area.shape.group <= self.most {
             self.until_fold = 0;
@@ -235,7 +240,7 @@ impl SlcCache {
     }
 
     /// Number of slots of the cache that may be occupied at present.
-    pub(crate) fn most<S: Store>(&self, store: &S) -> u64 {
+    pub(crate) fn most<S: Store + ?Sized>(&self, store: &S) -> u64 {
         let free = self.capacity_units.saturating_sub(store.mapped_units() + self.units());
         let unit_bytes = self.cache.shape.unit_bytes;
         if let Some(bits) = self.shared {
@@ -245,7 +250,7 @@ impl SlcCache {
         (self.fixed + lent as u64) / unit_bytes
     }
 
-    fn has_room<S: Store>(&mut self, store: &mut S, at: Nanos, units: u64) -> bool {
+    fn has_room<S: Store + ?Sized>(&mut self, store: &mut S, at: Nanos, units: u64) -> bool {
         self.cache.reclaim(store, at);
         let (occupied, most) = (self.cache.occupied(), self.most(store));
         // The cache takes data again once it is empty and the blocks of a row of dies fit in.
@@ -265,7 +270,7 @@ impl SlcCache {
     }
 
     /// Reads `units` units of a page; returns the end.
-    pub(crate) fn read_page<S: Store>(
+    pub(crate) fn read_page<S: Store + ?Sized>(
         &self,
         store: &mut S,
         at: Nanos,
@@ -281,12 +286,17 @@ impl SlcCache {
     }
 
     /// Reads one unit and returns the end; `None` if it is not in the cache.
-    pub(crate) fn read<S: Store>(&self, store: &mut S, at: Nanos, unit: Unit) -> Option<Nanos> {
+    pub(crate) fn read<S: Store + ?Sized>(
+        &self,
+        store: &mut S,
+        at: Nanos,
+        unit: Unit,
+    ) -> Option<Nanos> {
         Some(self.read_page(store, at, self.page(unit)?, 1))
     }
 
     /// Writes units, folding others if there is no room; `None` if they must go to the main area.
-    pub(crate) fn write<S: Store>(
+    pub(crate) fn write<S: Store + ?Sized>(
         &mut self,
         store: &mut S,
         at: Nanos,
@@ -326,7 +336,7 @@ impl SlcCache {
 
     /// Writes units that fill no program unit to the reserve while the cache is full; `None` if
     /// they must go to the main area.
-    fn write_reserve<S: Store>(
+    fn write_reserve<S: Store + ?Sized>(
         &mut self,
         store: &mut S,
         at: Nanos,
@@ -360,7 +370,7 @@ impl SlcCache {
 
     /// Folds the oldest of the reserve until `room` slots are free; returns when they are, or `None`
     /// if there will never be as many.
-    fn make_room<S: Store>(
+    fn make_room<S: Store + ?Sized>(
         &mut self,
         store: &mut S,
         at: Nanos,
@@ -373,7 +383,7 @@ impl SlcCache {
     }
 
     /// Reads the unwritten rest of partly written units; returns the end.
-    fn read_rests<S: Store>(
+    fn read_rests<S: Store + ?Sized>(
         &self,
         store: &mut S,
         at: Nanos,
@@ -395,7 +405,7 @@ impl SlcCache {
     ///
     /// It goes to the reserve while the cache is full. Without a reserve it has no room, and takes
     /// its time all the same.
-    pub(crate) fn journal<S: Store>(
+    pub(crate) fn journal<S: Store + ?Sized>(
         &mut self,
         store: &mut S,
         at: Nanos,
@@ -431,7 +441,7 @@ impl SlcCache {
     }
 
     /// Whether less is available than has to be before the power may go.
-    pub(crate) fn must_go_on<S: Store>(&self, store: &S) -> bool {
+    pub(crate) fn must_go_on<S: Store + ?Sized>(&self, store: &S) -> bool {
         let most = self.most(store);
         let available = most.saturating_sub(self.cache.occupied());
         u128::from(available) << PLACES < u128::from(self.idle.below) * u128::from(most)
@@ -439,7 +449,7 @@ impl SlcCache {
 
     /// A step of folding in idle time, of the cache and then of its reserve; returns its end, or
     /// `None` if there is nothing that is worth it.
-    pub(crate) fn fold_idle<S: Store>(
+    pub(crate) fn fold_idle<S: Store + ?Sized>(
         &mut self,
         store: &mut S,
         at: Nanos,
