@@ -58,6 +58,23 @@ impl Stop {
         let (from, to) = (self.from.max(from), self.to.min(to));
         (from < to).then_some(Stop { from, to, ..self })
     }
+
+    /// Grows by a stop of the same cause that touches it; whether it did.
+    fn takes_in(&mut self, other: Stop) -> bool {
+        let touches = self.cause == other.cause && other.from <= self.to && self.from <= other.to;
+        if touches {
+            (self.from, self.to) = (self.from.min(other.from), self.to.max(other.to));
+        }
+        touches
+    }
+}
+
+/// Adds a stop, as a part of the last one where it can be: a program that reads suspend is in the way in dozens of
+/// pieces.
+fn add(stops: &mut Vec<Stop>, stop: Stop) {
+    if !stops.last_mut().is_some_and(|last| last.takes_in(stop)) {
+        stops.push(stop);
+    }
 }
 
 /// The time of one command.
@@ -75,8 +92,8 @@ pub(crate) struct Span {
 #[derive(Debug)]
 pub(crate) struct Trace {
     dies: Vec<VecDeque<Work>>,
-    /// Stops of all commands, the latest last.
-    stops: VecDeque<Stop>,
+    /// Stops of all commands, the latest last, each with the last end of it and those before it.
+    stops: VecDeque<(Stop, Nanos)>,
     /// Stops of the present command.
     own: Vec<Stop>,
     command: u64,
@@ -168,7 +185,9 @@ impl Trace {
                 Wait::Storage => Wait::OtherIo,
                 reason => reason,
             };
-            found.extend(Stop { from: work.from, to: work.to, cause }.within(asked, turn));
+            if let Some(stop) = (Stop { from: work.from, to: work.to, cause }).within(asked, turn) {
+                add(&mut found, stop);
+            }
         }
         for stop in found.drain(..) {
             self.stop(stop.cause, stop.from, stop.to);
@@ -181,23 +200,31 @@ impl Trace {
         if from >= to || self.aside {
             return;
         }
-        self.own.push(Stop { from, to, cause });
+        add(&mut self.own, Stop { from, to, cause });
         self.stop_later(cause, from, to);
     }
 
     /// Commands that come later can't go on for a time.
     pub(crate) fn stop_later(&mut self, cause: Wait, from: Nanos, to: Nanos) {
+        let before = self.stops.back().map_or(Nanos::ZERO, |(_, ended)| *ended);
         match self.stops.back_mut() {
-            Some(last) if last.cause == cause && from >= last.from && from <= last.to => {
+            Some((last, ended)) if last.cause == cause && from >= last.from && from <= last.to => {
                 last.to = last.to.max(to);
+                *ended = before.max(to);
             }
             _ => {
                 if self.stops.len() == REMEMBERED {
                     self.stops.pop_front();
                 }
-                self.stops.push_back(Stop { from, to, cause });
+                self.stops.push_back((Stop { from, to, cause }, before.max(to)));
             }
         }
+    }
+
+    /// Adds the parts of all commands' stops between two times.
+    fn find(&self, found: &mut Vec<Stop>, from: Nanos, until: Nanos) {
+        let not_over = self.stops.iter().rev().take_while(|(_, ended)| *ended > from);
+        found.extend(not_over.filter_map(|(stop, _)| stop.within(from, until)));
     }
 
     /// Ends the present command.
@@ -208,7 +235,7 @@ impl Trace {
         found.extend(self.own.iter().filter_map(|stop| stop.within(came, ended)));
         if came < shared_until {
             let until = shared_until.min(ended);
-            found.extend(self.stops.iter().filter_map(|stop| stop.within(came, until)));
+            self.find(&mut found, came, until);
         }
         let others = Stop { from: came, to: others_until, cause: Wait::OtherIo };
         found.extend(others.within(came, ended));
@@ -219,14 +246,16 @@ impl Trace {
 
     /// The parts of stops, in the order of [`RANKS`], outside of waits for other commands.
     fn apart_from_others(&mut self, stops: &[Stop]) -> Waited {
+        let is_others = |stop: &&Stop| stop.cause == Wait::OtherIo;
+        if !stops.iter().any(|stop| is_others(&stop)) {
+            return self.last;
+        }
         let mut apart = Waited::all(Wait::Storage, self.last.of(Wait::Storage));
         self.covered.clear();
-        let (others, rest): (Vec<&Stop>, Vec<&Stop>) =
-            stops.iter().partition(|stop| stop.cause == Wait::OtherIo);
-        for stop in others {
+        for stop in stops.iter().filter(is_others) {
             cover(&mut self.covered, stop.from, stop.to);
         }
-        for stop in rest {
+        for stop in stops.iter().filter(|stop| !is_others(stop)) {
             apart.add(stop.cause, cover(&mut self.covered, stop.from, stop.to));
         }
         apart
@@ -236,7 +265,7 @@ impl Trace {
     pub(crate) fn between(&mut self, from: Nanos, until: Nanos) -> Waited {
         let mut found = std::mem::take(&mut self.found);
         found.clear();
-        found.extend(self.stops.iter().filter_map(|stop| stop.within(from, until)));
+        self.find(&mut found, from, until);
         let divided = self.divided(&mut found, from, until);
         self.found = found;
         divided.moved(Wait::Storage, Wait::OtherIo, Nanos::MAX)
@@ -357,6 +386,23 @@ mod tests {
         let parts: Vec<_> = trace.last().parts().collect();
         let expected = [(GC, 20), (Wait::WriteCacheFull, 80)];
         assert_eq!(parts, expected.map(|(cause, part)| (cause, Nanos(part))));
+    }
+
+    #[test]
+    fn a_program_that_reads_suspend_again_and_again_is_one_stop() {
+        let mut trace = Trace::new(1);
+        trace.begin(Nanos(0));
+        trace.works(Die(0), Nanos(0), Nanos(10));
+        for at in (10..1000).step_by(20) {
+            trace.begin(Nanos(1));
+            trace.works(Die(0), Nanos(at), Nanos(at + 10));
+            trace.goes_on(Die(0), Nanos(at + 10), Nanos(at + 20));
+        }
+        trace.begin(Nanos(2));
+        trace.waits(Die(0), Nanos(5), Nanos(1005));
+        assert_eq!(trace.own, [Stop { from: Nanos(5), to: Nanos(1005), cause: Wait::OtherIo }]);
+        trace.end(span(2, 1005));
+        assert_eq!(trace.last().of(Wait::OtherIo), Nanos(1000));
     }
 
     proptest! {

@@ -6,6 +6,7 @@
 use flashlag_runner::{BUILTINS, Event, Observer, Request, Target, run};
 use flashlag_schema::{Phase, Run, StoredHistogram};
 use flashlag_spec::Operation;
+use flashlag_spec::profile::Profile;
 use flashlag_spec::scenario::Scenario;
 use flashlag_units::Bytes;
 use flashlag_views::{headline, strip};
@@ -146,9 +147,7 @@ fn check_all(filesystem: &str) {
     let profiles = flashlag_spec::profile::names();
     let turn = FILESYSTEMS.iter().position(|name| *name == filesystem).unwrap();
     let mut checked = 0;
-    let zoned = |name: &str| {
-        flashlag_spec::profile::builtin_profile(name).is_some_and(|text| text.contains("\n[zones]"))
-    };
+    let zoned = |name: &str| Profile::find(name).unwrap().is_zoned();
     // F2FS alone is mounted on zones, and reserves more of them than a small device has.
     for (index, profile) in profiles.enumerate().filter(|(_, name)| !zoned(name)) {
         let scenarios = BUILTINS.iter().filter(|builtin| !["app", "card"].contains(&builtin.name));

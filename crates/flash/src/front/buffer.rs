@@ -1,10 +1,9 @@
 //! The write buffer in RAM.
 
-use serde::{Deserialize, Serialize};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::VecDeque;
 
 use flashlag_units::{Nanos, always};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::units::{Part, UnitMap};
 use crate::address::Unit;
@@ -35,10 +34,18 @@ pub(crate) struct WriteBuffer {
     dirty: UnitMap<u32>,
     oldest: u32,
     newest: u32,
-    /// Leaving units, by the end of their programs.
-    leaving: BinaryHeap<Reverse<(Nanos, Unit)>>,
+    /// Leaving units, by the end of their programs. Most come in that order, or nearly: a heap takes longer.
+    #[serde(deserialize_with = "in_order")]
+    leaving: VecDeque<(Nanos, Unit)>,
     /// End of the last program of each leaving unit.
     leaving_until: UnitMap<Nanos>,
+}
+
+/// Stored ones may be in any order.
+fn in_order<'a, D: Deserializer<'a>>(stored: D) -> Result<VecDeque<(Nanos, Unit)>, D::Error> {
+    let mut leaving = Vec::<(Nanos, Unit)>::deserialize(stored)?;
+    leaving.sort_unstable();
+    Ok(leaving.into())
 }
 
 impl WriteBuffer {
@@ -51,7 +58,7 @@ impl WriteBuffer {
             dirty: UnitMap::default(),
             oldest: NONE,
             newest: NONE,
-            leaving: BinaryHeap::new(),
+            leaving: VecDeque::new(),
             leaving_until: UnitMap::default(),
         }
     }
@@ -109,13 +116,13 @@ impl WriteBuffer {
     /// Removes leaving units whose programs ended by `now`.
     #[inline]
     fn pass(&mut self, now: Nanos) {
-        while self.leaving.peek().is_some_and(|Reverse((end, _))| *end <= now) {
+        while self.leaving.front().is_some_and(|(end, _)| *end <= now) {
             self.pop_leaving();
         }
     }
 
     fn pop_leaving(&mut self) -> Option<Nanos> {
-        let Reverse((end, unit)) = self.leaving.pop()?;
+        let (end, unit) = self.leaving.pop_front()?;
         if self.leaving_until.get(&unit) == Some(&end) {
             self.leaving_until.remove(&unit);
         }
@@ -205,7 +212,8 @@ impl WriteBuffer {
 
     /// Marks a unit as leaving; it needs its room until `end`.
     pub(crate) fn leave(&mut self, unit: Unit, end: Nanos) {
-        self.leaving.push(Reverse((end, unit)));
+        let later = self.leaving.iter().rev().take_while(|leaving| **leaving > (end, unit)).count();
+        self.leaving.insert(self.leaving.len() - later, (end, unit));
         let until = self.leaving_until.entry(unit).or_insert(end);
         *until = (*until).max(end);
     }
@@ -267,6 +275,19 @@ mod tests {
         assert_eq!(buffer.room_at(Nanos(5)), Some(Nanos(100)));
         buffer.insert(Unit(3), ALL);
         assert_eq!(buffer.room_at(Nanos(100)), None);
+    }
+
+    #[test]
+    fn units_leave_in_the_order_in_which_their_programs_end() {
+        let mut buffer = WriteBuffer::new(4);
+        for (unit, end) in [(1, 50), (2, 20), (3, 90), (4, 20)] {
+            buffer.leave(Unit(unit), Nanos(end));
+        }
+        let rooms = [0, 20, 20, 60].map(|now| {
+            buffer.insert(Unit(10 + buffer.dirty() as u32), ALL);
+            buffer.room_at(Nanos(now))
+        });
+        assert_eq!(rooms, [Some(20), Some(50), Some(90), None].map(|room| room.map(Nanos)));
     }
 
     #[test]

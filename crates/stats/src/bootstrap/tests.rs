@@ -352,8 +352,8 @@ fn a_single_run_is_no_surer_for_repeats_on_the_other_side() {
     assert_eq!(compare(&[bare], &many, Figure::Throughput, 1), None);
 }
 
-/// About 2.5 % of the values are below a gap. An end taken at one rank would be one of the two
-/// levels, and the other level after one draw more or less.
+/// About 2.5 % of the values are below a gap. The value at one rank would be one of the two levels, and
+/// one more draw would make it the other.
 #[test]
 fn an_end_beside_a_gap_is_between_its_levels() {
     let mut ordered: Vec<f64> = vec![0.0; 51];

@@ -19,7 +19,7 @@ pub(super) struct Disk {
     factor: f64,
     /// No request proceeds between these.
     frozen: (Nanos, Nanos),
-    /// What the model has completed, with the time at which the disk does.
+    /// What the model has completed, and when the disk tells.
     held: Vec<(Nanos, Completion)>,
     /// The requests in flight, by slot.
     under_way: Vec<Option<(Op, Bytes, Nanos)>>,

@@ -29,7 +29,7 @@ pub(super) struct People {
 }
 
 impl People {
-    /// Notes whose the bytes since the last look are.
+    /// Counts the bytes since the reading before for whoever wrote them.
     pub fn saw(&mut self, glance: &Glance) {
         let before = self.before.replace(*glance);
         let Some(before) = before else { return };

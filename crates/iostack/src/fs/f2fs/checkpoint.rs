@@ -89,7 +89,7 @@ impl F2fs {
     /// Writes the table entries if there are too many for the summaries.
     fn write_tables(&mut self) -> Vec<Run> {
         let nodes = std::mem::take(&mut self.moved_nodes);
-        let segments = std::mem::take(&mut self.segments.changed);
+        let segments = self.segments.changed.take();
         let mut blocks = BTreeSet::new();
         if nodes.len() > NODES_IN_SUMMARY {
             blocks.extend(nodes.iter().map(|node| self.layout.node_entry(*node, self.version)));

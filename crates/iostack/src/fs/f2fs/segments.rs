@@ -66,6 +66,37 @@ struct LogPosition {
     threaded: bool,
 }
 
+/// Numbers of segments, each once. One is added for each block that is written or freed.
+#[derive(Debug, Default)]
+pub(super) struct Changed {
+    numbers: Vec<u32>,
+    is_in: Vec<bool>,
+}
+
+impl Changed {
+    fn insert(&mut self, number: u32) {
+        let index = number as usize;
+        if index >= self.is_in.len() {
+            self.is_in.resize(index + 1, false);
+        }
+        if !std::mem::replace(&mut self.is_in[index], true) {
+            self.numbers.push(number);
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.numbers.is_empty()
+    }
+
+    /// Removes all and returns them, in the order in which they came.
+    pub(super) fn take(&mut self) -> Vec<u32> {
+        for number in &self.numbers {
+            self.is_in[*number as usize] = false;
+        }
+        std::mem::take(&mut self.numbers)
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct Segments {
     /// Owner of each block: file (the highest bit marks nodes) and index of the page or node.
@@ -84,8 +115,8 @@ pub(super) struct Segments {
     free: BTreeSet<Section>,
     /// Segments emptied since the last checkpoint, which will free them.
     prefree: BTreeSet<Section>,
-    /// Numbers of the segments of 2 MiB whose table entry changed since the last checkpoint.
-    pub(super) changed: BTreeSet<u32>,
+    /// Segments of 2 MiB whose table entry changed since the last checkpoint.
+    pub(super) changed: Changed,
     /// Valid blocks in all.
     used: u64,
     hint: Section,
@@ -119,7 +150,7 @@ impl Segments {
             has_new_holes: false,
             free: (0..segments).map(Section).collect(),
             prefree: BTreeSet::new(),
-            changed: BTreeSet::new(),
+            changed: Changed::default(),
             used: 0,
             hint: Section(0),
             thread_from: thread_from.map(|free| free as usize),
@@ -295,7 +326,7 @@ impl Segments {
         let freed: Vec<Section> = self.prefree.iter().copied().filter(empty).collect();
         self.prefree.clear();
         self.free.extend(&freed);
-        self.changed.clear();
+        self.changed.take();
         freed
     }
 
