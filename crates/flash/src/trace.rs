@@ -164,10 +164,13 @@ impl Trace {
     pub(crate) fn goes_on(&mut self, die: Die, from: Nanos, to: Nanos) {
         let Some(works) = self.dies.get_mut(die.index()) else { return };
         // The last is the read itself.
-        let held = works.iter().rev().nth(1).copied();
-        if let Some(held) = held.filter(|_| from < to) {
-            works.push_back(Work { from, to, ..held });
+        let Some(held) = works.iter_mut().rev().nth(1).filter(|_| from < to) else { return };
+        let rest = Work { from, to, ..*held };
+        // It is remembered once: of a program that all reads suspend, each would remember the rest else.
+        if from <= held.to && held.to <= to {
+            held.to = from.max(held.from);
         }
+        works.push_back(rest);
     }
 
     /// An operation is requested of a die, and begins later.
@@ -403,6 +406,24 @@ mod tests {
         assert_eq!(trace.own, [Stop { from: Nanos(5), to: Nanos(1005), cause: Wait::OtherIo }]);
         trace.end(span(2, 1005));
         assert_eq!(trace.last().of(Wait::OtherIo), Nanos(1000));
+    }
+
+    #[test]
+    fn of_a_long_program_that_reads_suspend_few_pieces_are_remembered_and_all_of_its_time() {
+        let mut trace = Trace::new(1);
+        trace.begin(Nanos(0));
+        trace.works(Die(0), Nanos(0), Nanos(10_000));
+        for read in 0..100 {
+            let at = 50 + 100 * read;
+            trace.begin(Nanos(at));
+            trace.works(Die(0), Nanos(at), Nanos(at + 10));
+            trace.goes_on(Die(0), Nanos(at + 10), Nanos(10_010 + 10 * read));
+            assert!(trace.dies[0].len() < 5, "{:?}", trace.dies);
+        }
+        trace.begin(Nanos(9_955));
+        trace.waits(Die(0), Nanos(9_955), Nanos(11_000));
+        let all = Stop { from: Nanos(9_955), to: Nanos(11_000), cause: Wait::OtherIo };
+        assert_eq!(trace.own, [all]);
     }
 
     proptest! {
