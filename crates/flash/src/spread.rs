@@ -68,6 +68,25 @@ pub(crate) fn exponential(exponent: f64) -> f64 {
     (0..10).fold(power, |power, _| power * power)
 }
 
+/// A power of a number from 0 to 2^64, with sums and products only.
+pub(crate) fn power(base: f64, exponent: f64) -> f64 {
+    if base <= 0.0 {
+        return 0.0;
+    }
+    let (mut fraction, mut halvings) = (base, 0.0);
+    while fraction > 1.5 {
+        (fraction, halvings) = (fraction / 2.0, halvings + 1.0);
+    }
+    while fraction < 0.75 {
+        (fraction, halvings) = (fraction * 2.0, halvings - 1.0);
+    }
+    // The logarithm of what is left: twice the series of the inverse hyperbolic tangent.
+    let ratio = (fraction - 1.0) / (fraction + 1.0);
+    let series =
+        (0..12).rev().fold(0.0, |sum, term| sum * ratio * ratio + 1.0 / f64::from(2 * term + 1));
+    exponential(exponent * (halvings * std::f64::consts::LN_2 + 2.0 * ratio * series))
+}
+
 /// The middle quantiles of equal parts of the normal distribution: from the sum of its density over
 /// steps of a thousandth.
 fn normal_quantiles() -> [f64; QUANTILES] {
@@ -111,6 +130,17 @@ mod tests {
                 assert!((ratio / expected - 1.0).abs() < 0.02, "{deviation} {share}: {ratio}");
             }
         }
+    }
+
+    #[test]
+    fn a_power_is_right() {
+        for base in [1e-9, 0.3, 0.74, 0.76, 1.0, 1.49, 1.51, 365.0, 1e15] {
+            for exponent in [-0.5, 0.14, 0.54, 1.0] {
+                let ratio = power(base, exponent) / f64::powf(base, exponent);
+                assert!((ratio - 1.0).abs() < 1e-12, "{base}^{exponent}: {ratio}");
+            }
+        }
+        assert_eq!(power(0.0, 0.5), 0.0);
     }
 
     #[test]

@@ -57,6 +57,87 @@ fn every_profile_has_a_tail_and_the_table_says_which() {
     flashlag_testing::between_marks("docs/model.md", "tails", &format!("\n{table}\n"));
 }
 
+/// Reads of a file when it was just written, an hour later, when the write cache is empty, a month and a
+/// year later.
+const DRAWER: &str = r#"
+name = "drawer"
+[[io]]
+name = "seq_read_256k"
+operation = "read"
+pattern = "sequential"
+block = "256KiB"
+span = "100MB"
+bytes = "100MB"
+[[io]]
+name = "rand_read_4k"
+operation = "read"
+pattern = "random"
+block = "4KiB"
+span = "100MB"
+bytes = "8MB"
+[[step]]
+measure = ["*"]
+state = "new"
+[[step]]
+idle = "1h"
+[[step]]
+measure = ["*"]
+state = "idle"
+[[step]]
+idle = "719h"
+[[step]]
+measure = ["*"]
+state = "idle"
+[[step]]
+idle = "335d"
+[[step]]
+measure = ["*"]
+state = "idle"
+"#;
+
+#[test]
+fn what_a_month_and_a_year_in_a_drawer_do_to_reads() {
+    let home = tempfile::TempDir::new().unwrap();
+    let (scenario, file) = (home.path().join("drawer.toml"), home.path().join("drawer.json"));
+    std::fs::write(&scenario, DRAWER).unwrap();
+    let mut table =
+        "| profile | 4 KiB, p50: at once | after an hour | a month | a year | 256 KiB in \
+                     a row: at once | an hour | a month | a year |\n\
+                     |---|---|---|---|---|---|---|---|---|\n"
+            .to_owned();
+    for (profile, ages) in [
+        ("emmc51-phone", true),
+        ("ufs31-phone", true),
+        ("ufs40-phone", true),
+        ("nexus7-2012", false),
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_flashlag"));
+        command.arg("run").arg(&scenario).args(["--on", &format!("sim:{profile}"), "--force"]);
+        let output = command.arg("--output").arg(&file).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        let text = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{error}: {said}"));
+        let run: Run = serde_json::from_str(&text).unwrap();
+        let of = |name: &str| {
+            let phases = run.phases.iter().filter(|phase| phase.name == name);
+            let figures: Vec<(f64, f64)> = phases
+                .map(|phase| {
+                    let p50 = phase.latency_ns.p50.unwrap().0 as f64 / 1e3;
+                    (p50, phase.bytes_per_sec / 1e6)
+                })
+                .collect();
+            <[(f64, f64); 4]>::try_from(figures).unwrap()
+        };
+        let (small, large) =
+            (of("rand_read_4k").map(|of| of.0), of("seq_read_256k").map(|of| of.1));
+        assert_eq!(small[3] > small[1] * 1.05, ages, "{profile}: {small:?}");
+        assert!(small.is_sorted(), "{profile}: {small:?}");
+        let small = small.map(|us| format!("{us:.0} us")).join(" | ");
+        let large = large.map(|rate| format!("{rate:.0} MB/s")).join(" | ");
+        let _ = writeln!(table, "| {profile} | {small} | {large} |");
+    }
+    flashlag_testing::between_marks("docs/model.md", "drawer", &format!("\n{table}\n"));
+}
+
 /// A row of the table of replays, in ms.
 fn replayed(what: &str, who: &str, took: &LatencySummary) -> String {
     let ms = |at: Option<Nanos>| match at.map(|at| at.0 as f64 / 1e6) {

@@ -11,6 +11,7 @@
 mod bus;
 mod cells;
 mod relocation;
+mod retention;
 mod suspend;
 #[cfg(test)]
 mod tests;
@@ -114,8 +115,8 @@ impl Nand {
     ) -> Nanos {
         self.counts.page_reads += 1;
         let time = match &mut self.variation {
-            None => self.wear.read_time(row, die, self.times.read),
-            Some(variation) => variation.read(&self.wear, (die, row, page), self.times.read),
+            None => self.wear.read_time(row, die, at, self.times.read),
+            Some(variation) => variation.read(&self.wear, (die, row, page), (at, self.times.read)),
         };
         self.read_for(at, die, time, bytes)
     }
@@ -195,6 +196,7 @@ impl Nand {
         bytes: u64,
     ) -> Nanos {
         self.counts.programs += 1;
+        self.wear.write(row, die, at);
         let begin = at.max(self.dies[die.index()].busy_until);
         let loaded = self.buses.move_bytes(at, die, begin, bytes);
         let mut time = self.times.program(page);
@@ -219,6 +221,7 @@ impl Nand {
 
     /// Spends the time of an erase that is counted; returns the end.
     pub(crate) fn spend_erase(&mut self, at: Nanos, die: Die, row: Block) -> Nanos {
+        self.wear.write(row, die, at);
         let mut time = self.times.erase;
         if let Some(variation) = &self.variation {
             time = variation.erase(die, row, self.wear.cycles(row, die), time);

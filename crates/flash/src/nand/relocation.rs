@@ -28,7 +28,7 @@ impl Nand {
             if *work == DieMoves::default() {
                 continue;
             }
-            let read = self.wear.read_time(row, die, self.times.read);
+            let read = self.wear.read_time(row, die, at, self.times.read);
             let [even, odd] = work.programs;
             let time = u64::from(work.reads) * read.0
                 + u64::from(even) * self.times.program(Page(0)).0

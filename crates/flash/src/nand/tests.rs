@@ -310,3 +310,36 @@ fn whole_retries_are_as_many_on_average_as_the_mean_of_all() {
     let none = times.iter().filter(|time| **time == READ).count() as f64 / 20_000.0;
     assert!((none - f64::exp(-1.0)).abs() < 0.01, "{none}");
 }
+
+#[test]
+fn old_data_is_read_again_as_often_as_published_errors_grow_and_rewritten_data_is_not() {
+    const DAY: u64 = 86_400;
+    for whole in [false, true] {
+        let mut nand = nand(|model| {
+            (model.wear.endurance, model.wear.retention) = (Some(3000), 3.0);
+            model.wear.whole_retries = whole;
+        });
+        nand.age(1000);
+        nand.program_unit(Nanos::from_secs(10 * DAY), Die(0), Block(0), Page(0), 0);
+        let mut mean = |day: u64, row: u32| {
+            let reads = if whole { 20_000 } else { 1 };
+            let sum: u64 = (0..reads)
+                .map(|_| {
+                    let begin = nand.dies[0].busy_until.max(Nanos::from_secs(day * DAY));
+                    nand.read_page(begin, Die(0), (Block(row), Page(0)), 0).since(begin).0
+                })
+                .sum();
+            sum as f64 / reads as f64 / READ as f64 - 1.0
+        };
+        assert_eq!(mean(10, 0), 0.0);
+        // Block 1 was never written: its content is as old as the device.
+        for (day, row, days) in [(40, 0, 30.0), (40, 1, 40.0), (375, 0, 365.0), (3660, 0, 3650.0)] {
+            let expected = 3.0 * f64::powf(days / 365.0, 0.54) * f64::powf(1000.0 / 3000.0, 0.14);
+            let ratio = mean(day, row) / expected;
+            assert!((ratio - 1.0).abs() < 0.04, "{whole} {day}: {ratio}");
+        }
+        nand.erase_block(Nanos::from_secs(3660 * DAY), Die(0), Block(0));
+        let begin = nand.dies[0].busy_until;
+        assert_eq!(nand.read_page(begin, Die(0), (Block(0), Page(0)), 0).since(begin).0, READ);
+    }
+}

@@ -46,21 +46,21 @@ impl Variation {
         Some(Variation { seed, drawn: 0, types, read, program, erase, whole_retries })
     }
 
-    /// Time to read a page.
+    /// Time to read a page at `at` that takes `new` where it is new.
     #[cold]
     pub(super) fn read(
         &mut self,
         wear: &Wear,
         (die, row, page): (Die, Block, Page),
-        new: Nanos,
+        (at, new): (Nanos, Nanos),
     ) -> Nanos {
-        let mut time = if self.whole_retries { new } else { wear.read_time(row, die, new) };
+        let mut time = if self.whole_retries { new } else { wear.read_time(row, die, at, new) };
         if !self.types.is_empty() {
             time = scaled(time, self.types[page.index() % self.types.len()]);
         }
         time = self.read.of(time, self.place(die, row, page.0));
         if self.whole_retries {
-            let retries = wear.retries(row, die);
+            let retries = wear.retries(row, die, at);
             if retries > 0.0 {
                 let retries = poisson(retries, self.draw());
                 time = Nanos(time.0 * (1 + u64::from(retries)));

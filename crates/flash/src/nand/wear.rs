@@ -4,12 +4,13 @@ use std::ops::RangeInclusive;
 use flashlag_spec::profile::Model;
 use flashlag_units::Nanos;
 
+use super::retention::Retention;
 use crate::address::{Block, Die};
 
 /// Program/erase cycles and their effect on reads.
 ///
 /// After c of e rated cycles a page is read `1 + retries · (c / e)²` times on average, each taking
-/// tR. The factor stays constant beyond e.
+/// tR. The factor stays constant beyond e. Old data is read more often, as [`Retention`] says.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Wear {
     /// Cycles by row and die.
@@ -23,6 +24,8 @@ pub(super) struct Wear {
     retries: f64,
     /// tR including retries, by cycles; empty without retries.
     read_times: Vec<Nanos>,
+    /// `None` if data is read alike at any age.
+    retention: Option<Box<Retention>>,
 }
 
 /// Number of steps of the table of read times.
@@ -44,7 +47,10 @@ impl Wear {
         };
         let retries = if endurance.is_some() { retries } else { 0.0 };
         let cycles = vec![0; rows as usize * dies as usize];
-        Wear { cycles, bad: bad.to_vec(), dies, erases: 0, endurance, retries, read_times }
+        let retention = (endurance.is_some() && model.wear.retention > 0.0)
+            .then(|| Box::new(Retention::new(model.wear.retention, cycles.len(), STEPS)));
+        let bad = bad.to_vec();
+        Wear { cycles, bad, dies, erases: 0, endurance, retries, read_times, retention }
     }
 
     #[inline]
@@ -57,6 +63,15 @@ impl Wear {
         let index = self.index(row, die);
         self.cycles[index] += 1;
         self.erases += 1;
+    }
+
+    /// Notes that a row holds no data that is older than `at`.
+    #[inline]
+    pub(super) fn write(&mut self, row: Block, die: Die, at: Nanos) {
+        let block = self.index(row, die);
+        if let Some(retention) = &mut self.retention {
+            retention.write(block, at);
+        }
     }
 
     /// Adds cycles to all rows that are not bad.
@@ -91,23 +106,37 @@ impl Wear {
         self.cycles[self.index(row, die)]
     }
 
-    /// Time to read a page of a row.
+    /// Time to read a page of a row at `at`.
     #[inline]
-    pub(super) fn read_time(&self, row: Block, die: Die, new: Nanos) -> Nanos {
-        match self.endurance {
-            Some(endurance) if !self.read_times.is_empty() => {
-                let step = u64::from(self.cycles(row, die)) * STEPS / u64::from(endurance);
-                self.read_times[step.min(STEPS) as usize]
-            }
+    pub(super) fn read_time(&self, row: Block, die: Die, at: Nanos, new: Nanos) -> Nanos {
+        let time = match self.endurance {
+            Some(_) if !self.read_times.is_empty() => self.read_times[self.step(row, die)],
             _ => new,
+        };
+        match &self.retention {
+            None => time,
+            Some(_) => time.plus(Nanos((new.0 as f64 * self.retries_of_age(row, die, at)) as u64)),
         }
     }
 
-    /// Mean number of retries of a read of a row, each a whole read.
-    pub(super) fn retries(&self, row: Block, die: Die) -> f64 {
+    /// Mean number of retries of a read of a row at `at`, each a whole read.
+    pub(super) fn retries(&self, row: Block, die: Die, at: Nanos) -> f64 {
         let rated = f64::from(self.endurance.unwrap_or(u32::MAX));
         let share = (f64::from(self.cycles(row, die)) / rated).min(1.0);
-        self.retries * share * share
+        self.retries * share * share + self.retries_of_age(row, die, at)
+    }
+
+    fn retries_of_age(&self, row: Block, die: Die, at: Nanos) -> f64 {
+        self.retention.as_ref().map_or(0.0, |retention| {
+            retention.retries(self.index(row, die), at, self.step(row, die))
+        })
+    }
+
+    /// A row's step of [`STEPS`] of its life.
+    #[inline]
+    fn step(&self, row: Block, die: Die) -> usize {
+        let rated = u64::from(self.endurance.unwrap_or(u32::MAX));
+        (u64::from(self.cycles(row, die)) * STEPS / rated).min(STEPS) as usize
     }
 
     /// A number that is unique to a row and its present cycle.

@@ -332,6 +332,11 @@ pub struct WearModel {
     /// Read retries at the end of the rated cycles; they grow with the square of the cycles.
     #[serde(default)]
     pub retries: f64,
+    /// Read retries of data that was written a year ago into a block of the rated cycles; they grow
+    /// with the age of the data to the power of 0.54, by whole days, and with the cycles to the power
+    /// of 0.14 (Kim et al., FAST 2019).
+    #[serde(default)]
+    pub retention: f64,
     /// Static wear levelling: the spread of erase counts at which cold data is moved.
     #[serde(default)]
     pub leveling: Option<u32>,

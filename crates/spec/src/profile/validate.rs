@@ -273,9 +273,11 @@ fn shares(model: &Model) -> Result<(), ProfileError> {
             return Err(ProfileError::Fault { key, fault });
         }
     }
-    if !(0.0..=1000.0).contains(&model.wear.retries) {
-        let (key, fault) = ("wear.retries", ParameterFault::Retries);
-        return Err(ProfileError::Fault { key, fault });
+    let retries = [("wear.retries", model.wear.retries), ("wear.retention", model.wear.retention)];
+    for (key, retries) in retries {
+        if !(0.0..=1000.0).contains(&retries) {
+            return Err(ProfileError::Fault { key, fault: ParameterFault::Retries });
+        }
     }
     Ok(())
 }
