@@ -68,7 +68,7 @@ pub(crate) fn exponential(exponent: f64) -> f64 {
     (0..10).fold(power, |power, _| power * power)
 }
 
-/// A power of a number from 0 to 2^64, with sums and products only.
+/// A power of a number that is not negative, with sums and products only.
 pub(crate) fn power(base: f64, exponent: f64) -> f64 {
     if base <= 0.0 {
         return 0.0;

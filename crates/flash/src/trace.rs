@@ -166,7 +166,7 @@ impl Trace {
         // The last is the read itself.
         let Some(held) = works.iter_mut().rev().nth(1).filter(|_| from < to) else { return };
         let rest = Work { from, to, ..*held };
-        // It is remembered once: of a program that all reads suspend, each would remember the rest else.
+        // The rest is remembered once: otherwise every read that suspends a program would add it again.
         if from <= held.to && held.to <= to {
             held.to = from.max(held.from);
         }

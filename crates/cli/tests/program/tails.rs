@@ -9,17 +9,22 @@ use std::process::Command;
 use flashlag_schema::{LatencySummary, Run};
 use flashlag_units::Nanos;
 
+/// The run of a command's words after `run`, whose file is written to `file`.
+fn run(words: &[&str], file: &std::path::Path) -> Run {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_flashlag"));
+    let output = command.arg("run").args(words).arg("--output").arg(file).output().unwrap();
+    assert!(output.status.code().is_some(), "{words:?}");
+    let said = String::from_utf8_lossy(&output.stderr);
+    let text = std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{error}: {said}"));
+    serde_json::from_str(&text).unwrap()
+}
+
 /// The p50, p90, p99 and p99.9 of a profile's durable 4 KiB writes, in ms.
 fn durable(home: &std::path::Path, profile: &str) -> [f64; 4] {
     let protocol =
         concat!(env!("CARGO_MANIFEST_DIR"), "/../../profiles/protocols/fio-durable-4k.toml");
-    let run = home.join(format!("{profile}.json"));
     let on = format!("sim:{profile}");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_flashlag"));
-    command.args(["run", protocol, "--on", &on, "--output"]).arg(&run);
-    assert!(command.output().unwrap().status.code().is_some(), "{profile}");
-    let text = std::fs::read_to_string(&run).unwrap_or_else(|error| panic!("{profile}: {error}"));
-    let run: Run = serde_json::from_str(&text).unwrap();
+    let run = run(&[protocol, "--on", &on], &home.join(format!("{profile}.json")));
     let latency = &run.phases.last().unwrap().latency_ns;
     [latency.p50, latency.p90, latency.p99, latency.p999]
         .map(|at| at.unwrap_or_else(|| panic!("{profile}: too few writes")).0 as f64 / 1e6)
@@ -98,7 +103,7 @@ state = "idle"
 #[test]
 fn what_a_month_and_a_year_in_a_drawer_do_to_reads() {
     let home = tempfile::TempDir::new().unwrap();
-    let (scenario, file) = (home.path().join("drawer.toml"), home.path().join("drawer.json"));
+    let scenario = home.path().join("drawer.toml");
     std::fs::write(&scenario, DRAWER).unwrap();
     let mut table =
         "| profile | 4 KiB, p50: at once | after an hour | a month | a year | 256 KiB in \
@@ -111,12 +116,9 @@ fn what_a_month_and_a_year_in_a_drawer_do_to_reads() {
         ("ufs40-phone", true),
         ("nexus7-2012", false),
     ] {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_flashlag"));
-        command.arg("run").arg(&scenario).args(["--on", &format!("sim:{profile}"), "--force"]);
-        let output = command.arg("--output").arg(&file).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        let text = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{error}: {said}"));
-        let run: Run = serde_json::from_str(&text).unwrap();
+        let on = format!("sim:{profile}");
+        let file = home.path().join(format!("{profile}.json"));
+        let run = run(&[scenario.to_str().unwrap(), "--on", &on], &file);
         let of = |name: &str| {
             let phases = run.phases.iter().filter(|phase| phase.name == name);
             let figures: Vec<(f64, f64)> = phases
@@ -168,15 +170,10 @@ fn what_two_traces_took_on_their_phones_and_here() {
     let home = tempfile::TempDir::new().unwrap();
     for (app, file, on, parameters) in traces {
         let Some(trace) = flashlag_need::public_trace(file) else { return };
-        let run = home.path().join(format!("{app}.json"));
-        let mut command = Command::new(env!("CARGO_BIN_EXE_flashlag"));
-        command.args(["run", "app", "--on", on, "--output"]).arg(&run);
-        command.arg("--set").arg(format!("trace={}", trace.display()));
-        command.args(parameters.iter().flat_map(|parameter| ["--parameter", parameter]));
-        let output = command.output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        let text = std::fs::read_to_string(&run).unwrap_or_else(|error| panic!("{error}: {said}"));
-        let run: Run = serde_json::from_str(&text).unwrap();
+        let trace = format!("trace={}", trace.display());
+        let mut words = vec!["app", "--on", on, "--set", &trace];
+        words.extend(parameters.iter().flat_map(|parameter| ["--parameter", *parameter]));
+        let run = run(&words, &home.path().join(format!("{app}.json")));
         for phase in &run.phases {
             // The six syncs have no time in the trace.
             let Some(traced) = phase.replay.as_ref().and_then(|of| of.traced_ns.as_ref()) else {

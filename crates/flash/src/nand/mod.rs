@@ -116,7 +116,7 @@ impl Nand {
         self.counts.page_reads += 1;
         let time = match &mut self.variation {
             None => self.wear.read_time(row, die, at, self.times.read),
-            Some(variation) => variation.read(&self.wear, (die, row, page), (at, self.times.read)),
+            Some(variation) => variation.read(&self.wear, (die, row, page), at, self.times.read),
         };
         self.read_for(at, die, time, bytes)
     }

@@ -3,13 +3,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::spread::power;
 
-const DAY: u64 = 86_400_000_000_000;
+pub(super) const DAY: Nanos = Nanos::from_secs(86_400);
 const YEAR: u32 = 365;
 /// Older data is read as if it were this old.
 const MOST_DAYS: u32 = 20 * YEAR;
 
 /// Growth of a 72-layer TLC's bit errors with the age of data, and with the cycles of its block:
-/// Kim, Choi and Min, "Design Tradeoffs for SSD Reliability", FAST 2019, table 1 (n and m).
+/// n and m of Kim et al., FAST 2019, as the README of the profiles quotes them (kim-2019).
 const BY_AGE: f64 = 0.54;
 const BY_CYCLES: f64 = 0.14;
 
@@ -47,17 +47,17 @@ impl Retention {
         self.written[block] = day(at);
     }
 
-    /// Mean number of retries at a step of the block's life.
+    /// Mean number of retries; `step`, of the block's life, is asked for where data is old.
     #[inline]
-    pub(super) fn retries(&self, block: usize, at: Nanos, step: usize) -> f64 {
+    pub(super) fn retries(&self, block: usize, at: Nanos, step: impl FnOnce() -> usize) -> f64 {
         let days = usize::from(day(at).saturating_sub(self.written[block]));
         match days {
             0 => 0.0,
-            _ => self.by_age[days.min(MOST_DAYS as usize)] * self.by_cycles[step],
+            _ => self.by_age[days.min(MOST_DAYS as usize)] * self.by_cycles[step()],
         }
     }
 }
 
 fn day(at: Nanos) -> u16 {
-    u16::try_from(at.0 / DAY).unwrap_or(u16::MAX)
+    u16::try_from(at.0 / DAY.0).unwrap_or(u16::MAX)
 }

@@ -3,6 +3,7 @@
 use flashlag_spec::profile::{CellKind, Profile};
 use flashlag_units::{Bytes, Text};
 
+use super::retention::DAY;
 use super::*;
 
 /// One die of SLC on one channel: 50 us, 600 us, 3 ms; 4096 bytes take 40,960 ns.
@@ -313,19 +314,18 @@ fn whole_retries_are_as_many_on_average_as_the_mean_of_all() {
 
 #[test]
 fn old_data_is_read_again_as_often_as_published_errors_grow_and_rewritten_data_is_not() {
-    const DAY: u64 = 86_400;
     for whole in [false, true] {
         let mut nand = nand(|model| {
             (model.wear.endurance, model.wear.retention) = (Some(3000), 3.0);
             model.wear.whole_retries = whole;
         });
         nand.age(1000);
-        nand.program_unit(Nanos::from_secs(10 * DAY), Die(0), Block(0), Page(0), 0);
+        nand.program_unit(Nanos(10 * DAY.0), Die(0), Block(0), Page(0), 0);
         let mut mean = |day: u64, row: u32| {
             let reads = if whole { 20_000 } else { 1 };
             let sum: u64 = (0..reads)
                 .map(|_| {
-                    let begin = nand.dies[0].busy_until.max(Nanos::from_secs(day * DAY));
+                    let begin = nand.dies[0].busy_until.max(Nanos(day * DAY.0));
                     nand.read_page(begin, Die(0), (Block(row), Page(0)), 0).since(begin).0
                 })
                 .sum();
@@ -338,7 +338,7 @@ fn old_data_is_read_again_as_often_as_published_errors_grow_and_rewritten_data_i
             let ratio = mean(day, row) / expected;
             assert!((ratio - 1.0).abs() < 0.04, "{whole} {day}: {ratio}");
         }
-        nand.erase_block(Nanos::from_secs(3660 * DAY), Die(0), Block(0));
+        nand.erase_block(Nanos(3660 * DAY.0), Die(0), Block(0));
         let begin = nand.dies[0].busy_until;
         assert_eq!(nand.read_page(begin, Die(0), (Block(0), Page(0)), 0).since(begin).0, READ);
     }

@@ -52,7 +52,8 @@ impl Variation {
         &mut self,
         wear: &Wear,
         (die, row, page): (Die, Block, Page),
-        (at, new): (Nanos, Nanos),
+        at: Nanos,
+        new: Nanos,
     ) -> Nanos {
         let mut time = if self.whole_retries { new } else { wear.read_time(row, die, at, new) };
         if !self.types.is_empty() {

@@ -113,10 +113,8 @@ impl Wear {
             Some(_) if !self.read_times.is_empty() => self.read_times[self.step(row, die)],
             _ => new,
         };
-        match &self.retention {
-            None => time,
-            Some(_) => time.plus(Nanos((new.0 as f64 * self.retries_of_age(row, die, at)) as u64)),
-        }
+        let again = self.retries_of_age(row, die, at);
+        if again > 0.0 { time.plus(Nanos((new.0 as f64 * again) as u64)) } else { time }
     }
 
     /// Mean number of retries of a read of a row at `at`, each a whole read.
@@ -126,9 +124,10 @@ impl Wear {
         self.retries * share * share + self.retries_of_age(row, die, at)
     }
 
+    #[inline]
     fn retries_of_age(&self, row: Block, die: Die, at: Nanos) -> f64 {
         self.retention.as_ref().map_or(0.0, |retention| {
-            retention.retries(self.index(row, die), at, self.step(row, die))
+            retention.retries(self.index(row, die), at, || self.step(row, die))
         })
     }
 
