@@ -112,6 +112,10 @@ fn typed_words() -> Result<Cli, clap::Error> {
 
 /// Prints help or an error of the arguments, which may contain control characters of file names.
 fn not_a_command(mut error: clap::Error) -> std::process::ExitCode {
+    if let Some(reason) = args::no_number(&error) {
+        say::error(&reason, None);
+        return Exit::CouldNotRun.into();
+    }
     if error.kind() == clap::error::ErrorKind::UnknownArgument {
         let words = std::env::args_os().skip(1);
         let words: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();

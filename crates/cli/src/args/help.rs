@@ -1,5 +1,7 @@
 //! Builds the help of the whole program: commands in groups; `-h` fits a terminal of 24 lines.
 
+use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
+
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
@@ -140,6 +142,34 @@ pub fn built_without(error: &clap::Error) -> Option<&str> {
     }
 }
 
+/// Why the value of an option is none of its numbers, in a sentence; `None` for any other error.
+pub fn no_number(error: &clap::Error) -> Option<String> {
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    let given = text(ContextKind::InvalidArg)?;
+    let is_negative = |word: &str| {
+        word.strip_prefix('-')
+            .is_some_and(|rest| rest.starts_with(|next: char| next.is_ascii_digit()))
+    };
+    // `--seed -1`
+    if error.kind() == ErrorKind::UnknownArgument && is_negative(given) {
+        return Some(format!("{given}: no option takes a number below zero"));
+    }
+    let source = std::error::Error::source(error)?;
+    let wrong = match (source.downcast_ref::<ParseIntError>(), source.is::<ParseFloatError>()) {
+        (Some(source), _) if *source.kind() == IntErrorKind::PosOverflow => "is too large",
+        (Some(_), _) => "is no whole number",
+        (None, true) => "is no number",
+        (None, false) => return None,
+    };
+    let value = text(ContextKind::InvalidValue)?;
+    let wrong = if is_negative(value) { "is below zero" } else { wrong };
+    let option = given.split(' ').next().unwrap_or(given);
+    Some(format!("{option}: {value:?} {wrong}; write one such as {option} 3"))
+}
+
 /// The commands that have the option which the typed command does not know, in a sentence: `--probe` is an option of
 /// `flashlag watch`. A guess by spelling, as clap makes, would hide them.
 pub fn option_of_others(
@@ -218,6 +248,36 @@ mod tests {
         assert_eq!(grouped, shown);
         let help = command.find_subcommand("help").unwrap().get_about().unwrap();
         assert_eq!(help.to_string(), HELP_ABOUT);
+    }
+
+    #[test]
+    fn what_is_no_number_is_called_so_by_its_option() {
+        let said = |words: &[&str]| {
+            let words = ["flashlag"].iter().chain(words);
+            let error = crate::args::Cli::command().try_get_matches_from(words).unwrap_err();
+            no_number(&error)
+        };
+        for (words, expected) in [
+            (
+                &["run", "--seed", "abc"][..],
+                "--seed: \"abc\" is no whole number; write one such as --seed 3",
+            ),
+            (&["run", "--seed=-1"], "--seed: \"-1\" is below zero; write one such as --seed 3"),
+            (&["run", "--seed", "-1"], "-1: no option takes a number below zero"),
+            (
+                &["run", "--runs", "2x"],
+                "--runs: \"2x\" is no whole number; write one such as --runs 3",
+            ),
+            (
+                &["run", "--seed", "99999999999999999999"],
+                "--seed: \"99999999999999999999\" is too large; write one such as --seed 3",
+            ),
+        ] {
+            assert_eq!(said(words).as_deref(), Some(expected), "{words:?}");
+        }
+        // Outside a range clap says the range.
+        assert_eq!(said(&["run", "--runs", "5000"]), None);
+        assert_eq!(said(&["run", "--no-such"]), None);
     }
 
     /// The short help of a command and its subcommands, by name, for a terminal of 80 columns.

@@ -38,7 +38,7 @@ pub use device::{
 pub use explain::{ExplainArgs, ExplainFormat};
 #[cfg(feature = "fit")]
 pub use fit::FitArgs;
-pub use help::{built_without, grouped, option_of_others};
+pub use help::{built_without, grouped, no_number, option_of_others};
 pub use installed::CompletionsArgs;
 #[cfg(feature = "man")]
 pub use installed::ManPagesArgs;
