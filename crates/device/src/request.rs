@@ -174,6 +174,19 @@ pub struct ZoneGeometry {
     pub open: u32,
 }
 
+impl ZoneGeometry {
+    /// The distance from one zone's start to the next in a block device of Linux, which wants a power of two: the
+    /// rest of it has no blocks (NVMe's zone capacity).
+    pub fn stride(&self) -> Bytes {
+        Bytes(self.size.0.next_power_of_two())
+    }
+
+    /// The end of the last zone where zones are a [`ZoneGeometry::stride`] apart.
+    pub fn end(&self) -> Bytes {
+        Bytes(self.first.0 + u64::from(self.count) * self.stride().0)
+    }
+}
+
 /// Storage, real or not.
 ///
 /// A request is prepared in [`Device::buffer`], submitted by [`Device::submit`] and returned by

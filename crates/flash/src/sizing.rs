@@ -11,9 +11,9 @@ use crate::ftl::Ftl;
 /// The unit of minimum sizes.
 const STEP: Bytes = Bytes::from_mib(1);
 
-/// What a small zoned device keeps of its conventional zones: a filesystem's metadata does not shrink
-/// below that.
-const LEAST_CONVENTIONAL_MIB: u64 = 64;
+/// What a small zoned device keeps of its conventional zones: F2FS begins each part of its metadata at a zone, so that
+/// it does not shrink below that (`mkfs.f2fs`).
+const LEAST_CONVENTIONAL_MIB: u64 = 512;
 
 /// Why a profile makes no device of a size.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

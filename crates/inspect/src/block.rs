@@ -15,6 +15,8 @@ const DEEPEST: usize = 16;
 pub(crate) struct Stack {
     /// The sysfs directory of the device that holds the filesystem: a partition, `dm-0`, a disk.
     pub top: PathBuf,
+    /// Every device that holds a part of the filesystem, `top` first.
+    pub members: Vec<PathBuf>,
     /// The sysfs directories of the whole disks at the bottom, without duplicates; never empty.
     pub disks: Vec<PathBuf>,
     /// Mapped devices in between, from the top: `dm-0 (crypt)`, `loop0`.
@@ -37,17 +39,19 @@ pub(crate) fn name(path: &Path) -> String {
 pub(crate) fn stack_below(root: &Root, mount: &Mount) -> Result<Stack, Reason> {
     let top = node_of(root, mount)?;
     let mut stack = Stack {
-        top: top.clone(),
+        members: members(root, mount, &top),
+        top,
         disks: Vec::new(),
         between: Vec::new(),
         mapped: Vec::new(),
         filesystems: Vec::new(),
     };
-    for node in btrfs_members(root, mount, &top) {
+    for node in stack.members.clone() {
         descend(root, &node, &mut stack, 0);
     }
     if stack.disks.is_empty() {
-        return Err(Reason::none(format!("nothing could be followed below {}", top.display())));
+        let top = stack.top.display();
+        return Err(Reason::none(format!("nothing could be followed below {top}")));
     }
     Ok(stack)
 }
@@ -107,21 +111,36 @@ fn node_named(root: &Root, device: &str) -> Result<PathBuf, Reason> {
     root.resolve(&link).ok_or_else(|| Reason::missing(link))
 }
 
-/// All member devices of a Btrfs filesystem; the one that it was mounted by comes first.
-fn btrfs_members(root: &Root, mount: &Mount, top: &Path) -> Vec<PathBuf> {
-    let mut members = vec![top.to_owned()];
-    if mount.kind != "btrfs" {
-        return members;
-    }
-    for filesystem in root.names("/sys/fs/btrfs") {
-        let devices = Path::new("/sys/fs/btrfs").join(filesystem).join("devices");
-        let names = root.names(&devices);
-        if names.contains(&name(top)) {
-            let nodes = names.iter().filter_map(|member| root.resolve(devices.join(member)));
-            members.extend(nodes.filter(|node| node != top));
-        }
-    }
-    members
+/// All member devices of a filesystem; the one that it was mounted by comes first.
+fn members(root: &Root, mount: &Mount, top: &Path) -> Vec<PathBuf> {
+    let all = match mount.kind.as_str() {
+        "btrfs" => btrfs_members(root, top),
+        "f2fs" => f2fs_members(root, top),
+        _ => Vec::new(),
+    };
+    let others = all.into_iter().filter(|node| node != top);
+    std::iter::once(top.to_owned()).chain(others).collect()
+}
+
+fn btrfs_members(root: &Root, top: &Path) -> Vec<PathBuf> {
+    let filesystems = root.names("/sys/fs/btrfs").into_iter();
+    let devices = filesystems.map(|one| Path::new("/sys/fs/btrfs").join(one).join("devices"));
+    let own = devices.filter(|devices| root.names(devices).contains(&name(top)));
+    own.flat_map(|devices| {
+        root.names(&devices).into_iter().filter_map(move |one| root.resolve(devices.join(one)))
+    })
+    .collect()
+}
+
+/// Of zoned storage F2FS has one device with the conventional zones, and the others on a second. Linux lists them
+/// since 6.12: `Disk: 1 (zoned=1): 0x… - 0x… on /dev/sdb`.
+fn f2fs_members(root: &Root, top: &Path) -> Vec<PathBuf> {
+    let map = Path::new("/proc/fs/f2fs").join(name(top)).join("disk_map");
+    // Older kernels have none, and then the first device stands for all.
+    let map = root.text(map).unwrap_or_default();
+    let paths = map.lines().filter(|line| line.starts_with("Disk:"));
+    let paths = paths.filter_map(|line| line.rsplit_once(" on /dev/"));
+    paths.filter_map(|(_, device)| node_named(root, device.trim()).ok()).collect()
 }
 
 fn descend(root: &Root, node: &Path, stack: &mut Stack, depth: usize) {

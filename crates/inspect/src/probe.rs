@@ -1,4 +1,4 @@
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use flashlag_schema::counters::{Counters, DiskCounters};
 use flashlag_schema::{Device, Environment, Software};
@@ -158,15 +158,18 @@ impl Probe {
     }
 
     fn disks(&self) -> Result<DiskCounters, Reason> {
-        let stack = self.stack.as_ref().map_err(Clone::clone)?;
-        let mut disks = stack.disks.iter().map(|directory| disk(&self.root, directory));
-        let first = disks.next().ok_or("no disk was found")??;
-        disks.try_fold(first, |sum, next| Ok(sum.plus(&next?)))
+        self.sum_of(|stack| &stack.disks)
     }
 
     fn partition(&self) -> Result<DiskCounters, Reason> {
+        self.sum_of(|stack| &stack.members)
+    }
+
+    fn sum_of(&self, devices: impl Fn(&Stack) -> &[PathBuf]) -> Result<DiskCounters, Reason> {
         let stack = self.stack.as_ref().map_err(Clone::clone)?;
-        disk(&self.root, &stack.top)
+        let mut counted = devices(stack).iter().map(|directory| disk(&self.root, directory));
+        let first = counted.next().ok_or("no disk was found")??;
+        counted.try_fold(first, |sum, next| Ok(sum.plus(&next?)))
     }
 }
 

@@ -67,6 +67,11 @@ pub enum LabError {
         /// The default, in seconds.
         usual: u64,
     },
+    /// What a zoned device can't have in a guest.
+    #[error("the device is zoned, and {0}")]
+    Zoned(&'static str),
+    #[error("F2FS's metadata takes {needed} here, and the device's conventional zones have {size}")]
+    FewConventional { needed: Bytes, size: Bytes },
     #[error("power cuts are tried without {0}: leave it out")]
     CutsWithout(&'static str),
     #[error("the virtual device failed: {0}")]

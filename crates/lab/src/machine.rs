@@ -8,11 +8,14 @@ use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use flashlag_device::ZoneGeometry;
 use flashlag_schema::remote;
+use flashlag_units::Bytes;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::time::Timespec;
 
 use crate::error::LabError;
+use crate::mkfs::conventional;
 use crate::program::{BINDER, bound_to_us, find_program};
 use crate::protocol::{Order, PORT, Report};
 
@@ -38,6 +41,14 @@ pub struct Disk {
     pub serial: String,
     /// Socket of the NBD server.
     pub socket: PathBuf,
+    /// Its zones, which become a second disk: [`zones_serial`].
+    pub zones: Option<ZoneGeometry>,
+}
+
+/// Serial number of the disk with the zones of a zoned one, whose conventional zones are the disk itself. On phones
+/// they are two logical units.
+pub fn zones_serial(disk: &str) -> String {
+    format!("{disk}-zones")
 }
 
 /// The machine to boot.
@@ -99,19 +110,62 @@ fn arguments(spec: &MachineSpec<'_>, port: &Path, console: &Path) -> Vec<String>
     add(&["-device", "virtio-serial-pci"]);
     add(&["-device", &format!("virtserialport,chardev=port,name={PORT}")]);
     for (index, disk) in spec.disks.iter().enumerate() {
-        // Nothing changes requests between guest and device: no cache of the host, no merging, no
-        // detection of zeroes.
-        let drive = format!(
-            "driver=nbd,node-name=disk{index},server.type=unix,server.path={},cache.direct=on,\
-             discard=unmap,detect-zeroes=off",
-            word(&disk.socket)
-        );
-        let device = format!(
-            "virtio-blk-pci,drive=disk{index},serial={},write-cache=on,request-merging=off,num-queues=1",
-            disk.serial
-        );
-        add(&["-blockdev", &drive, "-device", &device]);
+        arguments.extend(disk_arguments(index, disk));
     }
+    arguments
+}
+
+fn disk_arguments(index: usize, disk: &Disk) -> Vec<String> {
+    let Disk { serial, socket, zones } = disk;
+    let conventional = zones.map(|zones| (Bytes::ZERO, conventional(&zones)));
+    // A filesystem over both disks wants blocks of one size.
+    let blocks = "logical_block_size=4096,physical_block_size=4096";
+    let more = if zones.is_some() { format!(",{blocks}") } else { String::new() };
+    let mut arguments = drive(&format!("disk{index}"), socket, conventional);
+    arguments.push("-device".to_owned());
+    arguments.push(format!(
+        "virtio-blk-pci,drive=disk{index},serial={serial},write-cache=on,request-merging=off,\
+         num-queues=1{more}"
+    ));
+    let Some(zones) = zones else { return arguments };
+    let name = format!("zones{index}");
+    let size = zones.end().minus(zones.first);
+    arguments.extend(drive(&name, socket, Some((zones.first, size))));
+    // QEMU's NVMe keeps the zones' conditions; what reaches the device is reads, writes, flushes and resets.
+    arguments.push("-device".to_owned());
+    arguments.push(format!("nvme,id={name}-controller,serial={}", zones_serial(serial)));
+    arguments.push("-device".to_owned());
+    arguments.push(format!(
+        "nvme-ns,bus={name}-controller,drive={name},nsid=1,{blocks},zoned=true,zoned.zone_size={},zoned.zone_capacity={},\
+         zoned.max_open={}",
+        zones.stride().0,
+        zones.size.0,
+        zones.open
+    ));
+    arguments
+}
+
+/// A device that an NBD server has, or a range of one: where it begins, and its size.
+fn drive(name: &str, socket: &Path, range: Option<(Bytes, Bytes)>) -> Vec<String> {
+    // Nothing changes requests between guest and device: no cache of the host, no merging, no
+    // detection of zeroes.
+    let unchanged = "cache.direct=on,discard=unmap,detect-zeroes=off";
+    let socket = word(socket);
+    let nbd = |node: &str| {
+        let driver = format!(
+            "driver=nbd,node-name={node},server.type=unix,server.path={socket},{unchanged}"
+        );
+        vec!["-blockdev".to_owned(), driver]
+    };
+    let Some((offset, size)) = range else { return nbd(name) };
+    // A client of its own for each range.
+    let client = format!("{name}-nbd");
+    let mut arguments = nbd(&client);
+    arguments.push("-blockdev".to_owned());
+    arguments.push(format!(
+        "driver=raw,node-name={name},file={client},offset={},size={},{unchanged}",
+        offset.0, size.0
+    ));
     arguments
 }
 

@@ -3,10 +3,11 @@
 use std::fs::File;
 use std::path::Path;
 
+use flashlag_device::ZoneGeometry;
 use flashlag_units::Bytes;
 
 use crate::error::LabError;
-use crate::program::{BINDER, bounded, find_program};
+use crate::program::{BINDER, bounded, find_program, reason};
 use crate::spec::{Filesystem, LabSpec};
 
 /// Limit for `mkfs` on a sparse file.
@@ -26,10 +27,7 @@ pub fn make_filesystem(spec: &LabSpec, image: &Path, size: Bytes) -> Result<(), 
     })?;
     match output.status.code() {
         Some(0) => Ok(()),
-        _ => {
-            let reason = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-            Err(LabError::Program { program, reason })
-        }
+        _ => Err(LabError::Program { program, reason: reason(&output) }),
     }
 }
 
@@ -70,13 +68,51 @@ pub fn make_options(spec: &LabSpec, size: Bytes) -> Vec<String> {
                  -E lazy_itable_init=0,lazy_journal_init=0,nodiscard{features}"
             )
         }
-        Filesystem::F2fs | Filesystem::Btrfs | Filesystem::Xfs | Filesystem::Nilfs2 => {
-            "-q -f".to_owned()
-        }
+        // Quiet, it would say no reason either.
+        Filesystem::F2fs => "-f".to_owned(),
+        Filesystem::Btrfs | Filesystem::Xfs | Filesystem::Nilfs2 => "-q -f".to_owned(),
         Filesystem::Vfat => "-F 32".to_owned(),
         Filesystem::Exfat => String::new(),
         // `-F`: the image is no block device; `-f`: it is not filled with zeroes.
         Filesystem::Ntfs3 => "-q -F -f".to_owned(),
     };
     words.split_whitespace().map(str::to_owned).collect()
+}
+
+/// A segment of F2FS.
+const SEGMENT: u64 = 2 << 20;
+/// Blocks of a segment, entries of a block of the segments' table, and of the nodes' table.
+const BLOCKS: u64 = 512;
+const SEGMENTS_IN_BLOCK: u64 = 55;
+const NODES_IN_BLOCK: u64 = 455;
+
+/// What `mkfs.f2fs` takes of the conventional zones (`f2fs_prepare_super_block`): a zone for the superblocks, then
+/// checkpoints and tables up to the next zone. A larger disk would hold files as well, which are to be on zones.
+pub fn conventional(zones: &ZoneGeometry) -> Bytes {
+    let stride = zones.stride().0;
+    let segments = zones.end().0.saturating_sub(stride) / SEGMENT;
+    let tables = |left: u64| {
+        let segment_table = 2 * left.div_ceil(SEGMENTS_IN_BLOCK).div_ceil(BLOCKS);
+        let nodes = left.saturating_sub(2 + segment_table) * BLOCKS;
+        let node_table = 2 * nodes.div_ceil(NODES_IN_BLOCK).div_ceil(BLOCKS);
+        let summaries = left.saturating_sub(2 + segment_table + node_table) + 1;
+        2 + segment_table + node_table + summaries.div_ceil(BLOCKS)
+    };
+    let per_zone = (stride / SEGMENT).max(1);
+    Bytes((1 + tables(segments).div_ceil(per_zone)) * stride)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conventional_zones_hold_what_mkfs_lays_there_and_no_more() {
+        // By hand, of zones of 96 MiB that are 128 MiB apart: 5,376, 19,200 and 160,000 segments of zones.
+        let needed = |count| {
+            let (first, size) = (Bytes::from_mib(512), Bytes::from_mib(96));
+            conventional(&ZoneGeometry { first, size, count, open: 6 }).0 >> 20
+        };
+        assert_eq!([84, 300, 2500].map(needed), [256, 384, 2304]);
+    }
 }

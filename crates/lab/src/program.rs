@@ -1,7 +1,7 @@
 //! flashlag as the guest's first and only program, with the host's libraries if it is not static.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
 use crate::error::LabError;
 use crate::initramfs::Initramfs;
@@ -58,6 +58,13 @@ pub(crate) fn find_program(name: &str, package: &str) -> Result<PathBuf, LabErro
     found
         .find(|path| path.is_file())
         .ok_or_else(|| LabError::Missing { program: name.to_owned(), package: package.to_owned() })
+}
+
+/// Why a program failed: what it printed as errors, or else at all (`mkfs.f2fs`), or how it ended.
+pub(crate) fn reason(output: &Output) -> String {
+    let said = [&output.stderr, &output.stdout].into_iter();
+    let mut said = said.map(|text| String::from_utf8_lossy(text).trim().to_owned());
+    said.find(|said| !said.is_empty()).unwrap_or_else(|| output.status.to_string())
 }
 
 /// Puts a program and the libraries that it needs into the archive.

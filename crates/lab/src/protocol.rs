@@ -41,6 +41,9 @@ pub struct Mount {
     pub above: Vec<Layer>,
     /// The cipher below the filesystem.
     pub encrypt: Option<Cipher>,
+    /// Serial number of the disk with the zones, if the filesystem is on zones.
+    #[serde(default)]
+    pub zones: Option<String>,
     /// The program that makes the filesystem, and its options, if the guest has to make it.
     pub make: Vec<String>,
 }

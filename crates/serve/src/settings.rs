@@ -25,6 +25,8 @@ pub struct Settings {
     pub scratch: Option<PathBuf>,
     /// An image to load at offset 0.
     pub image: Option<PathBuf>,
+    /// Whether its client makes the zones of a zoned device, each at a multiple of a power of two.
+    pub zoned: bool,
     /// The pace of its time.
     pub time_scale: TimeScale,
     /// Path of the control socket, for statistics, faults and power cuts.
@@ -49,6 +51,7 @@ impl Default for Settings {
             store: None,
             scratch: None,
             image: None,
+            zoned: false,
             time_scale: TimeScale::default(),
             control: None,
             notify: None,
@@ -74,6 +77,7 @@ impl Settings {
             "size" => self.size = Some(value.parse().map_err(|e| wrong(format!("{e}")))?),
             "state" => self.age = Some(value.parse().map_err(typed)?),
             "seed" => self.seed = value.parse().map_err(|_| wrong("no whole number".into()))?,
+            "zoned" => self.zoned = value.parse().map_err(|_| wrong("true or false".into()))?,
             "time_scale" => self.time_scale = value.parse().map_err(typed)?,
             "store" => self.store = path(),
             "scratch" => self.scratch = path(),
@@ -85,7 +89,7 @@ impl Settings {
             _ => {
                 return Err(wrong(
                     "there is no such setting; there are profile, size, state, seed, store, \
-                     scratch, image, time_scale, control, notify, relay and relay_to"
+                     scratch, image, zoned, time_scale, control, notify, relay and relay_to"
                         .to_owned(),
                 ));
             }
@@ -100,6 +104,7 @@ impl Settings {
         words.extend(self.age.map(|age| format!("state={age}")));
         words.push(format!("seed={}", self.seed));
         words.push(format!("time_scale={}", self.time_scale));
+        words.extend(self.zoned.then(|| "zoned=true".to_owned()));
         words.extend(self.relay.as_ref().map(|listen| format!("relay={listen}")));
         let paths = [
             ("store", &self.store),

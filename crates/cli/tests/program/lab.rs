@@ -101,6 +101,7 @@ fn what_the_lab_has_not_is_refused_before_anything_boots() {
         ("lab:zero+ext4,time-scale=0", "not between"),
         ("lab:zero+ext4,fill-time-scale=fast", "a number"),
         ("lab:nexus7-2012+ext4,size=1GiB", "at least"),
+        ("lab:zufs40-phone+ext4", "only F2FS writes zones in order"),
     ] {
         let output = run(target, &file, &[]);
         let error = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -136,6 +136,17 @@ fn barriers_and_encryption_change_on_a_real_kernel_what_the_models_say() {
     }
 }
 
+#[test]
+fn a_save_on_zones_costs_a_real_f2fs_what_the_model_says() {
+    if !can_boot("mkfs.f2fs") {
+        return;
+    }
+    let on = "zufs40-phone+f2fs,size=8GiB";
+    let model = saved(&format!("sim:{on}"));
+    let (off, _) = taken("f2fs on zones", &format!("lab:{on}"), &model, [true; 3]);
+    assert!(off.is_empty(), "{off:#?}");
+}
+
 /// What a repair brought back, whose parts are all that hurt.
 fn repaired<'a>(cuts: &'a Value, command: &str) -> &'a Value {
     let repair = &cuts["repair"];

@@ -4,9 +4,11 @@
 
 use std::path::{Path, PathBuf};
 
-use flashlag_inspect::{Root, environment};
+use flashlag_inspect::{Probe, Root, environment};
+use flashlag_schema::counters::DiskCounters;
 use flashlag_schema::internals::{FilesystemInternals, PortableFormat, Unplugged, Unsynced};
 use flashlag_schema::{Environment, LayerKind, QuotaOf};
+use flashlag_spec::Reading;
 use flashlag_units::{Bytes, Nanos};
 
 /// A disk `sda` (8:0) with a partition `sda1` (8:1), and the mounts of a list.
@@ -121,6 +123,30 @@ fn btrfs(flags: &str) -> Tree {
     tree.file("/sys/fs/btrfs/0b1c/devices/sda1/dev", "8:1\n");
     tree.file("/sys/fs/btrfs/ffff/devices/sdb1/dev", "8:17\n");
     tree
+}
+
+#[test]
+fn f2fs_on_zones_has_a_second_disk_whose_requests_count() {
+    let tree = Tree::new("27 1 8:1 / /data rw,relatime - f2fs /dev/sda1 rw,mode=lfs\n");
+    tree.file("/sys/devices/sdb/dev", "8:16\n");
+    std::os::unix::fs::symlink("../../devices/sdb", tree.real("/sys/class/block/sdb")).unwrap();
+    tree.file("/sys/devices/sda/stat", "1 0 8 0 10 0 80 0 0 0 0 0 0 0 0 2 0\n");
+    tree.file("/sys/devices/sda/sda1/stat", "1 0 8 0 5 0 40 0 0 0 0 0 0 0 0 1 0\n");
+    tree.file("/sys/devices/sdb/stat", "2 0 16 0 100 0 800 0 0 0 0 0 0 0 0 3 0\n");
+    let written = || {
+        let probe = Probe::open(&Root::captured(tree.0.path()), Path::new("/data"));
+        let counters = probe.counters();
+        let of = |disks: &Reading<DiskCounters>| disks.value().unwrap().write_bytes.0 / 512;
+        (of(&counters.disk), of(&counters.partition))
+    };
+    let alone = written();
+    tree.file(
+        "/proc/fs/f2fs/sda1/disk_map",
+        "Address Layout   :  4096B Block address (# of Segments)\n\nDisk Map for multi devices:\n\
+         Disk: 0 (zoned=0): 0x0000000000 - 0x000001ffff on /dev/sda1\n\
+         Disk: 1 (zoned=1): 0x0000020000 - 0x000022ffff on /dev/sdb\n",
+    );
+    assert_eq!((alone, written()), ((80, 40), (880, 840)));
 }
 
 #[test]

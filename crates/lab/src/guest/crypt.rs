@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use flashlag_spec::target::Cipher;
 
 use crate::error::LabError;
-use crate::protocol::Mount;
+use crate::program::reason;
 
 /// The guest's file with the key. The key protects nothing, but cryptsetup needs one.
 const KEY: &str = "/tmp/key";
@@ -19,9 +19,9 @@ fn words(cipher: Cipher) -> (&'static str, usize) {
     }
 }
 
-/// Opens an encrypted disk and makes the filesystem in it. Returns the path of the open disk.
-pub(super) fn open(disk: &Path, cipher: Cipher, mount: &Mount) -> Result<PathBuf, LabError> {
-    let (name, bits) = words(cipher);
+/// Opens an encrypted disk under a name. Returns the path of the open disk.
+pub(super) fn open(disk: &Path, cipher: Cipher, name: &str) -> Result<PathBuf, LabError> {
+    let (kernel_name, bits) = words(cipher);
     let key: Vec<u8> = (0..bits / 8).map(|index| index as u8 + 1).collect();
     std::fs::write(KEY, key).map_err(LabError::file("write", KEY))?;
     let bits = bits.to_string();
@@ -33,7 +33,7 @@ pub(super) fn open(disk: &Path, cipher: Cipher, mount: &Mount) -> Result<PathBuf
             "--type",
             "plain",
             "--cipher",
-            name,
+            kernel_name,
             "--key-size",
             &bits,
             "--key-file",
@@ -42,20 +42,14 @@ pub(super) fn open(disk: &Path, cipher: Cipher, mount: &Mount) -> Result<PathBuf
             "4096",
             "--allow-discards",
             &disk.to_string_lossy(),
-            &mount.serial,
+            name,
         ],
     )?;
-    let opened = Path::new("/dev/mapper").join(&mount.serial);
-    if let Some((program, options)) = mount.make.split_first() {
-        let mut words: Vec<&str> = options.iter().map(String::as_str).collect();
-        let at = opened.to_string_lossy();
-        words.push(&at);
-        run(Path::new(program), &words)?;
-    }
-    Ok(opened)
+    Ok(Path::new("/dev/mapper").join(name))
 }
 
-fn run(program: &Path, words: &[&str]) -> Result<(), LabError> {
+/// Runs a program of the guest.
+pub(super) fn run(program: &Path, words: &[&str]) -> Result<(), LabError> {
     let mut command = Command::new(program);
     // There is no udev to create nodes and respond.
     command.env("DM_DISABLE_UDEV", "1").args(words).stdin(Stdio::null());
@@ -63,7 +57,6 @@ fn run(program: &Path, words: &[&str]) -> Result<(), LabError> {
     if output.status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    let reason = if said.is_empty() { output.status.to_string() } else { said };
+    let reason = reason(&output);
     Err(LabError::Program { program: program.display().to_string(), reason })
 }

@@ -6,10 +6,12 @@ use std::time::{Duration, Instant};
 
 use rustix::mount::MountFlags;
 
+use super::crypt::run;
 use crate::error::LabError;
 use crate::layer::DAEMON;
 use crate::layers::{places, put_all};
 use crate::mounting::{put, put_filesystem, take_off};
+use crate::program::reason;
 use crate::protocol::Mount;
 
 /// Limit for a driver to find its disks.
@@ -28,12 +30,28 @@ pub fn system() -> Result<(), LabError> {
 pub(super) fn mount(mount: &Mount) -> Result<(), LabError> {
     let disk = disk(&mount.serial)?;
     let disk = match mount.encrypt {
-        Some(cipher) => super::crypt::open(&disk, cipher, mount)?,
+        Some(cipher) => super::crypt::open(&disk, cipher, &mount.serial)?,
         None => disk,
     };
+    make(mount, &disk)?;
     let places = places(Path::new(&mount.at), &mount.above);
     put_filesystem(&disk, &mount.filesystem, &places[0], &mount.options)?;
     put_all(Path::new(&mount.at), &mount.above, &mut serve)
+}
+
+/// Makes the filesystem, if that is the guest's to do: on an encrypted disk, whose key it has, and on zones, which
+/// the kernel has to reset.
+fn make(mount: &Mount, on: &Path) -> Result<(), LabError> {
+    let Some((program, options)) = mount.make.split_first() else { return Ok(()) };
+    let mut words = options.to_vec();
+    if let Some(zones) = &mount.zones {
+        // `mkfs.f2fs`: zones, and the disk that has them; metadata is on the first disk.
+        let zones = disk(zones)?;
+        words.extend(["-m".to_owned(), "-c".to_owned(), zones.to_string_lossy().into_owned()]);
+    }
+    words.push(on.to_string_lossy().into_owned());
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    run(Path::new(program), &words)
 }
 
 /// Starts the FUSE daemon, which goes to the background once it is mounted.
@@ -44,8 +62,7 @@ fn serve(words: &[String], _: &Path) -> Result<(), LabError> {
     if output.status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    Err(LabError::Program { program: DAEMON.to_owned(), reason: said })
+    Err(LabError::Program { program: DAEMON.to_owned(), reason: reason(&output) })
 }
 
 pub(super) fn unmount(mount: &Mount) -> Result<(), LabError> {
@@ -59,8 +76,11 @@ fn disk(serial: &str) -> Result<PathBuf, LabError> {
     loop {
         let entries = std::fs::read_dir("/sys/block").into_iter().flatten().flatten();
         let found = entries.map(|entry| entry.path()).find(|path| {
-            let known = std::fs::read_to_string(path.join("serial")).unwrap_or_default();
-            known.trim() == serial
+            // NVMe's serial number is its controller's.
+            ["serial", "device/serial"].iter().any(|file| {
+                let known = std::fs::read_to_string(path.join(file)).unwrap_or_default();
+                known.trim() == serial
+            })
         });
         if let Some(path) = found {
             return Ok(Path::new("/dev").join(path.file_name().unwrap_or_default()));

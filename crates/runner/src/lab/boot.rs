@@ -8,6 +8,7 @@ use flashlag_lab::protocol::{Mount, SETUP, Setup};
 use flashlag_lab::{
     Disk, Filesystem, Initramfs, Kernel, LabError, LabSpec, Layout, Machine, MachineSpec,
     accelerator, add_tool, guest_program, make_filesystem, make_options, make_program,
+    zones_serial,
 };
 use flashlag_serve::{OwnDirectory, Running, Settings};
 use flashlag_units::Bytes;
@@ -37,6 +38,8 @@ pub(super) const NO_TIME: &str = "zero";
 
 /// Drivers that every guest needs: its disks.
 const DRIVERS: [&str; 1] = ["virtio_blk"];
+/// The driver of zones.
+const ZONES: &str = "nvme";
 /// Checksums that filesystems ask the kernel for by name.
 const CHECKSUMS: [&str; 2] = ["crypto-crc32c", "crypto-crc32"];
 /// Character sets of names that FAT asks the kernel for.
@@ -72,7 +75,7 @@ pub(super) enum Purpose {
 pub(super) struct Lab {
     pub machine: Machine,
     pub flash: DeviceWatch,
-    /// The floor or the device for crash images; `None` if the device under test takes no time.
+    /// The floor or the device for crash images; `None` if the device under test takes no time or is zoned.
     beside: Option<Running>,
     folder: OwnDirectory,
 }
@@ -115,14 +118,18 @@ pub(super) fn boot(
 ) -> Result<Lab, LabError> {
     let patience = patience()?;
     let kernel = Kernel::find()?;
-    let modules = modules(&kernel, &target.spec)?;
+    let modules = modules(&kernel, target)?;
     let folder = folder()?;
     let image = folder.path().join(IMAGE);
-    make_filesystem(&target.spec, &image, target.size)?;
-    let layout = Layout::read(&target.spec, &image)?;
+    let zones = target.zones;
+    let mut layout = None;
+    if zones.is_none() {
+        make_filesystem(&target.spec, &image, target.size)?;
+        layout = Layout::read(&target.spec, &image)?;
+    }
     let holding = |settings: Settings| Settings {
-        // An encrypted filesystem is made in the guest, which has the key.
-        image: target.spec.encrypt.is_none().then(|| image.clone()),
+        // Otherwise the guest makes it: it has the key, or the zones.
+        image: (!is_made_by_guest(target)).then(|| image.clone()),
         // Data of a fill does not fit into memory.
         scratch: (purpose == Purpose::Filling).then(|| folder.path().to_owned()),
         ..settings
@@ -130,16 +137,18 @@ pub(super) fn boot(
     let flash = start(holding(target.settings(seed)))?;
     let beside = match purpose {
         Purpose::Measuring | Purpose::Filling if target.profile.name == NO_TIME => None,
+        // No device without zones has the software's cost on zones.
+        _ if zones.is_some() => None,
         _ => {
             let instant = Settings { size: Some(target.size), seed, ..Settings::of(NO_TIME) };
             Some(start(holding(instant))?)
         }
     };
     let mut mounted = vec![FLASH];
-    let mut disks = vec![Disk { serial: FLASH.0.to_owned(), socket: socket(&flash)? }];
+    let mut disks = vec![Disk { serial: FLASH.0.to_owned(), socket: socket(&flash)?, zones }];
     if let Some(beside) = &beside {
         let (serial, _) = if purpose == Purpose::Cuts { CRASH } else { FLOOR };
-        disks.push(Disk { serial: serial.to_owned(), socket: socket(beside)? });
+        disks.push(Disk { serial: serial.to_owned(), socket: socket(beside)?, zones: None });
         mounted.extend((purpose != Purpose::Cuts).then_some(FLOOR));
     }
     let mut flash = DeviceWatch::new(flash, layout, folder.path())?;
@@ -150,7 +159,7 @@ pub(super) fn boot(
     }
     let setup = setup(target, &modules, &mounted);
     let program = program()?;
-    let initramfs = first_root(&kernel, &modules, (&target.spec, &setup), folder.path())?;
+    let initramfs = first_root(&kernel, &modules, (target, &setup), folder.path())?;
     let until = Instant::now() + patience;
     let spec = MachineSpec {
         kernel: &kernel.image,
@@ -209,8 +218,12 @@ pub(super) fn folder() -> Result<OwnDirectory, LabError> {
 }
 
 /// The modules that the filesystem needs, in the order in which they load.
-fn modules(kernel: &Kernel, spec: &LabSpec) -> Result<Vec<PathBuf>, LabError> {
+fn modules(kernel: &Kernel, target: &LabTarget) -> Result<Vec<PathBuf>, LabError> {
+    let spec = &target.spec;
     let mut wanted = DRIVERS.to_vec();
+    if target.zones.is_some() {
+        wanted.push(ZONES);
+    }
     wanted.push(spec.filesystem.name());
     if spec.filesystem == Filesystem::Vfat {
         wanted.extend(NAMES);
@@ -236,13 +249,16 @@ fn setup(target: &LabTarget, modules: &[PathBuf], mounted: &[(&str, &str)]) -> S
         at: (*at).to_owned(),
         above: spec.above.clone(),
         encrypt: spec.encrypt,
-        make: match spec.encrypt {
-            Some(_) => make_words(spec, size),
-            None => Vec::new(),
-        },
+        zones: target.zones.map(|_| zones_serial(serial)),
+        make: if is_made_by_guest(target) { make_words(spec, size) } else { Vec::new() },
     });
     let modules = modules.iter().map(|module| in_guest(module).to_string_lossy().into_owned());
     Setup { modules: modules.collect(), mounts: mounts.collect(), atomic: spec.atomic }
+}
+
+/// Whether the guest makes the filesystem.
+fn is_made_by_guest(target: &LabTarget) -> bool {
+    target.spec.encrypt.is_some() || target.zones.is_some()
 }
 
 fn make_words(spec: &LabSpec, size: Bytes) -> Vec<String> {
@@ -266,14 +282,17 @@ fn program() -> Result<PathBuf, LabError> {
 fn first_root(
     kernel: &Kernel,
     modules: &[PathBuf],
-    (spec, setup): (&LabSpec, &Setup),
+    (target, setup): (&LabTarget, &Setup),
     folder: &Path,
 ) -> Result<PathBuf, LabError> {
+    let spec = &target.spec;
     let mut archive = Initramfs::create(&folder.join("initramfs"))?;
     guest_program(&program()?, &mut archive)?;
     if spec.encrypt.is_some() {
-        let (make, package) = make_program(spec);
         add_tool("cryptsetup", "cryptsetup-bin", &mut archive)?;
+    }
+    if is_made_by_guest(target) {
+        let (make, package) = make_program(spec);
         add_tool(&make, package, &mut archive)?;
     }
     for (program, package) in spec.above.iter().filter_map(|layer| layer.program()) {

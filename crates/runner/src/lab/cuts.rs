@@ -58,6 +58,9 @@ pub fn cut_in_lab(request: &CutsRequest, observer: &mut dyn Observer) -> Result<
     if request.target.spec.host {
         return without("the host's kernel, which would hang or panic with it");
     }
+    if request.target.zones.is_some() {
+        return without("zones");
+    }
     observer.event(Event::Preparing("booting a kernel on the virtual device"));
     let mut lab =
         boot(&request.target, request.seed, Purpose::Cuts, &request.stop).map_err(refuse)?;
@@ -180,6 +183,7 @@ fn crashed(request: &CutsRequest) -> Mount {
         at: CRASH.1.to_owned(),
         above: spec.above.clone(),
         encrypt: None,
+        zones: None,
         make: Vec::new(),
     }
 }

@@ -1,6 +1,8 @@
 //! `lab:PROFILE+FS[,OPTION]...`.
 
-use flashlag_lab::{LabError, LabSpec};
+use flashlag_device::ZoneGeometry;
+use flashlag_flash::zone_geometry;
+use flashlag_lab::{Filesystem, LabError, LabSpec, conventional};
 use flashlag_serve::Settings;
 use flashlag_spec::profile::Profile;
 use flashlag_spec::target::{Age, DeviceSpec, Kind, TimeScale};
@@ -20,6 +22,8 @@ pub struct LabTarget {
     pub spec: LabSpec,
     /// The size of the device.
     pub size: Bytes,
+    /// The device's zones, on which F2FS is made and mounted.
+    pub zones: Option<ZoneGeometry>,
     /// The device's state at the start.
     pub age: Age,
     /// The pace of the device's time.
@@ -60,9 +64,13 @@ impl LabTarget {
         }
         let model = device.model().map_err(|error| refused(text, error))?;
         let size = model.map.capacity.0;
+        let zones = zone_geometry(&model);
         let age = spec.state.as_ref().map(|state| state.value).unwrap_or_default();
+        if let Some(zones) = zones {
+            check_zones(&zones, &spec, age).map_err(|error| refused(text, error))?;
+        }
         let pace = Pace::of(&spec);
-        Ok(LabTarget { text: text.to_owned(), profile: device, spec, size, age, pace })
+        Ok(LabTarget { text: text.to_owned(), profile: device, spec, size, zones, age, pace })
     }
 
     /// The settings of the served device.
@@ -72,6 +80,7 @@ impl LabTarget {
             age: Some(self.age),
             seed,
             time_scale: self.pace.usual,
+            zoned: self.zones.is_some(),
             ..Settings::of(&self.spec.profile)
         }
     }
@@ -89,6 +98,38 @@ impl LabTarget {
     pub(crate) fn failed(&self, error: LabError) -> RunError {
         refused(&self.text, error)
     }
+}
+
+/// Refuses what can't be mounted on a zoned device.
+fn check_zones(zones: &ZoneGeometry, spec: &LabSpec, age: Age) -> Result<(), LabError> {
+    if let Some(reason) = not_on_zones(spec, age) {
+        return Err(LabError::Zoned(reason));
+    }
+    let (needed, size) = (conventional(zones), zones.first);
+    if size < needed { Err(LabError::FewConventional { needed, size }) } else { Ok(()) }
+}
+
+/// Why a zoned device can't be mounted so.
+fn not_on_zones(spec: &LabSpec, age: Age) -> Option<&'static str> {
+    if spec.filesystem != Filesystem::F2fs {
+        return Some("of the filesystems only F2FS writes zones in order: +f2fs");
+    }
+    if !spec.discard {
+        return Some("F2FS resets zones by discards: leave out nodiscard");
+    }
+    if spec.host {
+        return Some("a guest makes its zones: leave out `host`");
+    }
+    if spec.encrypt.is_some() {
+        return Some("dm-crypt is not laid over its zones: leave out `encrypt`");
+    }
+    // QEMU's NVMe up to 7.2 takes a write with FUA for any other.
+    if spec.atomic {
+        return Some(
+            "what commits an atomic write is not durable in the guest: leave out `atomic`",
+        );
+    }
+    (age != Age::New).then_some("its past is not modelled: leave out `state`")
 }
 
 fn refused(target: &str, source: impl Into<VirtualError>) -> RunError {
@@ -143,6 +184,25 @@ mod tests {
         assert!(flashlag_sqlite::has_atomic_writes(), "the build asks for them");
         let target = LabTarget::parse("lab:pixel-2016+f2fs,atomic").unwrap();
         assert!(target.spec.atomic);
+    }
+
+    #[test]
+    fn zones_are_for_f2fs_in_a_guest_on_a_new_device() {
+        let zones = |text: &str| LabTarget::parse(text).unwrap().zones;
+        assert!(zones("lab:zufs40-phone+f2fs,size=8GiB").is_some());
+        assert_eq!(zones("lab:ufs40-phone+f2fs"), None);
+        for (rest, reason) in [
+            ("ext4", "only F2FS"),
+            ("f2fs,nodiscard", "nodiscard"),
+            ("f2fs,encrypt", "dm-crypt"),
+            ("f2fs,host", "host"),
+            ("f2fs,atomic", "atomic"),
+            ("f2fs,state=full", "past"),
+        ] {
+            let text = format!("lab:zufs40-phone+{rest}");
+            let error = LabTarget::parse(&text).unwrap_err().to_string();
+            assert!(error.contains("is zoned") && error.contains(reason), "{error}");
+        }
     }
 
     #[test]

@@ -187,6 +187,24 @@ fn each_option_of_a_mount_costs_in_each_journal_mode_what_the_lab_counts() {
     assert_eq!(cells, ["ext4,nobarrier wal KiB", "ext4,discard wal KiB"], "{off:#?}");
 }
 
+/// What the lab counts of F2FS on zones (docs/lab.md): writes, KiB and flushes of a commit.
+const ON_ZONES: [(&str, [f64; 3]); 4] = [
+    ("delete", [10.09, 57.0, 6.00]),
+    ("truncate", [9.08, 52.9, 7.00]),
+    ("persist", [10.09, 57.0, 7.00]),
+    ("wal", [2.02, 12.3, 1.01]),
+];
+
+#[test]
+fn a_commit_on_zones_costs_what_the_lab_counts() {
+    for (journal, counted) in ON_ZONES {
+        let phase = saved("sim:zufs40-phone+f2fs,size=8GiB", (journal, "full"), (300, "100B"));
+        let costs = costs(&phase);
+        let near = costs.iter().zip(counted).all(|(cost, there)| (cost / there - 1.0).abs() < 0.02);
+        assert!(near, "{journal}: {costs:.2?} for {counted:.2?}");
+    }
+}
+
 /// What the lab counts where SQLite calls fsync in the place of fdatasync: KiB and flushes of a commit
 /// (docs/lab.md).
 const FSYNC: [(&str, &str, [f64; 2]); 8] = [

@@ -12,13 +12,13 @@ mod open;
 mod power;
 mod request;
 mod slow;
-
 mod wait;
+mod zones;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use flashlag_device::{Clock, MonotonicClock};
+use flashlag_device::{Clock, MonotonicClock, ZoneGeometry};
 use flashlag_stats::Histogram;
 use flashlag_units::{Bytes, Nanos};
 use rustix::io::Errno;
@@ -27,12 +27,13 @@ use crate::data::Data;
 use crate::settings::Settings;
 
 pub(crate) use modelled::ModelledFlash;
-pub(crate) use open::refuse_zones;
+pub(crate) use open::zones_of;
 pub use request::Refusal;
 pub(crate) use request::Work;
 
 use self::core::{Core, Ticket};
 use counts::Counts;
+use zones::{Piece, pieces};
 
 /// Requests that wait for a stall to end check again after this time at the latest.
 const LONGEST_WAIT: Nanos = Nanos::from_secs(3600);
@@ -43,6 +44,8 @@ pub struct ServedDevice {
     settings: Settings,
     profile: String,
     size: Bytes,
+    /// The zones, which clients find at addresses of their own.
+    zones: Option<ZoneGeometry>,
     data: Data,
     counts: Counts,
     /// Without a modelled flash or a log, requests go straight to the data.
@@ -55,9 +58,9 @@ pub struct ServedDevice {
 }
 
 impl ServedDevice {
-    /// The capacity.
+    /// The end of the clients' addresses: the capacity, and on a zoned device what lies between zones.
     pub fn size(&self) -> Bytes {
-        self.size
+        self.zones.map_or(self.size, |zones| zones.end())
     }
 
     /// Its settings.
@@ -65,9 +68,21 @@ impl ServedDevice {
         &self.settings
     }
 
-    /// Reads at an offset.
+    /// Reads at an offset; what is between zones reads as zeros.
     pub fn read(&self, offset: u64, into: &mut [u8]) -> Result<(), Refusal> {
-        self.perform(offset, Work::Read(into), false)
+        let Some(zones) = self.zones else {
+            return self.perform(offset, Work::Read(into), false);
+        };
+        let mut rest = into;
+        for Piece { at, length } in pieces(zones, offset, rest.len() as u64) {
+            let (part, others) = std::mem::take(&mut rest).split_at_mut(length as usize);
+            match at {
+                Some(at) => self.perform(at, Work::Read(part), false)?,
+                None => part.fill(0),
+            }
+            rest = others;
+        }
+        Ok(())
     }
 
     /// Writes at an offset; with `fua`, the data is durable when this returns.
@@ -75,7 +90,25 @@ impl ServedDevice {
     /// # Errors
     /// As [`ServedDevice::read`], and a read-only device.
     pub fn write(&self, offset: u64, from: &[u8], fua: bool) -> Result<(), Refusal> {
-        self.perform(offset, Work::Write(from), fua)
+        let Some(zones) = self.zones else {
+            return self.perform(offset, Work::Write(from), fua);
+        };
+        let whole = |piece: &Piece| piece.length == from.len() as u64;
+        match pieces(zones, offset, from.len() as u64).find(whole).and_then(|piece| piece.at) {
+            Some(at) => self.perform(at, Work::Write(from), fua),
+            None => {
+                let length = from.len();
+                let reason = format!("write of {length} bytes at {offset}: a zone ends within it");
+                Err(Refusal::new(Errno::INVAL, reason))
+            }
+        }
+    }
+
+    /// Where a range of the client's addresses is on the device.
+    fn parts(&self, offset: u64, length: u64) -> Vec<(u64, u64)> {
+        let Some(zones) = self.zones else { return vec![(offset, length)] };
+        let pieces = pieces(zones, offset, length);
+        pieces.filter_map(|piece| Some((piece.at?, piece.length))).collect()
     }
 
     /// Makes every write durable that had returned before.
@@ -84,15 +117,27 @@ impl ServedDevice {
     }
 
     /// Discards a range. Mapping units wholly within it then read as zeros, if the device supports
-    /// discards.
+    /// discards. Of zones it resets whole ones, and refuses parts.
     pub fn trim(&self, offset: u64, length: u64, fua: bool) -> Result<(), Refusal> {
-        self.perform(offset, Work::Discard(length), fua)
+        let mut parts = self.parts(offset, length).into_iter();
+        parts.try_for_each(|(at, length)| self.perform(at, Work::Discard(length), fua))
     }
 
     /// Makes a range read as zeros: by a discard if allowed and supported, otherwise by writing
     /// them.
     pub fn zero(&self, offset: u64, length: u64, may_trim: bool, fua: bool) -> Result<(), Refusal> {
         self.counts.zero();
+        let mut parts = self.parts(offset, length).into_iter();
+        parts.try_for_each(|(at, length)| self.zero_part(at, length, may_trim, fua))
+    }
+
+    fn zero_part(
+        &self,
+        offset: u64,
+        length: u64,
+        may_trim: bool,
+        fua: bool,
+    ) -> Result<(), Refusal> {
         let unit = self.core().discard_unit().filter(|_| may_trim);
         let Some(unit) = unit else {
             return self.perform(offset, Work::Zeros(length), fua);
@@ -118,7 +163,17 @@ impl ServedDevice {
 
     /// The next range at or after `offset` that may hold data, up to `end`; takes no device time.
     pub fn next_held(&self, offset: u64, end: u64) -> Result<Option<(u64, u64)>, Refusal> {
-        Ok(self.data.next_held(offset, end)?)
+        let Some(zones) = self.zones else { return Ok(self.data.next_held(offset, end)?) };
+        let mut from = offset;
+        for Piece { at, length } in pieces(zones, offset, end.saturating_sub(offset)) {
+            if let Some(at) = at
+                && let Some((start, held)) = self.data.next_held(at, at + length)?
+            {
+                return Ok(Some((from + (start - at), held)));
+            }
+            from += length;
+        }
+        Ok(None)
     }
 
     fn perform(&self, offset: u64, mut work: Work<'_>, fua: bool) -> Result<(), Refusal> {

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Condvar, Mutex};
 
+use flashlag_device::ZoneGeometry;
 use flashlag_flash::Command;
 use flashlag_spec::profile::{Model, Profile};
 use flashlag_stats::Histogram;
@@ -20,22 +21,36 @@ use crate::data::{Data, FileData, MemoryData};
 use crate::error::{ServeError, plain};
 use crate::settings::Settings;
 use crate::store::{DataFile, Store, StoredState, check_store};
-use flashlag_flash::{SECTOR, aged, is_instant, model_of_size};
+use flashlag_flash::{SECTOR, aged, is_instant, model_of_size, zone_geometry};
 
 /// Bytes that are loaded at a time.
 const PIECE: u64 = 64 << 10;
 
-/// Refuses a zoned device: NBD has no zones.
-pub(crate) fn refuse_zones(profile: &Profile) -> Result<(), ServeError> {
-    if !profile.is_zoned() {
-        return Ok(());
+/// The zones of a device for a client that makes zones of its addresses; `None` without zones.
+///
+/// # Errors
+/// The settings do not say that the client does: NBD has no zones. Nor does it say how far a zone is written, so that
+/// one that already holds something is refused.
+pub(crate) fn zones_of(
+    settings: &Settings,
+    profile: &Profile,
+    model: &Model,
+) -> Result<Option<ZoneGeometry>, ServeError> {
+    let refuse = |reason: &str| {
+        let reason = reason.to_owned();
+        Err(ServeError::Profile { name: profile.name.clone(), reason })
+    };
+    match zone_geometry(model) {
+        None => Ok(None),
+        Some(_) if !settings.zoned => refuse(
+            "it is zoned, and NBD has no zones: take it as sim: or lab:, or choose a profile without \
+             zones",
+        ),
+        Some(_) if settings.store.is_some() || settings.image.is_some() => {
+            refuse("it is zoned, and begins empty: leave out store and image")
+        }
+        zones => Ok(zones),
     }
-    Err(ServeError::Profile {
-        name: profile.name.clone(),
-        reason: "it is zoned, and what serves it has no zones; simulate it as sim:, or choose a \
-                 profile without zones"
-            .to_owned(),
-    })
 }
 
 impl ServedDevice {
@@ -51,15 +66,15 @@ impl ServedDevice {
             |reason: String| ServeError::Profile { name: settings.profile.clone(), reason };
         let profile =
             Profile::find(&settings.profile).map_err(|error| refuse(error.to_string()))?;
-        refuse_zones(&profile)?;
         let model = model_of_size(&profile, settings.size)?;
+        let zones = zones_of(settings, &profile, &model)?;
         let size = model.map.capacity.0.round_down(SECTOR);
         let check = || check_store(settings, &profile.name, size, is_instant(&model));
         check()?;
         let file = settings.store.as_deref().map(|path| DataFile::open(path, size)).transpose()?;
         // Another server may have created it in the meantime.
         check()?;
-        let opened = ServedDevice::begin(settings, (&profile, &model), size, file.as_ref());
+        let opened = ServedDevice::begin(settings, (&profile, &model, zones), size, file.as_ref());
         if let (Err(_), Some(file)) = (&opened, &file) {
             file.undo();
         }
@@ -68,7 +83,7 @@ impl ServedDevice {
 
     fn begin(
         settings: &Settings,
-        (profile, model): (&Profile, &Model),
+        (profile, model, zones): (&Profile, &Model, Option<ZoneGeometry>),
         size: Bytes,
         file: Option<&DataFile>,
     ) -> Result<ServedDevice, ServeError> {
@@ -82,6 +97,7 @@ impl ServedDevice {
             settings: settings.clone(),
             profile: plain(&profile.name),
             size,
+            zones,
             data: data(settings, size, file)?,
             counts: Counts::default(),
             plain: AtomicBool::new(core.is_plain()),

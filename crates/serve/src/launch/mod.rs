@@ -21,7 +21,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use rustix::time::Timespec;
 
 use crate::control::{self, Control};
-use crate::device::refuse_zones;
+use crate::device::zones_of;
 use crate::error::ServeError;
 use crate::listen::{self, Listen};
 use crate::settings::Settings;
@@ -163,8 +163,8 @@ fn check(settings: &Settings) -> Result<u32, ServeError> {
         name: settings.profile.clone(),
         reason: error.to_string(),
     })?;
-    refuse_zones(&profile)?;
     let model = model_of_size(&profile, settings.size)?;
+    zones_of(settings, &profile, &model)?;
     let size = model.map.capacity.0.round_down(SECTOR);
     check_store(settings, &profile.name, size, is_instant(&model))?;
     Ok(model.host.queue_depth)

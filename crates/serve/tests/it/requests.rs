@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use crate::common::{BLOCK, block, open, read, settings};
-use flashlag_flash::minimum_size;
+use flashlag_flash::{minimum_size, model_of_size, zone_geometry};
 use flashlag_schema::DeviceStats;
 use flashlag_serve::{
     Answer, Command, CutMoment, Fault, FaultKind, FaultOp, Refusal, ServedDevice, Settings,
@@ -227,12 +227,52 @@ fn a_recording_ends_where_its_file_is_full() {
 }
 
 #[test]
+fn zones_are_served_apart_written_in_order_and_reset_as_a_whole() {
+    let mut settings = Settings { zoned: true, ..settings("zufs40-phone", 1) };
+    settings.size = Some(Bytes::from_mib(4096));
+    let device = ServedDevice::open(&settings).unwrap();
+    let model = Profile::find("zufs40-phone").unwrap();
+    let zones = zone_geometry(&model_of_size(&model, settings.size).unwrap()).unwrap();
+    let (first, stride) = (zones.first.0, zones.stride().0);
+    assert_eq!(device.size().0, first + u64::from(zones.count) * stride);
+    let second = first + stride;
+    device.write(0, &block(1), false).unwrap();
+    device.write(second, &block(2), false).unwrap();
+    device.write(second + 4096, &block(3), false).unwrap();
+    let number = |at| read(&device, at / BLOCK, "zones");
+    assert_eq!([0, first, second, second + 4096].map(number), [1, 0, 2, 3]);
+    // Between zones there is nothing, and no write goes there or begins elsewhere than at the pointer.
+    let gap = first + zones.size.0;
+    assert_eq!(number(gap), 0);
+    for at in [gap, gap - 4096, second] {
+        assert!(device.write(at, &block(9), false).is_err(), "{at}");
+    }
+    let mut across = vec![7; 2 << 20];
+    let at = second - (1 << 20);
+    device.read(at, &mut across).unwrap();
+    assert!(across[..1 << 20].iter().all(|byte| *byte == 0));
+    assert_eq!([across[1 << 20], across[(1 << 20) + 4096]], [2, 3]);
+    let held = |from: u64| device.next_held(from, device.size().0).unwrap().map(|held| held.0);
+    assert_eq!([held(0), held(1 << 20)], [Some(0), Some(second)]);
+    // As QEMU resets a zone: by zeros for all of it, which may be a discard.
+    assert!(device.zero(second, 4096, true, false).is_err(), "a part");
+    device.zero(second, stride, true, false).unwrap();
+    assert_eq!(number(second), 0);
+    device.write(second, &block(4), true).unwrap();
+    assert_eq!(number(second), 4);
+    assert_eq!(stats(&device).host.trims, 1);
+    let image = Settings { image: Some("/dev/null".into()), ..settings };
+    let refused = ServedDevice::open(&image).unwrap_err().to_string();
+    assert!(refused.contains("begins empty"), "{refused}");
+}
+
+#[test]
 fn every_profile_can_be_served_small_full_and_used() {
     for profile in names() {
         let settings = settings(profile, 1);
         if Profile::find(profile).unwrap().is_zoned() {
             let refused = ServedDevice::open(&settings).unwrap_err().to_string();
-            assert!(refused.contains("has no zones"), "{refused}");
+            assert!(refused.contains("NBD has no zones"), "{refused}");
             continue;
         }
         let device = ServedDevice::open(&settings).unwrap();

@@ -72,6 +72,7 @@ fn launch(args: &ServeArgs) -> Result<Launch> {
         store: args.store.as_deref().map(absolute).transpose()?.map(PathBuf::from),
         scratch: None,
         image: args.image.as_deref().map(absolute).transpose()?.map(PathBuf::from),
+        zoned: false,
         time_scale: args.time_scale,
         control: Some(PathBuf::from(absolute(&control)?)),
         notify: None,

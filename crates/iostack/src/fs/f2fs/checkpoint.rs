@@ -35,6 +35,9 @@ impl F2fs {
         let blocks = summary_blocks(self.segments.written_in_data_logs());
         plan.then_writes(vec![Run { offset: pack, length: (1 + blocks) * BLOCK }]);
         let tail = Run { offset: pack + (1 + blocks) * BLOCK, length: BLOCK };
+        // The zones are a device of their own, which is flushed before the first, that has the pack
+        // (`f2fs_flush_device_cache`).
+        plan.then_flush(self.barrier && self.zoned);
         plan.then_seal(vec![tail], self.barrier);
         self.version += 1;
         self.unlinked = false;

@@ -153,9 +153,17 @@ fn checkpoints_write_their_packs_and_tables_before_the_first_zone() {
     let main = fs.layout.main * BLOCK;
     assert_eq!(main, FIRST.0);
     fs.write(Nanos::ZERO, FILE, &[(0, BLOCK)], Reason::Direct).unwrap();
-    let (tables, logs) = written(&fs.sync(Nanos::ZERO, None, false), main);
+    let plan = fs.sync(Nanos::ZERO, None, false);
     // The head with its summary and the tail; the node of the file.
-    assert_eq!((tables, logs), (3, 1));
+    assert_eq!(written(&plan, main), (3, 1));
+    // The zones, then the disk that has the pack.
+    let flushes =
+        |plan: Plan| plan.into_groups().flatten().filter(|one| *one == BlockRequest::Flush).count();
+    assert_eq!(flushes(plan), 2);
+    let mut bare = made("f2fs,nobarrier");
+    with_file(&mut bare);
+    bare.write(Nanos::ZERO, FILE, &[(0, BLOCK)], Reason::Direct).unwrap();
+    assert_eq!(flushes(bare.sync(Nanos::ZERO, None, false)), 0);
 }
 
 #[test]
