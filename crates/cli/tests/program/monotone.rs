@@ -143,6 +143,29 @@ fn a_device_is_never_faster_for_being_fuller_older_or_with_less_spare_area() {
     hold(&each);
 }
 
+/// Forecasts of zoned storage are refused, since its state is its filesystem's: here it is filled.
+#[test]
+fn zoned_storage_is_never_faster_for_being_fuller() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("run.json");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_flashlag"));
+    command.args(["-q", "run", "lifecycle", "--on", "sim:zufs40-phone+f2fs,size=8GiB", "-o"]);
+    command.arg(&file).args(["--set", "limit=20MB", "--set", "span=64MB", "--set", "time=5s"]);
+    let output = command.output().unwrap();
+    assert!(file.is_file(), "{}", String::from_utf8_lossy(&output.stderr));
+    let run: serde_json::Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
+    let phases = run["phases"].as_array().unwrap();
+    let rate = |phase: &serde_json::Value| phase["bytes_per_sec"].as_f64().unwrap();
+    let mut compared = 0;
+    for phase in phases.iter().filter(|phase| phase["state"] == "filled") {
+        let same = |new: &&serde_json::Value| new["state"] == "new" && new["name"] == phase["name"];
+        let Some(new) = phases.iter().find(same) else { continue };
+        assert!(rate(phase) < rate(new) * (1.0 + SPREAD), "{phase} {new}");
+        compared += 1;
+    }
+    assert_eq!(compared, 12, "four tests, three times");
+}
+
 /// All 77 pairs: `make monotone`, minutes of a release build.
 #[test]
 #[ignore = "minutes: make monotone"]
