@@ -60,11 +60,16 @@ pub(crate) fn find_program(name: &str, package: &str) -> Result<PathBuf, LabErro
         .ok_or_else(|| LabError::Missing { program: name.to_owned(), package: package.to_owned() })
 }
 
-/// Why a program failed: what it printed as errors, or else at all (`mkfs.f2fs`), or how it ended.
+/// Why a program failed: what it printed as errors, or how it ended. `mkfs.f2fs` has them among everything else that
+/// it prints, first the one that says why.
 pub(crate) fn reason(output: &Output) -> String {
-    let said = [&output.stderr, &output.stdout].into_iter();
-    let mut said = said.map(|text| String::from_utf8_lossy(text).trim().to_owned());
-    said.find(|said| !said.is_empty()).unwrap_or_else(|| output.status.to_string())
+    let errors = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    if !errors.is_empty() {
+        return errors;
+    }
+    let printed = String::from_utf8_lossy(&output.stdout);
+    let first = printed.lines().find_map(|line| line.trim().strip_prefix("Error: "));
+    first.map_or_else(|| output.status.to_string(), |error| error.trim().to_owned())
 }
 
 /// Puts a program and the libraries that it needs into the archive.
@@ -102,6 +107,16 @@ fn paths_in(text: &str) -> Vec<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_program_that_failed_says_why_wherever_it_printed_it() {
+        let reason_of =
+            |script: &str| reason(&Command::new("sh").args(["-c", script]).output().unwrap());
+        assert_eq!(reason_of("echo Info: made; echo bad disk >&2; exit 1"), "bad disk");
+        let printed = "printf 'F2FS-tools\\n\\tError: too small\\n\\tError: not made\\n'; exit 255";
+        assert_eq!(reason_of(printed), "too small");
+        assert_eq!(reason_of("echo Info: made; exit 3"), "exit status: 3");
+    }
 
     #[test]
     fn libraries_are_the_paths_that_the_loader_names() {
