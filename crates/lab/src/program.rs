@@ -1,7 +1,8 @@
 //! flashlag as the guest's first and only program, with the host's libraries if it is not static.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use crate::error::LabError;
 use crate::initramfs::Initramfs;
@@ -58,6 +59,19 @@ pub(crate) fn find_program(name: &str, package: &str) -> Result<PathBuf, LabErro
     found
         .find(|path| path.is_file())
         .ok_or_else(|| LabError::Missing { program: name.to_owned(), package: package.to_owned() })
+}
+
+/// Runs a program of the guest to its end.
+pub(crate) fn run(program: &Path, words: &[impl AsRef<OsStr>]) -> Result<(), LabError> {
+    let mut command = Command::new(program);
+    // There is no udev to create nodes and respond.
+    command.env("DM_DISABLE_UDEV", "1").args(words).stdin(Stdio::null());
+    let output = command.output().map_err(LabError::file("start", program))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let reason = reason(&output);
+    Err(LabError::Program { program: program.display().to_string(), reason })
 }
 
 /// Why a program failed: what it printed as errors, or how it ended. `mkfs.f2fs` has them among everything else that

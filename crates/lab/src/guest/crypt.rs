@@ -2,12 +2,11 @@
 //! keeps nothing on the disk.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use flashlag_spec::target::Cipher;
 
 use crate::error::LabError;
-use crate::program::reason;
+use crate::program::run;
 
 /// The guest's file with the key. The key protects nothing, but cryptsetup needs one.
 const KEY: &str = "/tmp/key";
@@ -46,17 +45,4 @@ pub(super) fn open(disk: &Path, cipher: Cipher, name: &str) -> Result<PathBuf, L
         ],
     )?;
     Ok(Path::new("/dev/mapper").join(name))
-}
-
-/// Runs a program of the guest.
-pub(super) fn run(program: &Path, words: &[&str]) -> Result<(), LabError> {
-    let mut command = Command::new(program);
-    // There is no udev to create nodes and respond.
-    command.env("DM_DISABLE_UDEV", "1").args(words).stdin(Stdio::null());
-    let output = command.output().map_err(LabError::file("start", program))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let reason = reason(&output);
-    Err(LabError::Program { program: program.display().to_string(), reason })
 }

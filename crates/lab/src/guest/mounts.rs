@@ -1,17 +1,15 @@
 //! Mounting, in the guest.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::mount::MountFlags;
 
-use super::crypt::run;
 use crate::error::LabError;
 use crate::layer::DAEMON;
 use crate::layers::{places, put_all};
 use crate::mounting::{put, put_filesystem, take_off};
-use crate::program::reason;
+use crate::program::run;
 use crate::protocol::Mount;
 
 /// Limit for a driver to find its disks.
@@ -50,19 +48,12 @@ fn make(mount: &Mount, on: &Path) -> Result<(), LabError> {
         words.extend(["-m".to_owned(), "-c".to_owned(), zones.to_string_lossy().into_owned()]);
     }
     words.push(on.to_string_lossy().into_owned());
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
     run(Path::new(program), &words)
 }
 
 /// Starts the FUSE daemon, which goes to the background once it is mounted.
 fn serve(words: &[String], _: &Path) -> Result<(), LabError> {
-    let mut command = Command::new(DAEMON);
-    let output = command.args(words).stdin(Stdio::null()).output();
-    let output = output.map_err(LabError::file("start", DAEMON))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    Err(LabError::Program { program: DAEMON.to_owned(), reason: reason(&output) })
+    run(Path::new(DAEMON), words)
 }
 
 pub(super) fn unmount(mount: &Mount) -> Result<(), LabError> {
