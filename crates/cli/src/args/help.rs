@@ -133,22 +133,22 @@ fn long(command: &Command) -> String {
 
 /// The name of a command that was asked for, if only this program lacks it: other builds have it.
 pub fn built_without(error: &clap::Error) -> Option<&str> {
-    match error.get(ContextKind::InvalidSubcommand) {
-        Some(ContextValue::String(name)) if error.kind() == ErrorKind::InvalidSubcommand => {
-            let known = GROUPS.iter().flat_map(|(_, names)| *names).any(|known| known == name);
-            known.then_some(name.as_str())
-        }
+    let name = context(error, ContextKind::InvalidSubcommand)?;
+    let known = GROUPS.iter().flat_map(|(_, names)| *names).any(|known| *known == name);
+    (known && error.kind() == ErrorKind::InvalidSubcommand).then_some(name)
+}
+
+/// What an error says of this kind.
+fn context(error: &clap::Error, kind: ContextKind) -> Option<&str> {
+    match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text),
         _ => None,
     }
 }
 
 /// Why the value of an option is none of its numbers, in a sentence; `None` for any other error.
 pub fn no_number(error: &clap::Error) -> Option<String> {
-    let text = |kind| match error.get(kind) {
-        Some(ContextValue::String(text)) => Some(text.as_str()),
-        _ => None,
-    };
-    let given = text(ContextKind::InvalidArg)?;
+    let given = context(error, ContextKind::InvalidArg)?;
     let is_negative = |word: &str| {
         word.strip_prefix('-')
             .is_some_and(|rest| rest.starts_with(|next: char| next.is_ascii_digit()))
@@ -164,7 +164,7 @@ pub fn no_number(error: &clap::Error) -> Option<String> {
         (None, true) => "is no number",
         (None, false) => return None,
     };
-    let value = text(ContextKind::InvalidValue)?;
+    let value = context(error, ContextKind::InvalidValue)?;
     let wrong = if is_negative(value) { "is below zero" } else { wrong };
     let option = given.split(' ').next().unwrap_or(given);
     Some(format!("{option}: {value:?} {wrong}; write one such as {option} 3"))
@@ -179,10 +179,8 @@ pub fn option_of_others(
 ) -> Option<String> {
     /// More are not listed.
     const SHOWN: usize = 3;
-    let given = match (error.kind(), error.get(ContextKind::InvalidArg)) {
-        (ErrorKind::UnknownArgument, Some(ContextValue::String(given))) => given,
-        _ => return None,
-    };
+    let given = context(error, ContextKind::InvalidArg)
+        .filter(|_| error.kind() == ErrorKind::UnknownArgument)?;
     let name = given.strip_prefix("--")?;
     let (mut typed, mut at) = ("flashlag".to_owned(), command);
     let names = words.iter().filter(|word| !word.starts_with('-'));
