@@ -89,6 +89,7 @@ fn first_root(
 fn data() -> Mount {
     Mount {
         serial: DATA.to_owned(),
+        zones: None,
         filesystem: "f2fs".to_owned(),
         options: OPTIONS.to_owned(),
         at: "/mnt/data".to_owned(),
