@@ -1,7 +1,25 @@
 use flashlag_spec::target::PhoneChoice;
 
+use crate::adb::Adb;
 use crate::connected::{Connected, Connection};
 use crate::error::PhoneError;
+use crate::transport::Transport;
+
+/// The one phone that a target means, and the way there.
+///
+/// # Errors
+/// As [`chosen`], and if there are several.
+pub fn the_phone(choice: &PhoneChoice) -> Result<(Connected, Box<dyn Transport>), PhoneError> {
+    let adb = Adb::find()?;
+    let mut phones = chosen(&adb.connected()?, choice)?;
+    match (phones.pop(), phones.is_empty()) {
+        (Some(phone), true) => {
+            let way: Box<dyn Transport> = Box::new(adb.phone(&phone.serial));
+            Ok((phone, way))
+        }
+        (last, _) => Err(PhoneError::Several(phones.into_iter().chain(last).collect())),
+    }
+}
 
 /// The phones that a target selects, all of them ready.
 ///

@@ -86,6 +86,14 @@ pub enum PhoneError {
         .names.join(", ")
     )]
     Foreign { folder: String, names: Vec<String>, serial: String },
+    /// A watch is in progress on the phone.
+    #[error(
+        "the phone {serial} is watched already: `flashlag watch fetch adb:{serial}` takes what was found so \
+         far, and with --end ends the watch"
+    )]
+    Watched { serial: String },
+    #[error("there is no watch on the phone {serial}: `flashlag watch adb:{serial}` begins one")]
+    NoWatch { serial: String },
     /// The phone has measurements that a new run would remove.
     #[error(
         "the phone has a run (scenario {scenario}) that was not fetched: its command with \

@@ -21,6 +21,11 @@ impl Default for Folder {
 }
 
 impl Folder {
+    /// The folder of a watch, which a run beside it does not touch.
+    pub fn of_watch() -> Folder {
+        Folder(format!("{PHONE_DIRECTORY}/flashlag-watch"))
+    }
+
     /// A folder of that path, at the phone's end.
     pub fn at(path: &str) -> Folder {
         Folder(path.to_owned())
@@ -36,7 +41,8 @@ impl Folder {
         self.file("flashlag")
     }
 
-    /// What the phone has to do, a [`PhoneOrder`](crate::protocol::PhoneOrder).
+    /// What the phone has to do, a [`PhoneOrder`](crate::protocol::PhoneOrder) or a
+    /// [`WatchOrder`](crate::protocol::WatchOrder).
     pub fn order(&self) -> String {
         self.file("order.json")
     }
@@ -61,7 +67,17 @@ impl Folder {
         self.file("awake.json")
     }
 
-    /// What the process of the run printed.
+    /// What a watch found.
+    pub fn history(&self) -> String {
+        self.file("watch.history")
+    }
+
+    /// The process that watches.
+    pub fn watcher(&self) -> String {
+        self.file("watcher.json")
+    }
+
+    /// What the process of the run or the watch printed.
     pub fn log(&self) -> String {
         self.file("log")
     }
@@ -79,9 +95,11 @@ impl Folder {
     }
 
     /// All files that flashlag creates in the folder, besides the hosts' marks.
-    pub fn files(&self) -> [String; 7] {
+    pub fn files(&self) -> [String; 9] {
         let [program, order, run] = [self.program(), self.order(), self.run()];
-        [program, order, run, self.outcome(), self.lock(), self.log(), self.awake()]
+        let [history, watcher] = [self.history(), self.watcher()];
+        let [outcome, lock, log] = [self.outcome(), self.lock(), self.log()];
+        [program, order, run, outcome, lock, log, self.awake(), history, watcher]
     }
 
     fn file(&self, name: &str) -> String {

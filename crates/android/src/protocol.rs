@@ -34,6 +34,38 @@ impl PhoneOrder {
     }
 }
 
+/// The order of a watch, stored on the phone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WatchOrder {
+    /// Version and commit of the program that gave the order.
+    pub program: String,
+    /// The directory whose storage is watched.
+    pub directory: String,
+    /// The options of `flashlag watch`.
+    pub options: Vec<String>,
+}
+
+/// What a phone says of its watch.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Watched {
+    /// The process that watches; `None` if it has ended.
+    pub watcher: Option<Watcher>,
+    /// Whether the phone has restarted since the watch began.
+    pub has_restarted: bool,
+    /// What the watch printed last.
+    pub said: String,
+}
+
+/// What the process that watches has cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Watcher {
+    /// Time since its start, suspends included.
+    pub lasted_ns: Nanos,
+    pub cpu_ns: Nanos,
+    /// How often a thread of it waited and was woken.
+    pub wakeups: u64,
+}
+
 /// An answer of the phone's end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "snake_case")]
@@ -56,6 +88,8 @@ pub enum Answer {
     Stopping,
     /// The phone has its own settings back.
     Sleeps,
+    /// The state of the folder's watch.
+    Watched(Box<Watched>),
     /// The request could not be carried out.
     Failed {
         /// What failed, why, and what to try.
@@ -73,6 +107,7 @@ impl Answer {
             Answer::State(_) => "state",
             Answer::Stopping => "stopping",
             Answer::Sleeps => "sleeps",
+            Answer::Watched(_) => "watched",
             Answer::Failed { .. } => "failed",
         }
     }

@@ -1,6 +1,5 @@
 //! A run on a phone, as seen from this machine: what it copies there, starts, follows and removes.
 
-use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -11,14 +10,13 @@ use flashlag_schema::finding::Explained;
 use crate::claim;
 use crate::error::PhoneError;
 use crate::folder::{Folder, host_of};
-use crate::identity::{Identity, printable};
+use crate::identity::printable;
+use crate::place::{LOOK, Place};
 use crate::protocol::{Answer, Line, PhoneOrder, Prepared, RunState, SUBCOMMAND};
 use crate::quote::ShellCommand;
-use crate::transport::{Held, ShellAnswer, Transport};
+use crate::transport::{Held, Transport};
 use crate::version;
 
-/// Timeout of a command that only reads.
-const LOOK: Duration = Duration::from_secs(20);
 /// Timeout of the checks before a run, which remove the files of killed runs.
 const PREPARE: Duration = Duration::from_secs(300);
 /// How long to watch a host that prepares a run before the phone counts as taken, and how often.
@@ -27,8 +25,7 @@ const AGAIN: Duration = Duration::from_millis(200);
 
 /// A run on a phone.
 pub struct RunOnPhone {
-    transport: Box<dyn Transport>,
-    folder: Folder,
+    place: Place,
     /// Keeps the folder claimed by this host, from before its run until everything is removed.
     claim: Mutex<Option<Box<dyn Held>>>,
     /// The names that were in the folder when it was last searched for a run.
@@ -64,21 +61,15 @@ impl RunOnPhone {
     /// The run of a phone.
     pub fn new(transport: Box<dyn Transport>) -> RunOnPhone {
         RunOnPhone {
-            transport,
-            folder: Folder::default(),
+            place: Place { transport, folder: Folder::default() },
             claim: Mutex::default(),
             judged: Mutex::default(),
         }
     }
 
-    /// The way to the phone.
-    pub fn transport(&self) -> &dyn Transport {
-        &*self.transport
-    }
-
-    /// The phone's own identification.
-    pub fn identity(&self) -> Result<Identity, PhoneError> {
-        Identity::of(&self.shell(&["getprop"], LOOK)?.output)
+    /// The phone, and the run's folder there.
+    pub fn place(&self) -> &Place {
+        &self.place
     }
 
     /// The run that the phone has, and its state; `None` if there is no run.
@@ -90,7 +81,7 @@ impl RunOnPhone {
         let until = Instant::now() + PATIENCE;
         let mut had_host = false;
         loop {
-            let names = self.names()?;
+            let names = self.place.names()?;
             *self.judged() = names.clone();
             let Some(names) = names else {
                 // That run has been fetched in the meantime; the next command finds the phone free.
@@ -102,7 +93,7 @@ impl RunOnPhone {
             if is_under_way || self.has_claim() {
                 return Ok(found);
             }
-            let has_host = claim::host_is_there(self.transport(), &names)?;
+            let has_host = claim::host_is_there(self.place.transport(), &names)?;
             had_host |= has_host;
             if !has_host && !names.is_empty() {
                 return Ok(found);
@@ -118,11 +109,11 @@ impl RunOnPhone {
 
     /// The run in a folder with these names.
     fn found_among(&self, names: &[String]) -> Result<Option<(PhoneOrder, RunState)>, PhoneError> {
-        let path = self.folder.order();
-        if !names.iter().any(|name| self.folder.of(name) == path) {
+        let path = self.place.folder.order();
+        if !names.iter().any(|name| self.place.folder.of(name) == path) {
             return Ok(None);
         }
-        let read = self.shell(&["cat", &path], LOOK)?;
+        let read = self.place.shell(&["cat", &path], LOOK)?;
         let order =
             read.output.lines().find_map(|line| serde_json::from_slice(line.as_bytes()).ok());
         let Some(order) = order.filter(|_| read.status == 0) else {
@@ -143,8 +134,8 @@ impl RunOnPhone {
     /// flashlag's.
     pub fn claim(&self) -> Result<bool, PhoneError> {
         let names = self.judged().clone();
-        self.only_ours(names.iter().flatten())?;
-        let held = claim::take(self.transport(), &self.folder, names.as_deref())?;
+        self.place.only_ours(names.iter().flatten())?;
+        let held = claim::take(self.place.transport(), &self.place.folder, names.as_deref())?;
         let Some(held) = held else { return Err(self.not_claimed()?) };
         *self.claim.lock().unwrap_or_else(PoisonError::into_inner) = Some(held);
         Ok(names.is_some())
@@ -160,10 +151,10 @@ impl RunOnPhone {
 
     /// Why the folder could not be claimed.
     fn not_claimed(&self) -> Result<PhoneError, PhoneError> {
-        match self.names()? {
+        match self.place.names()? {
             Some(_) => Ok(self.taken()),
             None => Ok(PhoneError::Command {
-                what: format!("making the folder {}", self.folder.path()),
+                what: format!("making the folder {}", self.place.folder.path()),
                 reason: "the phone's shell did not say why".to_owned(),
             }),
         }
@@ -174,52 +165,18 @@ impl RunOnPhone {
     /// # Errors
     /// The phone can't be reached, or something is left.
     pub fn empty(&self) -> Result<(), PhoneError> {
-        let Some(names) = self.names()? else { return Ok(()) };
+        let Some(names) = self.place.names()? else { return Ok(()) };
         let left = |name: &&String| host_of(name).is_none();
-        self.remove_files(names.iter().filter(left))
+        self.place.remove_files(names.iter().filter(left))
     }
 
     fn taken(&self) -> PhoneError {
-        PhoneError::Taken { serial: self.transport.serial().to_owned() }
-    }
-
-    fn names(&self) -> Result<Option<Vec<String>>, PhoneError> {
-        claim::names(self.transport(), &self.folder)
-    }
-
-    /// Refuses file names that flashlag does not use.
-    fn only_ours<'a>(&self, names: impl Iterator<Item = &'a String>) -> Result<(), PhoneError> {
-        let foreign = names.filter(|name| !self.folder.has(name));
-        self.nothing_of(foreign.map(|name| printable(name)).collect())
-    }
-
-    fn nothing_of(&self, names: Vec<String>) -> Result<(), PhoneError> {
-        if names.is_empty() {
-            return Ok(());
-        }
-        let (folder, serial) = (self.folder.path().to_owned(), self.transport.serial().to_owned());
-        Err(PhoneError::Foreign { folder, names, serial })
-    }
-
-    /// First restores the phone's settings, then removes those files that are flashlag's.
-    fn remove_files<'a>(&self, names: impl Iterator<Item = &'a String>) -> Result<(), PhoneError> {
-        let ours = names.filter(|name| self.folder.has(name));
-        let files: Vec<String> = ours.map(|name| self.folder.of(name)).collect();
-        if files.contains(&self.folder.awake()) {
-            self.ask("sleep", LOOK)?;
-        }
-        if files.is_empty() {
-            return Ok(());
-        }
-        let mut words = vec!["rm", "-f"];
-        words.extend(files.iter().map(String::as_str));
-        // The error names what is left, so the exit status does not matter.
-        self.shell(&words, LOOK).map(drop)
+        PhoneError::Taken { serial: self.place.transport.serial().to_owned() }
     }
 
     /// The state of the run in the phone's folder.
     pub fn state(&self) -> Result<RunState, PhoneError> {
-        match self.ask("state", LOOK) {
+        match self.place.ask("state", LOOK) {
             Ok(Answer::State(state)) => Ok(state),
             Err(error) if error.is_of_the_cable() => Err(error),
             // A program that was not copied completely has started nothing.
@@ -229,45 +186,22 @@ impl RunOnPhone {
 
     /// Whether the phone has a run file that can be continued.
     pub fn has_run_file(&self) -> Result<bool, PhoneError> {
-        self.exists(&self.folder.run())
-    }
-
-    /// Copies the program into the folder and runs it to get its version. `here` is the version and
-    /// commit of this end.
-    ///
-    /// # Errors
-    /// The phone can't be reached, has no room, or does not run the program, or the program is of
-    /// another version.
-    pub fn install(&self, program: &Path, here: &str) -> Result<(), PhoneError> {
-        let there = self.folder.program();
-        self.transport.push(program, &there)?;
-        self.must("making the program executable", &["chmod", "755", &there])?;
-        match self.ask("hello", LOOK) {
-            Ok(Answer::Hello { program: there, format }) => {
-                version::same(program, &there, format, here)
-            }
-            Ok(other) => Err(PhoneError::Answer(other.name().to_owned())),
-            Err(PhoneError::Answer(text)) => Err(PhoneError::DoesNotRun(text)),
-            Err(error) => Err(error),
-        }
+        self.place.exists(&self.place.folder.run())
     }
 
     /// Puts the order into the folder.
     pub fn give(&self, order: &PhoneOrder) -> Result<(), PhoneError> {
-        let mut line = Vec::new();
-        let sent = flashlag_schema::remote::send(&mut line, order);
-        sent.map_err(PhoneError::file("write", self.folder.order()))?;
-        self.put(&line, &self.folder.order())
+        self.place.give(order)
     }
 
     /// Copies an earlier run into the folder, to be continued.
     pub fn bring(&self, earlier: &Run) -> Result<(), PhoneError> {
-        self.put(earlier.to_json().as_bytes(), &self.folder.run())
+        self.place.put(earlier.to_json().as_bytes(), &self.place.folder.run())
     }
 
     /// Makes the phone check that the run is possible, and compute its cost.
     pub fn prepare(&self) -> Result<Prepared, PhoneError> {
-        match self.ask("prepare", PREPARE)? {
+        match self.place.ask("prepare", PREPARE)? {
             Answer::Prepared(prepared) => Ok(*prepared),
             other => Err(PhoneError::Answer(other.name().to_owned())),
         }
@@ -275,7 +209,7 @@ impl RunOnPhone {
 
     /// Starts the run, detached from this machine.
     pub fn start(&self) -> Result<(), PhoneError> {
-        match self.ask("start", PREPARE)? {
+        match self.place.ask("start", PREPARE)? {
             Answer::Started => Ok(()),
             other => Err(PhoneError::Answer(other.name().to_owned())),
         }
@@ -288,14 +222,15 @@ impl RunOnPhone {
 
     /// Orders the run to end; its result can then be fetched.
     pub fn stop(&self) -> Result<(), PhoneError> {
-        self.ask("stop", LOOK).map(drop)
+        self.place.ask("stop", LOOK).map(drop)
     }
 
     /// Follows the run from the step after that number.
     pub fn follow(&self, after: u64) -> Result<Following, PhoneError> {
         let number = after.to_string();
-        let words = [&*self.folder.program(), SUBCOMMAND, "follow", self.folder.path(), &number];
-        let mut lines = self.transport.follow(&ShellCommand::of(&words))?;
+        let folder = &self.place.folder;
+        let words = [&*folder.program(), SUBCOMMAND, "follow", folder.path(), &number];
+        let mut lines = self.place.transport.follow(&ShellCommand::of(&words))?;
         let (sender, receiver) = channel();
         std::thread::spawn(move || {
             while let Some(line) = lines.next_line() {
@@ -311,11 +246,9 @@ impl RunOnPhone {
 
     /// Takes the run file.
     pub fn take(&self) -> Result<Run, PhoneError> {
-        let folder = tempfile::tempdir();
-        let folder = folder.map_err(PhoneError::file("make a folder in", std::env::temp_dir()))?;
-        let here = folder.path().join("run.json");
-        self.transport.pull(&self.folder.run(), &here)?;
-        let text = std::fs::read_to_string(&here).map_err(PhoneError::file("read", &here))?;
+        let bytes = self.place.contents(&self.place.folder.run())?;
+        let text =
+            String::from_utf8(bytes).map_err(|error| PhoneError::Result(error.to_string()))?;
         let refuse = |error: flashlag_schema::RunFileError| PhoneError::Result(error.to_string());
         let wrong = flashlag_schema::verify::verify_text(&text).map_err(refuse)?;
         match wrong.first() {
@@ -330,8 +263,8 @@ impl RunOnPhone {
     /// The phone can't be reached, the directory can't be examined, or the answer is of another
     /// version.
     pub fn explain(&self, directory: &str) -> Result<Explained, PhoneError> {
-        let words = [&*self.folder.program(), "explain", "--json", directory];
-        let answer = self.shell(&words, LOOK)?;
+        let words = [&*self.place.folder.program(), "explain", "--json", directory];
+        let answer = self.place.shell(&words, LOOK)?;
         if answer.status != 0 {
             let what = format!("explaining {directory}");
             return Err(PhoneError::Command { what, reason: answer.reason() });
@@ -342,78 +275,15 @@ impl RunOnPhone {
             .map_err(|error| PhoneError::Answer(printable(&error.to_string())))
     }
 
-    /// Makes flashlag on the phone remove the files that killed runs left in a directory.
-    ///
-    /// # Errors
-    /// The phone can't be reached, or something is left.
-    pub fn sweep(&self, directory: &str) -> Result<(), PhoneError> {
-        let words = [&*self.folder.program(), "clean", directory];
-        self.must(&format!("removing flashlag's files in {directory}"), &words)
-    }
-
     /// Removes everything that was copied to the phone. Returns whether there was anything.
     ///
     /// # Errors
-    /// The phone can't be reached, or something is left: files that are not flashlag's stay.
+    /// As [`Place::remove`].
     pub fn remove(&self) -> Result<bool, PhoneError> {
-        let path = self.folder.path();
-        let Some(names) = self.names()? else { return Ok(false) };
-        self.remove_files(names.iter())?;
-        let removed = self.shell(&["rmdir", path], LOOK)?;
-        self.release();
-        if removed.status == 0 {
-            return Ok(true);
+        let removed = self.place.remove();
+        if !removed.as_ref().is_err_and(PhoneError::is_of_the_cable) {
+            self.release();
         }
-        match self.names()? {
-            // Somebody else removed it meanwhile.
-            None => Ok(true),
-            Some(left) => {
-                self.nothing_of(left.iter().map(|name| printable(name)).collect())?;
-                let what = format!("removing the folder {path}");
-                Err(PhoneError::Command { what, reason: removed.reason() })
-            }
-        }
-    }
-
-    /// Writes a file with these contents on the phone.
-    fn put(&self, contents: &[u8], to: &str) -> Result<(), PhoneError> {
-        let made = tempfile::NamedTempFile::new();
-        let file = made.map_err(PhoneError::file("make a file in", std::env::temp_dir()))?;
-        let written = std::fs::write(file.path(), contents);
-        written.map_err(PhoneError::file("write", file.path()))?;
-        self.transport.push(file.path(), to)
-    }
-
-    fn exists(&self, path: &str) -> Result<bool, PhoneError> {
-        // `[` is part of every shell that Android has had; `test` and `stat` are not.
-        Ok(self.shell(&["[", "-e", path, "]"], LOOK)?.status == 0)
-    }
-
-    fn shell(&self, words: &[&str], limit: Duration) -> Result<ShellAnswer, PhoneError> {
-        self.transport.shell(&ShellCommand::of(words), limit)
-    }
-
-    fn must(&self, what: &str, words: &[&str]) -> Result<(), PhoneError> {
-        let answer = self.shell(words, LOOK)?;
-        match answer.status {
-            0 => Ok(()),
-            _ => Err(PhoneError::Command { what: what.to_owned(), reason: answer.reason() }),
-        }
-    }
-
-    /// Asks the phone's end.
-    fn ask(&self, question: &str, limit: Duration) -> Result<Answer, PhoneError> {
-        let program = self.folder.program();
-        let answer = self.shell(&[&program, SUBCOMMAND, question, self.folder.path()], limit)?;
-        let parsed = answer
-            .output
-            .lines()
-            .rev()
-            .find_map(|line| serde_json::from_slice(line.as_bytes()).ok());
-        match parsed {
-            Some(Answer::Failed { error }) => Err(PhoneError::Reported(error)),
-            Some(answer) => Ok(answer),
-            None => Err(PhoneError::Answer(printable(&answer.reason()))),
-        }
+        removed
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use flashlag_android::{Adb, PhoneError, ShellCommand, Transport, chosen};
+use flashlag_android::{ShellCommand, Transport, the_phone};
 use flashlag_schema::trace::{Trace, TraceTask};
 use flashlag_spec::TraceSourceKind;
 use flashlag_spec::target::PhoneChoice;
@@ -22,13 +22,10 @@ const QUESTION: Duration = Duration::from_secs(15);
 
 /// Records on a phone for a time. The phone ends the recording itself, even if the cable is pulled.
 pub fn record_phone(choice: &PhoneChoice, time: Nanos) -> Result<Trace, LiveError> {
-    let adb = Adb::find()?;
-    let phones = chosen(&adb.connected()?, choice)?;
-    let [phone] = phones.as_slice() else { return Err(PhoneError::Several(phones).into()) };
-    record(&adb.phone(&phone.serial), time)
+    record(&*the_phone(choice)?.1, time)
 }
 
-fn record(phone: &impl Transport, time: Nanos) -> Result<Trace, LiveError> {
+fn record(phone: &dyn Transport, time: Nanos) -> Result<Trace, LiveError> {
     // atrace takes whole seconds.
     let seconds = time.0.div_ceil(1_000_000_000).clamp(1, 3600);
     let words = ["atrace", "-b", BUFFER, "-t", &seconds.to_string(), "disk", "sched"];

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use flashlag_device::read_clock;
 use flashlag_engine::{Excuses, free_space};
+use flashlag_inspect::android::{OtherApps, is_android};
 use flashlag_inspect::{CounterWatch, Probe, Reason, RequestWatch, Root};
 use flashlag_inspect::{memory_pressure, unwritten_memory};
 use flashlag_schema::Look;
@@ -21,8 +22,12 @@ use crate::waits::Wait;
 
 /// How often the disk is looked at.
 pub const PERIOD: Nanos = Nanos::from_millis(250);
+/// How often this process looks where it can't see the disk: only its own probes may have waited.
+const PROBES: Nanos = Nanos::from_secs(1);
 /// How often everything else is, at most.
 const SELDOM: Nanos = Nanos::from_secs(10);
+/// How often Android is asked what apps moved: it counts each hour by itself.
+const APPS: Nanos = Nanos::from_secs(3600);
 /// It is looked at so seldom that it takes at most this part of a CPU's time: a thousandth.
 const PART: u64 = 1000;
 /// How long before an incident programs are counted.
@@ -49,7 +54,8 @@ struct Snapshot {
 pub struct Machine {
     directory: PathBuf,
     probe: Probe,
-    requests: RequestWatch,
+    /// `None` where the disk's counters are hidden, as from apps and the shell of a phone.
+    requests: Option<RequestWatch>,
     counters: CounterWatch,
     excuses: Excuses,
     /// The clock that counts suspends, less the one that does not.
@@ -58,17 +64,28 @@ pub struct Machine {
     snapshots: VecDeque<Snapshot>,
     /// When everything is looked at next.
     due: Nanos,
+    apps: OtherApps,
+    /// When Android is asked next.
+    apps_due: Nanos,
     temperature: Option<i64>,
 }
 
 impl Machine {
-    /// Opens the readers for a directory's storage.
+    /// Opens the readers for a directory's storage. With probes the disk's own counters may be missing.
     ///
     /// # Errors
-    /// No disk is below it, or the kernel keeps no scheduler statistics.
-    pub fn open(directory: &Path) -> Result<Machine, Reason> {
+    /// Nothing would be measured, or the kernel keeps no scheduler statistics.
+    pub fn open(directory: &Path, has_probes: bool) -> Result<Machine, Reason> {
         let probe = Probe::open(&Root::system(), directory);
-        let requests = RequestWatch::open(&probe)?;
+        let requests = match RequestWatch::open(&probe) {
+            Ok(watch) => Some(watch),
+            Err(_) if has_probes => None,
+            Err(reason) => {
+                return Err(Reason::none(format!(
+                    "{reason}; durable writes of its own measure it: --probe 30s"
+                )));
+            }
+        };
         let excuses = Excuses::open()
             .map_err(|error| Reason::none(format!("scheduler statistics: {error}")))?;
         let counters = CounterWatch::open(&probe);
@@ -82,6 +99,8 @@ impl Machine {
             excused: Nanos::ZERO,
             snapshots: VecDeque::new(),
             due: Nanos::ZERO,
+            apps: OtherApps::default(),
+            apps_due: Nanos::ZERO,
             temperature: None,
         })
     }
@@ -99,8 +118,9 @@ impl Machine {
     /// Sleeps for a period, then looks.
     pub fn next(&mut self) -> Glance {
         self.excuses.begin();
-        let due = read_clock(ClockId::Monotonic).plus(PERIOD);
-        std::thread::sleep(Duration::from_nanos(PERIOD.0));
+        let period = if self.requests.is_some() { PERIOD } else { PROBES };
+        let due = read_clock(ClockId::Monotonic).plus(period);
+        std::thread::sleep(Duration::from_nanos(period.0));
         let now = read_clock(ClockId::Monotonic);
         let slept = slept();
         let is_suspended = slept.saturating_since(self.slept) > SUSPENDED;
@@ -115,19 +135,30 @@ impl Machine {
 
     /// Looks now.
     pub fn look(&mut self, is_after_stop: bool) -> Glance {
-        let requests = self.requests.look();
+        let requests = self.requests.as_ref().map(RequestWatch::look);
         let look: Look = self.counters.look(self.temperature);
         Glance {
             look,
-            requests: requests.unwrap_or_default(),
-            is_after_stop: is_after_stop || requests.is_none(),
+            requests: requests.flatten().unwrap_or_default(),
+            // A disk that was there is gone.
+            is_after_stop: is_after_stop || requests == Some(None),
             stolen: self.excuses.stolen(),
         }
     }
 
     /// Looks at everything else if it is time to: returns what programs moved since the last time.
     pub fn seldom(&mut self, now: Nanos) -> Option<Vec<ProgramBytes>> {
-        (now >= self.due).then(|| self.snapshot())
+        if now < self.due {
+            return None;
+        }
+        let mut moved = self.snapshot();
+        if now >= self.apps_due && is_android(&Root::system()) {
+            self.apps_due = now.plus(APPS);
+            // A phone shows no processes of others; the first answer only starts the count.
+            let apps = self.apps.by_name(&Root::system()).unwrap_or_default();
+            moved.extend(apps.into_iter().map(|(name, bytes)| ProgramBytes { name, bytes }));
+        }
+        Some(moved)
     }
 
     /// The state of machine and disk.

@@ -85,7 +85,7 @@ pub struct Cost {
 /// Watches until `ends` says so, or until the time is over. What was seen so far is in `live`, if that is asked for.
 ///
 /// # Errors
-/// No disk is below the directory, the history can't be written, or the probes' file can't be made.
+/// Nothing would be measured there, the history can't be written, or the probes' file can't be made.
 pub fn watch(
     settings: &Settings,
     ends: &dyn Fn() -> bool,
@@ -97,7 +97,8 @@ pub fn watch(
     if !settings.directory.is_dir() {
         return Err(no_disk("there is no such directory".to_owned()));
     }
-    let machine = Machine::open(&settings.directory).map_err(|why| no_disk(why.to_string()))?;
+    let machine = Machine::open(&settings.directory, settings.probe.is_some())
+        .map_err(|why| no_disk(why.to_string()))?;
     let mut book = Book::open(&settings.history, settings.size)?;
     let subject = subject(settings, &machine);
     book.subject(&subject)?;

@@ -1,5 +1,5 @@
 use std::fs::File;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::hub;
@@ -11,8 +11,8 @@ use crate::protocol::SUBCOMMAND;
 /// How long the run's process may take to answer.
 const PATIENCE: Duration = Duration::from_secs(30);
 const LOOK: Duration = Duration::from_millis(50);
-/// Most characters of a log's end that an error quotes.
-const TAIL: usize = 400;
+/// Most characters of a log's end that are quoted: a paragraph.
+const TAIL: usize = 1000;
 /// Control groups that a process may move itself to. When adbd ends, which happens when the USB
 /// mode changes or USB debugging is switched off, its group is killed as a whole. Shizuku, whose
 /// service also outlives the cable, moves to these (its `starter.cpp`, `cgroup.cpp`).
@@ -21,14 +21,7 @@ const GROUPS: [&str; 4] = ["/acct", "/dev/cg2_bpf", "/sys/fs/cgroup", "/dev/memc
 /// Starts this program again as the process of a run, detached from the shell and the cable, and
 /// waits until it answers.
 pub fn start_apart(folder: &Folder) -> Result<(), PhoneError> {
-    let log = File::create(folder.log()).map_err(PhoneError::file("make", folder.log()))?;
-    let errors = log.try_clone().map_err(PhoneError::file("open", folder.log()))?;
-    let program = std::env::current_exe().map_err(PhoneError::file("find", "/proc/self/exe"))?;
-    let mut command = Command::new(&program);
-    command.args([SUBCOMMAND, "run", folder.path()]);
-    // Its working directory must not keep a filesystem from being unmounted.
-    command.current_dir("/").stdin(Stdio::null()).stdout(log).stderr(errors);
-    let mut child = command.spawn().map_err(PhoneError::file("start", &program))?;
+    let mut child = spawn(folder, "run")?;
     let token = order(folder)?.token;
     let until = Instant::now() + PATIENCE;
     loop {
@@ -43,8 +36,20 @@ pub fn start_apart(folder: &Folder) -> Result<(), PhoneError> {
     }
 }
 
+/// Starts this program again to carry out a request of a folder; what it prints goes to the log.
+pub(super) fn spawn(folder: &Folder, request: &str) -> Result<Child, PhoneError> {
+    let log = File::create(folder.log()).map_err(PhoneError::file("make", folder.log()))?;
+    let errors = log.try_clone().map_err(PhoneError::file("open", folder.log()))?;
+    let program = std::env::current_exe().map_err(PhoneError::file("find", "/proc/self/exe"))?;
+    let mut command = Command::new(&program);
+    command.args([SUBCOMMAND, request, folder.path()]);
+    // Its working directory must not keep a filesystem from being unmounted.
+    command.current_dir("/").stdin(Stdio::null()).stdout(log).stderr(errors);
+    command.spawn().map_err(PhoneError::file("start", &program))
+}
+
 /// The end of the log.
-fn tail(folder: &Folder) -> String {
+pub(super) fn tail(folder: &Folder) -> String {
     let text = std::fs::read_to_string(folder.log()).unwrap_or_default();
     let skipped = text.chars().count().saturating_sub(TAIL);
     match text.trim() {

@@ -1,6 +1,8 @@
 use std::fs::File;
 
 use rustix::fs::{FlockOperation, flock};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::error::PhoneError;
 use crate::folder::Folder;
@@ -35,10 +37,21 @@ impl Lock {
 
 /// The order in a folder.
 pub fn order(folder: &Folder) -> Result<PhoneOrder, PhoneError> {
-    let path = folder.order();
-    let text = std::fs::read_to_string(&path).map_err(PhoneError::file("read", &path))?;
+    read(&folder.order())
+}
+
+/// What a file of the folder says.
+pub(super) fn read<T: DeserializeOwned>(path: &str) -> Result<T, PhoneError> {
+    let text = std::fs::read_to_string(path).map_err(PhoneError::file("read", path))?;
     serde_json::from_slice(text.as_bytes())
-        .map_err(|error| PhoneError::file("read", &path)(error.into()))
+        .map_err(|error| PhoneError::file("read", path)(error.into()))
+}
+
+/// Writes a file of the folder.
+pub(super) fn store(path: &str, value: &impl Serialize) -> Result<(), PhoneError> {
+    let text =
+        serde_json::to_vec(value).map_err(|error| PhoneError::file("write", path)(error.into()))?;
+    std::fs::write(path, text).map_err(PhoneError::file("write", path))
 }
 
 /// The state of the folder's run.
@@ -53,16 +66,12 @@ pub fn state(folder: &Folder) -> Result<RunState, PhoneError> {
 
 /// How the folder's run ended, if it did.
 pub fn outcome(folder: &Folder) -> Option<Outcome> {
-    let text = std::fs::read_to_string(folder.outcome()).ok()?;
-    serde_json::from_slice(text.as_bytes()).ok()
+    read(&folder.outcome()).ok()
 }
 
 /// Stores how the run ended.
 pub fn store_outcome(folder: &Folder, outcome: &Outcome) -> Result<(), PhoneError> {
-    let path = folder.outcome();
-    let text = serde_json::to_vec(outcome)
-        .map_err(|error| PhoneError::file("write", &path)(error.into()))?;
-    std::fs::write(&path, text).map_err(PhoneError::file("write", &path))
+    store(&folder.outcome(), outcome)
 }
 
 #[cfg(test)]

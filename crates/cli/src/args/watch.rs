@@ -11,6 +11,8 @@ const HELP: &str = "\
 Examples:
   flashlag watch /srv/data --probe 10s   until Ctrl-C, or by a systemd unit
   flashlag watch report /srv/data        what was found so far, at any time
+  flashlag watch adb: --probe 30s        on a phone, which goes on without cable
+  flashlag watch fetch adb:              take what the phone found so far
 
 It reads the disk's counters four times a second and keeps a history: waits by
 hour, later by day; free space, wear, temperature, kernel and firmware; and
@@ -19,6 +21,9 @@ half minute before. Root sees more programs.
 
 A suspended machine, a stopped process, a clock that is set and a CPU that is
 taken by a hypervisor are never incidents.
+
+On a phone it goes on by itself until the phone restarts. Most phones hide the
+disk's counters, so that only probes measure it.
 
 sim:PROFILE watches half a year of a simulated user's days in virtual time, in
 which waits and ageing are planted, and prints what of that was found.";
@@ -39,7 +44,7 @@ pub struct WatchArgs {
 /// `flashlag watch DIR`
 #[derive(Debug, Args)]
 pub struct WatchLiveArgs {
-    /// Whose disk is watched: a directory, or sim:PROFILE
+    /// Whose disk is watched: a directory, adb: or sim:PROFILE
     #[arg(default_value = ".", value_name = "DIR")]
     pub directory: PathBuf,
     /// Make a durable 4 KiB write this often, so that an idle disk is measured too
@@ -91,6 +96,21 @@ pub enum WatchAction {
         /// Format [default: by the extension of -o, else text]
         #[arg(long, value_enum)]
         format: Option<HistoryForm>,
+        /// Overwrite the file of -o, whatever is in it
+        #[arg(long)]
+        force: bool,
+    },
+    /// Take the history of a phone, whose watch goes on
+    Fetch {
+        /// The phone; of several, its serial number
+        #[arg(default_value = "adb:", value_name = "adb:SERIAL")]
+        phone: PathBuf,
+        /// Output file; a history there is replaced [default: watch-SERIAL.history]
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
+        /// End the watch, and remove everything of it from the phone
+        #[arg(long)]
+        end: bool,
         /// Overwrite the file of -o, whatever is in it
         #[arg(long)]
         force: bool,

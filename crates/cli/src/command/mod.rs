@@ -36,5 +36,6 @@ pub mod trace;
 pub mod verify;
 pub mod watch;
 mod watch_listen;
+mod watch_phone;
 mod watch_settings;
 mod watch_sim;

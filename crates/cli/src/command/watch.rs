@@ -1,5 +1,6 @@
 //! `flashlag watch`: a flight recorder for storage lag.
 
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -13,7 +14,7 @@ use flashlag_views::history::{incident_line, started};
 use flashlag_watch::{Cost, Event, Live, PROBE_BYTES, Settings};
 
 use super::watch_settings::{HISTORY, settings};
-use super::{watch_listen, watch_sim};
+use super::{watch_listen, watch_phone, watch_sim};
 use crate::args::{HistoryForm, WatchAction, WatchArgs, WatchLiveArgs};
 use crate::exit::Exit;
 use crate::form::by_ending;
@@ -28,6 +29,11 @@ pub fn watch(args: &WatchArgs, terminal: &Terminal) -> Result<Exit> {
         Some(WatchAction::Report { place, output, format, force }) => {
             report(&Wanted { place, output, format: *format, force: *force }, terminal)
         }
+        Some(WatchAction::Fetch { phone, output, end, force }) => {
+            let wanted =
+                watch_phone::Wanted { output: output.as_deref(), end: *end, force: *force };
+            watch_phone::fetch(phone, &wanted, terminal)
+        }
         Some(WatchAction::Schema) => {
             say::json(&flashlag_schema::history::HISTORY_JSON_SCHEMA)?;
             Ok(Exit::Done)
@@ -38,6 +44,9 @@ pub fn watch(args: &WatchArgs, terminal: &Terminal) -> Result<Exit> {
 fn live(args: &WatchLiveArgs, terminal: &Terminal) -> Result<Exit> {
     if let Some(target) = watch_sim::target(&args.directory) {
         return watch_sim::simulate(target, args, terminal);
+    }
+    if let Some(phone) = watch_phone::target(&args.directory) {
+        return watch_phone::begin(&phone?, args, terminal);
     }
     if args.ageing.is_some() {
         bail!("a real device ages by itself: --ageing is for sim:PROFILE");
@@ -79,6 +88,9 @@ fn heard(event: Event, daily: Bytes, terminal: &Terminal) {
     match event {
         Event::Begins(subject) if !terminal.quiet => {
             started(&subject, PROBE_BYTES, daily).iter().for_each(|line| say::sentence(line));
+            if std::io::stdin().is_terminal() {
+                say::sentence("Ctrl-C ends it");
+            }
         }
         Event::Begins(_) | Event::Kept(_) => {}
         Event::Incident(incident) => say::sentence(&incident_line(&incident)),
@@ -134,6 +146,12 @@ fn report(wanted: &Wanted<'_>, terminal: &Terminal) -> Result<Exit> {
     let place = (wanted.output != Path::new("-"))
         .then(|| Destination::check(wanted.output, kind, wanted.force))
         .transpose()?;
+    if watch_phone::target(wanted.place).is_some() {
+        bail!(
+            "a history on a phone is fetched first: flashlag watch fetch {}",
+            wanted.place.display()
+        );
+    }
     let mut history = flashlag_watch::read(&file_of(wanted.place))?;
     flashlag_watch::trend::analyse(&mut history);
     let text = written(&history, form, terminal)?;

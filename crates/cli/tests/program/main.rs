@@ -70,4 +70,5 @@ mod trace_sources;
 mod vanished;
 mod watch;
 mod watch_live;
+mod watch_phone;
 mod watch_sim;

@@ -32,7 +32,7 @@ pub fn home() -> Option<tempfile::TempDir> {
     Some(home)
 }
 
-fn history(place: &str) -> History {
+pub fn history(place: &str) -> History {
     let (status, text, error) = ran(&["watch", "report", place, "--format", "json"]);
     assert_eq!(status, Some(0), "{error}");
     serde_json::from_str(&text).unwrap()

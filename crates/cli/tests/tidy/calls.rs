@@ -4,11 +4,12 @@ use crate::source::{Kind, Source, Token};
 use crate::{none, root};
 
 /// Files whose sleeps are a measurement's own or a person's wait.
-const SLEEPS: [(&str, &str); 26] = [
+const SLEEPS: [(&str, &str); 27] = [
     ("crates/watch/src/listen.rs", "the system has room for another client after a while"),
     ("crates/store/src/folder.rs", "another adder gives up the lock after a while, or never"),
     ("crates/android/src/end/apart.rs", "a process that was started answers after a while"),
     ("crates/android/src/end/hub.rs", "those who follow have a moment to read the end"),
+    ("crates/android/src/end/watching.rs", "a watch begins after a while, and ends after one"),
     ("crates/android/src/end/system.rs", "Android logs after a while that a trim has ended"),
     (
         "crates/android/src/run_on_phone.rs",

@@ -1,4 +1,5 @@
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use flashlag_schema::OtherIo;
@@ -32,19 +33,35 @@ impl OtherApps {
         self.read_on_android(root).into()
     }
 
+    /// Bytes that each other app and service read and wrote since the last call, by name. The first call
+    /// starts counting.
+    ///
+    /// # Errors
+    /// This is not Android, the daemon does not answer, or this was the first call.
+    pub fn by_name(&self, root: &Root) -> Result<Vec<(String, Bytes)>, Reason> {
+        let own = own_names(rustix::process::getuid().as_raw()).unwrap_or_default();
+        let (records, since) = self.records(root)?;
+        Ok(by_name(&records, since, own))
+    }
+
     fn read_on_android(&self, root: &Root) -> Result<OtherIo, Reason> {
+        let own = own_names(rustix::process::getuid().as_raw());
+        let (records, since) = self.records(root)?;
+        between(&records, since, own?)
+    }
+
+    /// The daemon's records, and when those begin that have not been read before.
+    fn records(&self, root: &Root) -> Result<(Vec<Record>, u64), Reason> {
         if !is_android(root) {
             return Err("only Android's storage daemon counts it".into());
         }
-        let own = own_names(rustix::process::getuid().as_raw());
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
         let since = self.since.take();
         let records = parsed(&program(root, "dumpsys", &ARGUMENTS)?)?;
         // A period in which nothing happened has no record.
         let until = records.iter().map(|record| record.end).max().unwrap_or(0).max(now);
         self.since.set(Some(until));
-        let since = since.ok_or("counting began with this reading")?;
-        between(&records, since, own?)
+        Ok((records, since.ok_or("counting began with this reading")?))
     }
 }
 
@@ -78,6 +95,18 @@ fn between(records: &[Record], since: u64, own: &[&str]) -> Result<OtherIo, Reas
     }
     let others = records.iter().filter(|record| !own.contains(&record.name.as_str()));
     Ok(others.fold(OtherIo::default(), |sum, record| sum.plus(record.io)))
+}
+
+/// Bytes of the records that began at `since` or later, except this program's own.
+fn by_name(records: &[Record], since: u64, own: &[&str]) -> Vec<(String, Bytes)> {
+    let mut sums: BTreeMap<&str, Bytes> = BTreeMap::new();
+    for Record { name, io, .. } in records.iter().filter(|record| record.start >= since) {
+        if !own.contains(&name.as_str()) {
+            let sum = sums.entry(name).or_default();
+            *sum = sum.plus(io.read_bytes).plus(io.write_bytes);
+        }
+    }
+    sums.into_iter().map(|(name, bytes)| (name.to_owned(), bytes)).collect()
 }
 
 /// Parses the daemon's text: for each period a line `START,END` (START is omitted if it equals the
@@ -144,6 +173,24 @@ mod tests {
         );
         let galaxy = parsed(&fixture("galaxy-s20fe-android11")).unwrap();
         assert_eq!(between(&galaxy, 1_650_000_900, SHELL), Ok(io(16_384, 1_056_768)));
+    }
+
+    #[test]
+    fn the_bytes_of_each_app_add_up_to_those_of_all_others() {
+        for (model, since) in
+            [("pixel4-android13", 1_700_000_000), ("pixel4-android13", 1_700_003_600)]
+        {
+            let records = parsed(&fixture(model)).unwrap();
+            let apps = by_name(&records, since, SHELL);
+            assert!(apps.iter().all(|(name, _)| !SHELL.contains(&name.as_str())), "{apps:?}");
+            let OtherIo { read_bytes, write_bytes } = between(&records, since, SHELL).unwrap();
+            let sum = apps.iter().fold(Bytes(0), |sum, (_, bytes)| sum.plus(*bytes));
+            assert_eq!(sum, read_bytes.plus(write_bytes));
+        }
+        let records = parsed("10,20\na b 1 1 1 1 1 1 1 1\n,30\na b 1 0 0 0 0 0 0 0\n").unwrap();
+        assert_eq!(by_name(&records, 10, SHELL), [("a b".to_owned(), Bytes(9))]);
+        assert_eq!(by_name(&records, 20, SHELL), [("a b".to_owned(), Bytes(1))]);
+        assert!(by_name(&records, 30, SHELL).is_empty());
     }
 
     #[test]

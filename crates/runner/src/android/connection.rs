@@ -48,7 +48,7 @@ pub(super) fn wait(
     observer: &mut dyn Observer,
 ) -> Result<bool, PhoneError> {
     let mut noted = false;
-    while !on.transport().is_there() {
+    while !on.place().transport().is_there() {
         if !noted {
             noted = true;
             observer.event(Event::Note(
@@ -56,7 +56,7 @@ pub(super) fn wait(
             ));
         }
         if stop.load(Ordering::Relaxed) {
-            return Err(PhoneError::Left(on.transport().serial().to_owned()));
+            return Err(PhoneError::Left(on.place().transport().serial().to_owned()));
         }
         std::thread::sleep(LOOK);
     }

@@ -7,13 +7,15 @@ mod follow;
 mod on_phone;
 mod order;
 mod phone;
+mod watch;
 
 pub use explain::explain_phone;
 pub use on_phone::be_on_the_phone;
 pub use phone::phones;
 pub(crate) use phone::{PhoneRun, prepare, run};
+pub use watch::{Fetched, PhoneWatch, Watcher};
 
-use flashlag_android::{Adb, PhoneError, RunOnPhone};
+use flashlag_android::{Adb, PhoneError, RunOnPhone, WatchOnPhone};
 use flashlag_spec::target::{PHONE_DIRECTORY, PhoneSpec};
 
 use crate::error::RunError;
@@ -29,7 +31,14 @@ pub fn clean_phones(spec: &PhoneSpec) -> Result<Vec<String>, RunError> {
     let mut said = Vec::new();
     for phone in phones(spec)? {
         let on = RunOnPhone::new(Box::new(adb.phone(&phone.serial)));
-        said.push(format!("{}: {}", phone.serial, clean(&on).map_err(refuse)?));
+        let cleaned = clean(&on).map_err(refuse)?;
+        let watch = WatchOnPhone::new(Box::new(adb.phone(&phone.serial)));
+        let serial = &phone.serial;
+        said.push(if watch.is_there().map_err(refuse)? {
+            format!("{serial}: {cleaned}; a watch is there: `flashlag watch fetch adb:{serial} --end` ends it")
+        } else {
+            format!("{serial}: {cleaned}")
+        });
     }
     Ok(said)
 }
@@ -61,7 +70,7 @@ fn clean(on: &RunOnPhone) -> Result<&'static str, PhoneError> {
             std::thread::sleep(std::time::Duration::from_millis(500));
         }
     }
-    on.sweep(&at)?;
+    on.place().sweep(&at)?;
     on.remove()?;
     Ok(if was_under_way { "the run was ended, its files removed" } else { "files removed" })
 }

@@ -1,4 +1,4 @@
-//! The phone's end: checks, starts, makes and follows a run.
+//! The phone's end: checks, starts, makes and follows a run; begins and ends a watch.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use flashlag_android::protocol::{
-    Answer, Ask, FORMAT, Line, Outcome, PhoneOrder, Prepared, RunState,
+    Answer, Ask, FORMAT, Line, Outcome, PhoneOrder, Prepared, RunState, Watched,
 };
 use flashlag_android::{AskError, Folder, SystemError, end};
 use flashlag_inspect::{Root, android};
@@ -29,7 +29,7 @@ use crate::work::Work;
 /// Interval between two readings of a phase's progress.
 const TICK: Duration = Duration::from_secs(1);
 
-/// Answers one question of the machine that the phone is connected to, or makes the run. `say` prints a
+/// Answers one question of the machine that the phone is connected to, makes the run, or becomes the watch. `say` prints a
 /// line.
 pub fn be_on_the_phone(
     question: &str,
@@ -42,11 +42,15 @@ pub fn be_on_the_phone(
     let answer = match question {
         "run" => return run(folder, stop),
         "follow" => return follow(folder, after, say),
+        "watching" => return Err(std::io::Error::other(end::become_watch(folder))),
         "hello" => Ok(Answer::Hello { program: this_program(), format: FORMAT }),
         "state" => end::state(folder).map(Answer::State).map_err(RunError::on_phone),
         "prepare" => prepared(folder, stop).map(|one| Answer::Prepared(Box::new(one))),
         "start" => start(folder),
         "stop" => ask_to_stop(folder),
+        "watch" => end::start_watch(folder).map(watched).map_err(RunError::on_phone),
+        "watched" => Ok(watched(end::watched(folder))),
+        "unwatch" => end::end_watch(folder).map(watched).map_err(RunError::on_phone),
         "sleep" => {
             end::let_sleep(folder, &ask).map(|()| Answer::Sleeps).map_err(RunError::on_phone)
         }
@@ -54,6 +58,10 @@ pub fn be_on_the_phone(
     };
     let answer = answer.unwrap_or_else(|error| Answer::Failed { error: error.to_string() });
     say(&serde_json::to_string(&answer)?)
+}
+
+fn watched(watched: Watched) -> Answer {
+    Answer::Watched(Box::new(watched))
 }
 
 fn start(folder: &Folder) -> Result<Answer, RunError> {

@@ -3,7 +3,9 @@
 use std::sync::atomic::AtomicBool;
 
 use flashlag_android::protocol::{PhoneOrder, Prepared, RunState};
-use flashlag_android::{Adb, Connected, Identity, PhoneError, RunOnPhone, chosen, program_for};
+use flashlag_android::{
+    Adb, Connected, Identity, PhoneError, RunOnPhone, chosen, program_for, the_phone,
+};
 use flashlag_engine::fill::FreeSpace;
 use flashlag_schema::{Run, RunStatus, Target, TargetKind};
 use flashlag_spec::target::{PhoneChoice, PhoneSpec};
@@ -58,14 +60,12 @@ impl PhoneRun {
 /// No phone can be used, there is no program for it, or the run can't be made there.
 pub(crate) fn prepare(request: &Request, spec: &PhoneSpec) -> Result<PhoneRun, RunError> {
     let refuse = |source: PhoneError| RunError::Phone { target: spec.to_string(), source };
-    let phones = phones(spec)?;
-    let [phone] = phones.as_slice() else { return Err(refuse(PhoneError::Several(phones))) };
-    let adb = Adb::find().map_err(refuse)?;
-    let on = RunOnPhone::new(Box::new(adb.phone(&phone.serial)));
+    let (phone, way) = the_phone(&spec.choice).map_err(refuse)?;
+    let on = RunOnPhone::new(way);
     let before = |error: PhoneError| {
         if error.is_of_the_cable() { PhoneError::BeforeRun(Box::new(error)) } else { error }
     };
-    prepare_on(request, spec, phone, on).map_err(before).map_err(refuse)
+    prepare_on(request, spec, &phone, on).map_err(before).map_err(refuse)
 }
 
 fn prepare_on(
@@ -74,7 +74,7 @@ fn prepare_on(
     phone: &Connected,
     on: RunOnPhone,
 ) -> Result<PhoneRun, PhoneError> {
-    let identity = on.identity()?;
+    let identity = on.place().identity()?;
     let mut notes = vec![about(phone, &identity)];
     let target = PhoneSpec { choice: PhoneChoice::Serial(phone.serial.clone()), ..spec.clone() };
     let mut order = order(request, &target.to_string(), spec.directory());
@@ -123,7 +123,7 @@ fn ready(
     order: &PhoneOrder,
     brought: Option<&Run>,
 ) -> Result<Prepared, PhoneError> {
-    on.install(program, &order.program)?;
+    on.place().install(program, &order.program)?;
     if let Some(earlier) = brought {
         on.bring(earlier)?;
     }

@@ -8,7 +8,7 @@ use super::answer::name_of;
 /// What is watched, what that costs, and what can't be seen.
 pub fn started(subject: &Subject, probe: Bytes, daily: Bytes) -> Vec<String> {
     let mut sentences = vec![format!(
-        "watching {} below {} for waits over {}; Ctrl-C ends it",
+        "watching {} below {} for waits over {}",
         name_of(Some(subject)),
         subject.directory,
         subject.over_ns

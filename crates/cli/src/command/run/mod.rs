@@ -13,6 +13,8 @@ use crate::args::RunArgs;
 use crate::exit::Exit;
 use crate::terminal::Terminal;
 
+pub use phones::plain as plain_serial;
+
 /// Runs a scenario, once or several times.
 pub fn run(args: &RunArgs, terminal: &Terminal) -> Result<Exit> {
     let args = &args.for_its_purpose();

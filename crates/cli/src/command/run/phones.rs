@@ -166,10 +166,15 @@ fn one_phone(args: &RunArgs, spec: &PhoneSpec, base: &Path, serial: String) -> O
     OnePhone { serial, output, words }
 }
 
-/// `run-0A1B2C.json` for `run.json`; characters that a file name should not have become `-`.
-fn beside(base: &Path, serial: &str) -> PathBuf {
+/// A phone's serial number or address, with characters that a file name should not have as `-`.
+pub fn plain(serial: &str) -> String {
     let plain = |one: char| if one.is_ascii_alphanumeric() || one == '.' { one } else { '-' };
-    let serial: String = serial.chars().map(plain).collect();
+    serial.chars().map(plain).collect()
+}
+
+/// `run-0A1B2C.json` for `run.json`.
+fn beside(base: &Path, serial: &str) -> PathBuf {
+    let serial = plain(serial);
     let stem = base.file_stem().unwrap_or_default().to_string_lossy();
     let ending = base.extension().map_or("json".into(), |ending| ending.to_string_lossy());
     base.with_file_name(format!("{stem}-{serial}.{ending}"))
