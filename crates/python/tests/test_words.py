@@ -26,6 +26,7 @@ WITHOUT_KEYWORD = {
     "disable": "of fio, --disable_lat",
     "rule": "of a style sheet",
     "probe": "nothing is watched in Python",
+    "end": "of the watch of a phone, which there is not in Python",
     "format": "of the report of a watch, which there is not in Python",
 }
 """Options of sentences that no function of the package has, and why."""
