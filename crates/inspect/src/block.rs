@@ -61,10 +61,14 @@ const MEMORY: [&str; 5] = ["tmpfs", "ramfs", "devtmpfs", "hugetlbfs", "rootfs"];
 /// Network filesystems, by the prefix of their type.
 const REMOTE: [&str; 7] = ["nfs", "cifs", "smb3", "9p", "virtiofs", "ceph", "fuse.sshfs"];
 
+/// Whether a mount holds its files in memory alone.
+pub fn is_in_memory(mount: &Mount) -> bool {
+    MEMORY.contains(&mount.kind.as_str())
+}
+
 /// Whether a mount stores its files on a disk of this machine, visible or not.
 pub(crate) fn is_on_a_disk(mount: &Mount) -> bool {
-    !MEMORY.contains(&mount.kind.as_str())
-        && !REMOTE.iter().any(|kind| mount.kind.starts_with(kind))
+    !is_in_memory(mount) && !REMOTE.iter().any(|kind| mount.kind.starts_with(kind))
 }
 
 /// The sysfs directory of a mount's block device.
@@ -74,7 +78,7 @@ fn node_of(root: &Root, mount: &Mount) -> Result<PathBuf, Reason> {
         let link = format!("/sys/dev/block/{major}:{minor}");
         return root.resolve(&link).ok_or(Reason::missing(link));
     }
-    if MEMORY.contains(&mount.kind.as_str()) {
+    if is_in_memory(mount) {
         let words = format!("{} is held in memory: no block device is below", mount.kind);
         return Err(Reason::none(words));
     }

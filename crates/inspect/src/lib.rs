@@ -36,6 +36,7 @@ mod thermal;
 mod watch;
 
 pub use below::Below;
+pub use block::is_in_memory;
 pub use by_inode::path_of_inode;
 pub use clocks::clocks_at;
 pub use conditions::conditions;

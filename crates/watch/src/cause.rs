@@ -91,7 +91,7 @@ impl Causes {
             let stall = StallRecord { around, ..stall.clone() };
             (!of_probes).then(|| self.scene(of_probes, &calm).cause(&stall)).flatten()
         });
-        match inferred {
+        match inferred.filter(|cause| !was_idle(*cause, &stall)) {
             Some(cause) => (cause, CauseBasis::Inferred),
             None => (measured, CauseBasis::Measured),
         }
@@ -113,6 +113,14 @@ impl Causes {
     }
 }
 
+/// Whether the disk had hardly a request during a wait that is said to be its own work: what never reached it was held
+/// above, as by the limit of a control group.
+fn was_idle(cause: StallCause, stall: &StallRecord) -> bool {
+    let busy = stall.around.as_ref().and_then(|around| around.disk_busy_ns);
+    let idle = busy.is_some_and(|busy| busy.0 < stall.ns.0 / 2);
+    cause == StallCause::GarbageCollection && idle
+}
+
 /// The same counters, with all bytes as measured ones.
 fn as_own(seen: &Surroundings) -> Surroundings {
     Surroundings { own_bytes: seen.disk_bytes, ..*seen }
@@ -122,4 +130,48 @@ fn as_own(seen: &Surroundings) -> Surroundings {
 pub fn is_storage(cause: StallCause) -> bool {
     use StallCause::{Cpu, Executing, Mixed, Stopped, Unknown};
     !matches!(cause, Cpu | Executing | Mixed | Stopped | Unknown)
+}
+
+#[cfg(test)]
+mod tests {
+    use flashlag_units::Nanos;
+
+    use super::*;
+
+    /// A probe of two seconds beside which the disk did hardly anything, but was busy for this long.
+    fn named(busy: Option<Nanos>) -> StallCause {
+        let mut causes = Causes::new(true);
+        causes.speed(0.05);
+        causes.calm(&Surroundings {
+            window_ns: Nanos::from_secs(60),
+            own_bytes: Some(Bytes(245_760)),
+            disk_bytes: Some(Bytes(245_760)),
+            ..Surroundings::default()
+        });
+        let wait = Wait {
+            from: Nanos::from_secs(100),
+            to: Nanos::from_secs(102),
+            length: Nanos::from_secs(2),
+            kind: WaitKind::Probe,
+            split: None,
+            usual: None,
+        };
+        let around = Surroundings {
+            window_ns: Nanos::from_millis(2250),
+            own_bytes: Some(PROBE),
+            disk_bytes: Some(PROBE),
+            disk_busy_ns: busy,
+            discards: Some(0),
+            quiet_before_ns: Some(Nanos::ZERO),
+            ..Surroundings::default()
+        };
+        causes.of(&wait, Some(around)).0
+    }
+
+    #[test]
+    fn a_disk_that_had_no_request_did_not_collect() {
+        assert_eq!(named(Some(Nanos::from_millis(1990))), StallCause::GarbageCollection);
+        assert_eq!(named(None), StallCause::GarbageCollection);
+        assert_eq!(named(Some(Nanos::from_millis(12))), StallCause::Storage);
+    }
 }

@@ -8,7 +8,7 @@ use flashlag_device::read_clock;
 use flashlag_engine::{Excuses, free_space};
 use flashlag_inspect::android::{OtherApps, is_android};
 use flashlag_inspect::{CounterWatch, Probe, Reason, RequestWatch, Root};
-use flashlag_inspect::{memory_pressure, unwritten_memory};
+use flashlag_inspect::{is_in_memory, memory_pressure, mount_of, unwritten_memory};
 use flashlag_schema::Look;
 use flashlag_schema::counters::Counters;
 use flashlag_schema::history::{Before, MachineState, ProgramBytes};
@@ -77,8 +77,10 @@ impl Machine {
     /// Nothing would be measured, or the kernel keeps no scheduler statistics.
     pub fn open(directory: &Path, has_probes: bool) -> Result<Machine, Reason> {
         let probe = Probe::open(&Root::system(), directory);
+        let is_storage = !mount_of(&Root::system(), directory).is_ok_and(|it| is_in_memory(&it));
         let requests = match RequestWatch::open(&probe) {
             Ok(watch) => Some(watch),
+            Err(reason) if !is_storage => return Err(reason),
             Err(_) if has_probes => None,
             Err(reason) => {
                 return Err(Reason::none(format!(

@@ -327,3 +327,19 @@ fn sighup_reads_the_settings_again_and_a_file_that_is_wrong_changes_nothing() {
     let over = history(place.to_str().unwrap()).subject.unwrap().over_ns;
     assert_eq!(over.0, 250_000_000, "the default, once the file has none");
 }
+
+#[test]
+fn memory_is_no_storage_with_probes_or_without() {
+    let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+    if !mounts.lines().any(|line| line.contains(" /dev/shm tmpfs ")) {
+        skip("/dev/shm is no filesystem in memory here");
+        return;
+    }
+    for more in [&["--for", "1s"][..], &["--for", "1s", "--probe", "1s"]] {
+        let (status, _, error) = ran(&[&["watch", "/dev/shm"], more].concat());
+        assert_eq!(status, Some(2), "{error}");
+        assert!(error.contains("held in memory") && !error.contains("--probe"), "{error}");
+    }
+    let (status, _, error) = ran(&["watch", "/proc", "--for", "1s"]);
+    assert_eq!(status, Some(2), "{error}");
+}
