@@ -13,12 +13,9 @@ help: ## This list
 build: ## The release binary, target/release/flashlag, and its nbdkit plugin beside it
 	$(CARGO) build --release --locked -p flashlag-cli -p flashlag-nbd
 
-# A quarter of the time to compile SQLite: no save searches.
-no_search := -USQLITE_ENABLE_FTS3 -USQLITE_ENABLE_FTS5 -USQLITE_ENABLE_RTREE
 # What the build has written is out of the way before anything is measured.
 run: ## Measure the storage of this directory, with a program that builds quickly: two minutes
-	LIBSQLITE3_FLAGS="$(no_search)" \
-	  $(CARGO) build --profile first --locked -p flashlag-cli --no-default-features --features fanotify
+	$(CARGO) build --profile first --locked -p flashlag-cli --no-default-features --features fanotify
 	@sync
 	target/first/flashlag run
 
@@ -64,6 +61,8 @@ lab: ## The lab's questions, in real kernels, and a phone that boots: tables int
 	scripts/lab-packages
 	python3 scripts/lab.py $(FLASHLAG) --write docs/lab.md
 	scripts/phone-guest $(FLASHLAG) --write docs/phones.md
+	scripts/dist --linux x86_64
+	scripts/watch-lab target/linux/x86_64/flashlag --write docs/watch.md
 
 site: build ## A demonstration of `flashlag site`, from simulated runs of all profiles, into target/site; a minute
 	scripts/demo-site $(FLASHLAG) target/site

@@ -16,6 +16,8 @@ mod monotonic;
 #[cfg(not(target_family = "wasm"))]
 mod null;
 #[cfg(not(target_family = "wasm"))]
+mod process;
+#[cfg(not(target_family = "wasm"))]
 mod ram;
 mod request;
 mod sampler;
@@ -33,6 +35,8 @@ pub use latency::Latency;
 pub use monotonic::{MonotonicClock, read_clock};
 #[cfg(not(target_family = "wasm"))]
 pub use null::NullDevice;
+#[cfg(not(target_family = "wasm"))]
+pub use process::{ProcessStat, boot_id};
 #[cfg(not(target_family = "wasm"))]
 pub use ram::{RamCounts, RamDevice, Service};
 pub use request::{Completion, Device, Durability, Geometry, Op, Request, SyncCall, ZoneGeometry};

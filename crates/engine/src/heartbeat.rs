@@ -20,7 +20,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crate::meter::ThreadWaitMeter;
-use flashlag_device::{Clock, MonotonicClock, SchedulerTimes, WaitMeter};
+use flashlag_device::{Clock, MonotonicClock, ProcessStat, SchedulerTimes, WaitMeter};
 use flashlag_stats::Stop;
 use flashlag_units::Nanos;
 
@@ -209,9 +209,7 @@ impl Excuses {
 
     /// Major page faults of this thread.
     fn faults_now(&self) -> Option<u64> {
-        let text = read(&self.stat)?;
-        // The name in parentheses may hold anything; the number is in the tenth field after it.
-        text.rsplit_once(')')?.1.split_whitespace().nth(9)?.parse().ok()
+        ProcessStat::parse(&read(&self.stat)?).map(|stat| stat.major_faults)
     }
 
     /// Time taken by the hypervisor.

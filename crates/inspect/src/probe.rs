@@ -114,6 +114,11 @@ impl Probe {
         self.sensors.storage(&self.root).into()
     }
 
+    /// The files by which control groups limit I/O to the disk, whatever runs in them.
+    pub fn io_limits(&self) -> Vec<String> {
+        self.limits.everywhere(&self.root)
+    }
+
     /// The first disk's own description: its model, its firmware, its wear.
     pub fn device(&self) -> Device {
         device(&self.root, &self.stack)

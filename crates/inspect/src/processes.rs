@@ -1,6 +1,7 @@
 //! CPU time and I/O of other processes, so that a run on a busy machine can name them. Format:
 //! proc(5), `/proc/PID/stat` and `/proc/PID/io`.
 
+use flashlag_device::ProcessStat;
 use flashlag_schema::counters::{Process, Processes};
 use flashlag_units::{Bytes, IntoOrder, Nanos};
 
@@ -24,20 +25,13 @@ pub(crate) fn processes(root: &Root) -> Result<Processes, Reason> {
     }
 }
 
-/// `PID (NAME) STATE …`: the name may hold spaces and brackets, so the last bracket ends it. Of
-/// the fields after it, the 12th and 13th are user and system time, the 20th the start.
 fn process(root: &Root, number: u32) -> Option<Process> {
-    let text = root.text(format!("/proc/{number}/stat")).ok()?;
-    let (head, fields) = text.rsplit_once(')')?;
-    let (_, name) = head.split_once('(')?;
-    let fields: Vec<&str> = fields.split_whitespace().collect();
-    let field = |index: usize| fields.get(index)?.parse::<u64>().ok();
+    let stat = ProcessStat::parse(&root.text(format!("/proc/{number}/stat")).ok()?)?;
     let tick = 1_000_000_000 / root.ticks_per_second();
-    let cpu = field(11)?.saturating_add(field(12)?).saturating_mul(tick);
     Some(Process {
-        name: name.to_owned(),
-        started: field(19)?,
-        cpu: Nanos(cpu),
+        name: stat.name,
+        started: stat.start_ticks,
+        cpu: Nanos(stat.cpu_ticks.saturating_mul(tick)),
         io: io(root, number),
     })
 }

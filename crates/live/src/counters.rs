@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
+use flashlag_device::ProcessStat;
 use flashlag_units::{Bytes, InOrder};
 
 use crate::error::LiveError;
@@ -92,7 +93,7 @@ impl Counters {
             }
             let mut at = **pid;
             for _ in 0..MOST_ANCESTORS {
-                match parent_of(at) {
+                match ProcessStat::of(at).map(|stat| stat.parent) {
                     Some(parent) if parent == self.own || self.processes.contains_key(&parent) => {
                         return true;
                     }
@@ -149,12 +150,6 @@ fn since((before, now): &(Counted, Counted)) -> Counted {
         written: Bytes(now.written.0.saturating_sub(before.written.0)),
         to_disk: Bytes(now.to_disk.0.saturating_sub(before.to_disk.0)),
     }
-}
-
-fn parent_of(pid: u32) -> Option<u32> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name, in brackets, may contain anything.
-    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 
 fn is_lowest(name: &str) -> bool {

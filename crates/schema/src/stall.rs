@@ -146,4 +146,6 @@ pub enum StallCause {
     Throttling,
     /// Work that the device does after a number of writes, such as writing its map.
     DevicePeriod,
+    /// A control group's limit on I/O, which holds requests back above the disk.
+    GroupLimit,
 }

@@ -25,6 +25,7 @@ pub fn cause_name(cause: StallCause) -> &'static str {
         StallCause::WakeUp => "waking up",
         StallCause::Throttling => "throttling",
         StallCause::DevicePeriod => "the device's own period",
+        StallCause::GroupLimit => "a limit of a control group",
     }
 }
 

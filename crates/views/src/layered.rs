@@ -277,7 +277,7 @@ fn place_of(phase: &Phase, cause: StallCause) -> (Place, &'static str) {
         | StallCause::Checkpoint
         | StallCause::Cleaning
         | StallCause::Discard => Place::Filesystem,
-        StallCause::OtherIo => Place::Queue,
+        StallCause::OtherIo | StallCause::GroupLimit => Place::Queue,
         StallCause::Mixed | StallCause::Unknown => Place::None,
         StallCause::Storage => return (Place::Device, "the writes and flushes themselves"),
         _ => Place::Device,

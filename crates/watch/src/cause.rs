@@ -59,8 +59,13 @@ impl Causes {
         self.speed = self.speed.map(|speed| (speed * KEPT_EACH_HOUR).max(least));
     }
 
-    /// The cause of a wait, and how it is known.
-    pub fn of(&mut self, wait: &Wait, around: Option<Surroundings>) -> (StallCause, CauseBasis) {
+    /// The cause of a wait, and how it is known. `is_limited`: whether a control group limits I/O to the disk.
+    pub fn of(
+        &mut self,
+        wait: &Wait,
+        around: Option<Surroundings>,
+        is_limited: bool,
+    ) -> (StallCause, CauseBasis) {
         // The disk's own account of a request is a wait for storage.
         let blocked = WaitSplit { blocked: wait.length, ..WaitSplit::default() };
         let split = wait.split.unwrap_or(blocked);
@@ -85,19 +90,19 @@ impl Causes {
             stalls.remove(0);
         }
         stalls.push(stall.clone());
-        let inferred = self.scene(of_probes, &self.calm).cause(&stall).or_else(|| {
+        let inferred = self.scene(of_probes, &self.calm, is_limited).cause(&stall).or_else(|| {
             // Seen from the disk all requests are measured ones; none are left for others.
             let (calm, around) = (as_own(&self.calm), stall.around.as_ref().map(as_own));
             let stall = StallRecord { around, ..stall.clone() };
-            (!of_probes).then(|| self.scene(of_probes, &calm).cause(&stall)).flatten()
+            (!of_probes).then(|| self.scene(of_probes, &calm, is_limited).cause(&stall)).flatten()
         });
-        match inferred.filter(|cause| !was_idle(*cause, &stall)) {
+        match inferred {
             Some(cause) => (cause, CauseBasis::Inferred),
             None => (measured, CauseBasis::Measured),
         }
     }
 
-    fn scene<'a>(&'a self, of_probes: bool, calm: &'a Surroundings) -> Scene<'a> {
+    fn scene<'a>(&'a self, of_probes: bool, calm: &'a Surroundings, is_limited: bool) -> Scene<'a> {
         Scene {
             stalls: &self.stalls[usize::from(!of_probes)],
             changes: &[],
@@ -109,16 +114,9 @@ impl Causes {
             // A probe overwrites what is allocated: it changes nothing that a journal holds.
             commits: false,
             has_background: false,
+            is_limited,
         }
     }
-}
-
-/// Whether the disk had hardly a request during a wait that is said to be its own work: what never reached it was held
-/// above, as by the limit of a control group.
-fn was_idle(cause: StallCause, stall: &StallRecord) -> bool {
-    let busy = stall.around.as_ref().and_then(|around| around.disk_busy_ns);
-    let idle = busy.is_some_and(|busy| busy.0 < stall.ns.0 / 2);
-    cause == StallCause::GarbageCollection && idle
 }
 
 /// The same counters, with all bytes as measured ones.
@@ -139,7 +137,7 @@ mod tests {
     use super::*;
 
     /// A probe of two seconds beside which the disk did hardly anything, but was busy for this long.
-    fn named(busy: Option<Nanos>) -> StallCause {
+    fn named(busy: Option<Nanos>, is_limited: bool) -> StallCause {
         let mut causes = Causes::new(true);
         causes.speed(0.05);
         causes.calm(&Surroundings {
@@ -165,13 +163,18 @@ mod tests {
             quiet_before_ns: Some(Nanos::ZERO),
             ..Surroundings::default()
         };
-        causes.of(&wait, Some(around)).0
+        causes.of(&wait, Some(around), is_limited).0
     }
 
     #[test]
-    fn a_disk_that_had_no_request_did_not_collect() {
-        assert_eq!(named(Some(Nanos::from_millis(1990))), StallCause::GarbageCollection);
-        assert_eq!(named(None), StallCause::GarbageCollection);
-        assert_eq!(named(Some(Nanos::from_millis(12))), StallCause::Storage);
+    fn a_disk_that_had_no_request_did_not_collect_and_a_limit_held_them_above_it() {
+        let (busy, idle) = (Nanos::from_millis(1990), Nanos::from_millis(12));
+        assert_eq!(named(Some(busy), false), StallCause::GarbageCollection);
+        assert_eq!(named(None, false), StallCause::GarbageCollection);
+        assert_eq!(named(Some(idle), false), StallCause::Storage);
+        assert_eq!(named(Some(idle), true), StallCause::GroupLimit);
+        // Not where the disk worked, or nobody can say.
+        assert_eq!(named(Some(busy), true), StallCause::GarbageCollection);
+        assert_eq!(named(None, true), StallCause::GarbageCollection);
     }
 }

@@ -76,6 +76,15 @@ impl Incidents {
         })
     }
 
+    /// What goes on has another cause than it was said to have: unknown, and it is written again.
+    pub fn withdraw(&mut self, cause: StallCause) {
+        if let Some(open) = self.open.as_mut().filter(|open| open.incident.cause == cause) {
+            open.incident.cause = StallCause::Storage;
+            open.incident.cause_basis = CauseBasis::Measured;
+            open.reported = None;
+        }
+    }
+
     /// Ends the open incident; returns it if that was not reported yet.
     pub fn end(&mut self) -> Option<Incident> {
         let open = self.open.take()?;

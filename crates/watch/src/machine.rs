@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use flashlag_device::read_clock;
+use flashlag_device::{ProcessStat, read_clock};
 use flashlag_engine::{Excuses, free_space};
 use flashlag_inspect::android::{OtherApps, is_android};
 use flashlag_inspect::{CounterWatch, Probe, Reason, RequestWatch, Root};
@@ -64,6 +64,8 @@ pub struct Machine {
     snapshots: VecDeque<Snapshot>,
     /// When everything is looked at next.
     due: Nanos,
+    /// The files of limits on the disk, and when they are looked for again.
+    limits: (Nanos, Vec<String>),
     apps: OtherApps,
     /// When Android is asked next.
     apps_due: Nanos,
@@ -101,6 +103,7 @@ impl Machine {
             excused: Nanos::ZERO,
             snapshots: VecDeque::new(),
             due: Nanos::ZERO,
+            limits: (Nanos::ZERO, Vec::new()),
             apps: OtherApps::default(),
             apps_due: Nanos::ZERO,
             temperature: None,
@@ -183,10 +186,8 @@ impl Machine {
     }
 
     fn snapshot(&mut self) -> Vec<ProgramBytes> {
-        let cpu = read_clock(ClockId::ThreadCPUTime);
-        let counters = self.probe.counters();
-        let cost = read_clock(ClockId::ThreadCPUTime).saturating_since(cpu);
-        self.due = counters.at.plus(SELDOM.max(Nanos(cost.0.saturating_mul(PART))));
+        let (counters, cost) = costed(|| self.probe.counters());
+        self.due = counters.at.plus(seldom(cost));
         self.temperature = counters.storage_millicelsius.value().copied();
         let moved = self.snapshots.back().map(|before| moved(&before.counters, &counters));
         // Two are enough for half a minute where they are seldom.
@@ -211,11 +212,9 @@ impl Scenery for Machine {
             let tasks = is_other.then(|| std::fs::read_dir(entry.path().join("task")).ok());
             for task in tasks.flatten().into_iter().flatten().flatten() {
                 let stat = std::fs::read_to_string(task.path().join("stat")).unwrap_or_default();
-                let Some((head, rest)) = stat.rsplit_once(')') else { continue };
-                let name = head.split_once('(').map_or("", |(_, name)| name);
-                let is_new = !names.iter().any(|known| known == name);
-                if rest.trim_start().starts_with('D') && is_new {
-                    names.push(name.to_owned());
+                let waits = ProcessStat::parse(&stat).filter(|stat| stat.state == 'D');
+                if let Some(stat) = waits.filter(|stat| !names.contains(&stat.name)) {
+                    names.push(stat.name);
                 }
             }
             if names.len() >= WAITING {
@@ -223,6 +222,15 @@ impl Scenery for Machine {
             }
         }
         names
+    }
+
+    fn limits(&mut self) -> Vec<String> {
+        let now = read_clock(ClockId::Monotonic);
+        if now >= self.limits.0 {
+            let (files, cost) = costed(|| self.probe.io_limits());
+            self.limits = (now.plus(seldom(cost)), files);
+        }
+        self.limits.1.clone()
     }
 
     fn before(&mut self, wait: &Wait, recent: &Recent) -> Before {
@@ -252,8 +260,21 @@ impl Scenery for Machine {
             held_back: both.and_then(|(a, b)| Some(held(b)?.saturating_sub(held(a)?))),
             millicelsius: self.temperature,
             seconds: recent.seconds(wait.to, SECONDS),
+            limits: Vec::new(),
         }
     }
+}
+
+/// What something returns, and the CPU time that it took.
+fn costed<T>(what: impl FnOnce() -> T) -> (T, Nanos) {
+    let before = read_clock(ClockId::ThreadCPUTime);
+    let done = what();
+    (done, read_clock(ClockId::ThreadCPUTime).saturating_since(before))
+}
+
+/// How long what costs that much is not done again.
+fn seldom(cost: Nanos) -> Nanos {
+    SELDOM.max(Nanos(cost.0.saturating_mul(PART)))
 }
 
 /// What programs moved between two readings of everything, most first.

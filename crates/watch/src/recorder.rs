@@ -1,8 +1,9 @@
 //! From readings and probes to parts of hours and incidents. Pure: it reads no clock and no file, so
 //! that a day can be made up in a moment.
 
-use flashlag_schema::StallCause;
-use flashlag_schema::history::{Before, Incident};
+use flashlag_explain::infer::was_idle;
+use flashlag_schema::history::{Before, Incident, WaitKind};
+use flashlag_schema::{CauseBasis, StallCause};
 use flashlag_units::Nanos;
 
 use crate::cause::{Causes, is_storage};
@@ -17,6 +18,22 @@ pub trait Scenery {
     fn waiting(&mut self) -> Vec<String>;
     /// What happened before a wait.
     fn before(&mut self, wait: &Wait, recent: &Recent) -> Before;
+    /// The files by which control groups limit I/O to the disk.
+    fn limits(&mut self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// A device that collects is quick in between. After this number of waits in a row, with no quick write among them, it
+/// is slow for another reason.
+const IN_A_ROW: u32 = 3;
+
+/// Why a wait was.
+struct Caused {
+    cause: StallCause,
+    basis: CauseBasis,
+    /// Files of limits that may have held it back.
+    limits: Vec<String>,
 }
 
 /// Makes incidents and parts of hours.
@@ -35,6 +52,9 @@ pub struct Recorder {
     /// Who waited while the disk was frozen.
     waiting: Vec<String>,
     hour: u64,
+    /// Waits since the last quick write, and when the last of them ended.
+    in_a_row: u32,
+    waited_until: Nanos,
 }
 
 impl Recorder {
@@ -51,6 +71,8 @@ impl Recorder {
             probes: Vec::new(),
             waiting: Vec::new(),
             hour: 0,
+            in_a_row: 0,
+            waited_until: Nanos::ZERO,
         }
     }
 
@@ -97,18 +119,13 @@ impl Recorder {
         if self.finder.is_frozen(glance.look.at) && self.waiting.is_empty() {
             self.waiting = scenery.waiting();
         }
-        let storage: Vec<(Wait, StallCause, flashlag_schema::CauseBasis)> = waits
-            .into_iter()
-            .filter_map(|wait| {
-                let around = self.recent.around(wait.from, wait.to);
-                let (cause, basis) = self.causes.of(&wait, around);
-                (is_storage(cause) && !self.is_excused(&wait)).then_some((wait, cause, basis))
-            })
-            .collect();
+        let caused = waits.into_iter().map(|wait| (wait, self.cause_of(&wait, scenery)));
+        let mut storage: Vec<(Wait, Caused)> = caused.collect();
+        storage.retain(|(wait, caused)| is_storage(caused.cause) && !self.is_excused(wait));
         if storage.is_empty() {
             self.causes.calm(&change);
         }
-        for (wait, cause, basis) in storage {
+        for (wait, Caused { cause, basis, limits }) in storage {
             self.part.longest(wait.length);
             let start_ms =
                 wall_ms.saturating_sub(glance.look.at.saturating_since(wait.from).0 / 1_000_000);
@@ -117,7 +134,7 @@ impl Recorder {
                 start_ms,
                 cause_basis: basis,
                 waiting,
-                before: scenery.before(&wait, &self.recent),
+                before: Before { limits, ..scenery.before(&wait, &self.recent) },
                 ..Incident::default()
             };
             let (joined, ended) = self.incidents.add(&wait, cause, described);
@@ -136,6 +153,22 @@ impl Recorder {
         due
     }
 
+    /// The cause of a wait, and the limits that may be it.
+    fn cause_of(&mut self, wait: &Wait, scenery: &mut dyn Scenery) -> Caused {
+        let around = self.recent.around(wait.from, wait.to);
+        let is_idle = around.is_some_and(|around| was_idle(&around, wait.length));
+        let limits = if is_idle { scenery.limits() } else { Vec::new() };
+        let (cause, basis) = self.causes.of(wait, around, !limits.is_empty());
+        // What overlaps is one event seen twice.
+        self.in_a_row = self.in_a_row.saturating_add(u32::from(wait.from >= self.waited_until));
+        self.waited_until = self.waited_until.max(wait.to);
+        if cause == StallCause::GarbageCollection && self.in_a_row >= IN_A_ROW {
+            self.incidents.withdraw(cause);
+            return Caused { cause: StallCause::Storage, basis: CauseBasis::Measured, limits };
+        }
+        Caused { cause, basis, limits }
+    }
+
     /// The incident that was going on at the end.
     pub fn end(&mut self) -> Option<Incident> {
         self.incidents.end()
@@ -150,6 +183,11 @@ impl Recorder {
         for (kind, seen) in between.kinds() {
             if let Some(mean) = seen.mean() {
                 self.part.mean(kind, mean, seen.count);
+                let usual = self.usual.usual(kind);
+                let is_slow = usual.is_some() && is_unusual(mean, usual);
+                if kind == WaitKind::Write && mean <= self.over && !is_slow {
+                    self.in_a_row = 0;
+                }
                 self.usual.record(kind, mean, seen.count);
             }
         }
@@ -163,8 +201,11 @@ impl Recorder {
         let usual = self.usual.usual(probe.kind);
         self.part.probe(probe.length);
         self.usual.record(probe.kind, probe.length, 1);
-        let probe = Wait { usual, ..probe };
-        (probe.length > self.over && is_unusual(&probe)).then_some(probe)
+        if probe.length > self.over && is_unusual(probe.length, usual) {
+            return Some(Wait { usual, ..probe });
+        }
+        self.in_a_row = 0;
+        None
     }
 
     /// Whether a stop of this process, a suspended machine or a hypervisor accounts for a wait.

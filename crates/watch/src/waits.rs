@@ -121,7 +121,7 @@ impl Finder {
             (Some(freeze), _) => Some(Wait { usual: usual.usual(WaitKind::Freeze), ..freeze }),
             (None, found) => found,
         };
-        found.filter(is_unusual)
+        found.filter(|wait| is_unusual(wait.length, wait.usual))
     }
 
     /// The end of a time in which nothing completed.
@@ -160,6 +160,6 @@ fn has_waiter(earlier: &Glance, later: &Glance) -> Option<Nanos> {
 }
 
 /// Whether a wait is longer than the usual one by far.
-pub fn is_unusual(wait: &Wait) -> bool {
-    wait.usual.is_none_or(|usual| wait.length.0 > usual.0.saturating_mul(UNUSUAL))
+pub fn is_unusual(length: Nanos, usual: Option<Nanos>) -> bool {
+    usual.is_none_or(|usual| length.0 > usual.0.saturating_mul(UNUSUAL))
 }

@@ -5,9 +5,10 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use flashlag_device::{ProcessStat, boot_id, read_clock};
 use flashlag_units::Nanos;
 use rustix::process::{Pid, Signal, kill_process};
-use rustix::time::{ClockId, clock_gettime};
+use rustix::time::ClockId;
 use serde::{Deserialize, Serialize};
 
 use super::apart::{begin_apart, spawn, tail};
@@ -19,8 +20,6 @@ use crate::protocol::{WatchOrder, Watched, Watcher};
 /// How long a watch may take to begin, and to end.
 const PATIENCE: Duration = Duration::from_secs(30);
 const LOOK: Duration = Duration::from_millis(100);
-/// A name that is new with each start of the phone.
-const BOOT: &str = "/proc/sys/kernel/random/boot_id";
 
 /// The process that watches, as it notes itself: a number alone may belong to another one by now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -82,10 +81,10 @@ pub fn become_watch(folder: &Folder) -> PhoneError {
 fn watch_command(folder: &Folder) -> Result<Command, PhoneError> {
     let order: WatchOrder = read(&folder.order())?;
     let pid = std::process::id();
-    let boot = boot();
-    let process = Process::of(pid)
+    let process = ProcessStat::of(pid)
         .ok_or_else(|| PhoneError::Reported(format!("/proc/{pid}/stat can't be read")))?;
-    store(&folder.watcher(), &Note { pid, started: process.started, boot })?;
+    let boot = boot_id().unwrap_or_default();
+    store(&folder.watcher(), &Note { pid, started: process.start_ticks, boot })?;
     let program = std::env::current_exe().map_err(PhoneError::file("find", "/proc/self/exe"))?;
     let mut command = Command::new(program);
     command.arg("watch").arg(order.directory).arg("--history").arg(folder.history());
@@ -96,9 +95,10 @@ fn watch_command(folder: &Folder) -> Result<Command, PhoneError> {
 /// The state of the folder's watch.
 pub fn watched(folder: &Folder) -> Watched {
     let note = read::<Note>(&folder.watcher()).ok();
-    let has_restarted = note.as_ref().is_some_and(|note| note.boot != boot());
+    let has_restarted =
+        note.as_ref().is_some_and(|note| note.boot != boot_id().unwrap_or_default());
     let process = note.as_ref().and_then(alive);
-    let watcher = process.as_ref().zip(note).map(|(process, note)| process.cost(note.pid));
+    let watcher = process.as_ref().zip(note).map(|(process, note)| cost(process, note.pid));
     Watched { watcher, has_restarted, said: tail(folder) }
 }
 
@@ -123,50 +123,20 @@ pub fn end_watch(folder: &Folder) -> Result<Watched, PhoneError> {
     Ok(watched(folder))
 }
 
-fn boot() -> String {
-    std::fs::read_to_string(BOOT).unwrap_or_default().trim().to_owned()
-}
-
 /// The process of a note, if it still runs.
-fn alive(note: &Note) -> Option<Process> {
-    let process = Process::of(note.pid)?;
-    (process.started == note.started && note.boot == boot()).then_some(process)
+fn alive(note: &Note) -> Option<ProcessStat> {
+    let process = ProcessStat::of(note.pid)?;
+    let is_it = process.start_ticks == note.started;
+    (is_it && note.boot == boot_id().unwrap_or_default()).then_some(process)
 }
 
-/// A process, from `/proc/PID/stat`; times are in ticks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Process {
-    started: u64,
-    cpu: u64,
-}
-
-impl Process {
-    /// `None` if it has ended, waited for or not.
-    fn of(pid: u32) -> Option<Process> {
-        Process::parse(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
-    }
-
-    fn parse(stat: &str) -> Option<Process> {
-        let (_, rest) = stat.rsplit_once(')')?;
-        let fields: Vec<&str> = rest.split_whitespace().collect();
-        // The name is the second field, so the third is the first here.
-        let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
-        if matches!(*fields.first()?, "Z" | "X") {
-            return None;
-        }
-        Some(Process { started: number(22)?, cpu: number(14)?.saturating_add(number(15)?) })
-    }
-
-    fn cost(&self, pid: u32) -> Watcher {
-        let ticks = rustix::param::clock_ticks_per_second().max(1);
-        let time = |count: u64| Nanos(count.saturating_mul(1_000_000_000 / ticks));
-        let now = clock_gettime(ClockId::Boottime);
-        let now = Nanos::from_secs(u64::try_from(now.tv_sec).unwrap_or_default());
-        Watcher {
-            lasted_ns: now.saturating_since(time(self.started)),
-            cpu_ns: time(self.cpu),
-            wakeups: wakeups(&Path::new("/proc").join(pid.to_string()).join("task")),
-        }
+fn cost(process: &ProcessStat, pid: u32) -> Watcher {
+    let ticks = rustix::param::clock_ticks_per_second().max(1);
+    let time = |count: u64| Nanos(count.saturating_mul(1_000_000_000 / ticks));
+    Watcher {
+        lasted_ns: read_clock(ClockId::Boottime).saturating_since(time(process.start_ticks)),
+        cpu_ns: time(process.cpu_ticks),
+        wakeups: wakeups(&Path::new("/proc").join(pid.to_string()).join("task")),
     }
 }
 
@@ -186,28 +156,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_is_known_by_its_start_and_one_that_has_ended_is_none() {
+    fn a_process_is_known_by_its_start() {
         let own = std::process::id();
-        let note = Note { pid: own, started: Process::of(own).unwrap().started, boot: boot() };
+        let started = ProcessStat::of(own).unwrap().start_ticks;
+        let note = Note { pid: own, started, boot: boot_id().unwrap() };
         assert!(alive(&note).is_some());
-        assert!(alive(&Note { started: note.started + 1, ..note.clone() }).is_none());
+        assert!(alive(&Note { started: started + 1, ..note.clone() }).is_none());
         assert!(alive(&Note { boot: "another".to_owned(), ..note }).is_none());
-        let mut child = Command::new("true").spawn().unwrap();
-        let until = Instant::now() + PATIENCE;
-        while Process::of(child.id()).is_some() {
-            assert!(Instant::now() < until, "a process that nobody waited for counts as alive");
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        child.wait().unwrap();
-    }
-
-    #[test]
-    fn a_name_with_spaces_and_brackets_does_not_shift_the_fields() {
-        let rest = "S 1 2 3 4 5 6 7 8 9 10 70 30 0 0 20 0 1 0 12345 99 99";
-        let expected = Some(Process { started: 12345, cpu: 100 });
-        assert_eq!(Process::parse(&format!("9 (a) b (c) {rest}")), expected);
-        assert_eq!(Process::parse(&format!("9 (a) {}", rest.replacen('S', "Z", 1))), None);
-        assert_eq!(Process::parse("9 (a) S 1 2"), None);
     }
 
     #[test]

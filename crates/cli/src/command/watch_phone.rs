@@ -76,17 +76,17 @@ pub fn fetch(place: &Path, wanted: &Wanted<'_>, terminal: &Terminal) -> Result<E
     // One that was fetched before is a part of the new one.
     let replaces = wanted.force || flashlag_watch::read(&output).is_ok();
     let to = Destination::check(&output, OutputKind::Export, replaces)?;
-    let fetched = phone.fetch(wanted.end)?;
-    to.write(&fetched.history)?;
+    let (history, state) = phone.fetch(wanted.end)?;
+    to.write(&history)?;
     if wanted.end {
         phone.remove()?;
     }
     let name = output.display();
     if !terminal.quiet {
-        let now = match (wanted.end, &fetched.watcher) {
+        let now = match (wanted.end, &state.watcher) {
             (true, _) => "has ended; nothing of it is left on the phone".to_owned(),
             (false, Some(watcher)) => format!("goes on, {}", cost_in_words(watcher)),
-            (false, None) if fetched.has_restarted => format!(
+            (false, None) if state.has_restarted => format!(
                 "ended when the phone restarted: `flashlag watch adb:{}` goes on with this history",
                 phone.serial
             ),

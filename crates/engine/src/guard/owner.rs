@@ -1,5 +1,6 @@
 use std::fs;
 
+use flashlag_device::{ProcessStat, boot_id};
 use serde::{Deserialize, Serialize};
 
 /// The process that a flashlag directory belongs to. A process id alone proves nothing: the kernel
@@ -23,7 +24,7 @@ impl Owner {
     /// This process.
     pub fn this_process() -> Owner {
         let pid = std::process::id();
-        let start_ticks = process_stat(pid).map(|stat| stat.start_ticks);
+        let start_ticks = ProcessStat::of(pid).map(|stat| stat.start_ticks);
         Owner { pid, start_ticks, boot_id: boot_id(), machine: machine() }
     }
 
@@ -49,28 +50,9 @@ impl Owner {
         if self.pid == std::process::id() || self.boot_id != boot_id() {
             return false;
         }
-        let stat = process_stat(self.pid);
-        stat.is_some_and(|stat| !stat.dead && Some(stat.start_ticks) == self.start_ticks)
+        let stat = ProcessStat::of(self.pid);
+        stat.is_some_and(|stat| Some(stat.start_ticks) == self.start_ticks)
     }
-}
-
-struct ProcessStat {
-    dead: bool,
-    start_ticks: u64,
-}
-
-fn process_stat(pid: u32) -> Option<ProcessStat> {
-    parse_stat(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
-}
-
-/// `PID (NAME) STATE …`: the name may contain anything, parentheses too, so the fields are counted
-/// from the last one. The state is field 3, the start field 22.
-fn parse_stat(text: &str) -> Option<ProcessStat> {
-    let after_name = &text[text.rfind(')')? + 1..];
-    let mut fields = after_name.split_ascii_whitespace();
-    let state = fields.next()?;
-    let start_ticks = fields.nth(18)?.parse().ok()?;
-    Some(ProcessStat { dead: matches!(state, "Z" | "X" | "x"), start_ticks })
 }
 
 fn machine() -> Option<String> {
@@ -79,31 +61,14 @@ fn machine() -> Option<String> {
     Some(format!("{:016x}", text.trim().bytes().fold(0xcbf2_9ce4_8422_2325, fold)))
 }
 
-fn boot_id() -> Option<String> {
-    let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
-    Some(text.trim().to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_process_name_with_parentheses_does_not_shift_the_fields() {
-        let rest = "S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4711 20";
-        let stat = parse_stat(&format!("42 (a) b) (c) {rest}")).unwrap();
-        assert_eq!((stat.dead, stat.start_ticks), (false, 4711));
-        assert!(
-            parse_stat("42 (a) Z 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 5").unwrap().dead
-        );
-        assert!(parse_stat("").is_none() && parse_stat("42 (a").is_none());
-        assert!(parse_stat("42 (a) S 1").is_none());
-    }
-
-    #[test]
     fn another_start_time_or_boot_is_another_process() {
         let parent = std::os::unix::process::parent_id();
-        let start_ticks = process_stat(parent).map(|stat| stat.start_ticks);
+        let start_ticks = ProcessStat::of(parent).map(|stat| stat.start_ticks);
         let owner = Owner { pid: parent, start_ticks, boot_id: boot_id(), machine: machine() };
         assert!(owner.runs_elsewhere());
         assert!(!Owner { start_ticks: Some(1), ..owner.clone() }.runs_elsewhere());

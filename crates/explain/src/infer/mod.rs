@@ -14,10 +14,10 @@ use flashlag_schema::verify::Discrepancy;
 use flashlag_schema::{CauseBasis, Phase, Run, StallCause};
 
 pub use layers::layers;
-pub use rules::{Scene, is_flash};
+pub use rules::{Scene, is_flash, was_idle};
 
 /// Version of the rules; raise it with every change of what is inferred.
-pub const RULES: u32 = 2;
+pub const RULES: u32 = 3;
 
 /// The inferred cause of each stall of a phase, in order; `None` if no rule names one and the
 /// scheduler's figures decide.

@@ -46,6 +46,7 @@ pub(super) fn causes(phase: &Phase, watched: &Watched, run: &Run) -> Vec<Option<
         // These cause commits themselves, which write others' bytes, too.
         commits: phase.durable == Durability::Fsync || phase.operation == Operation::Save,
         has_background: phase.background.is_some(),
+        is_limited: is_limited(run),
     };
     phase.stalls.iter().map(|stall| scene.cause(stall)).collect()
 }
@@ -71,6 +72,8 @@ pub struct Scene<'a> {
     pub commits: bool,
     /// Whether the scenario wrote beside them.
     pub has_background: bool,
+    /// Whether a control group limits I/O to the disk.
+    pub is_limited: bool,
 }
 
 impl Scene<'_> {
@@ -86,12 +89,18 @@ impl Scene<'_> {
         if around.window_ns.0 > loose {
             return None;
         }
-        self.discarding(around, blocked)
+        self.held_above(stall, around)
+            .or_else(|| self.discarding(around, blocked))
             .or_else(|| self.throttled(stall, around))
             .or_else(|| self.by_filesystem(around, blocked))
             .or_else(|| self.by_others(around, blocked))
             .or_else(|| self.waking_up())
             .or_else(|| self.collecting(stall, around, blocked))
+    }
+
+    /// A control group limits I/O to the disk, which had hardly a request meanwhile: the limit held them above it.
+    fn held_above(&self, stall: &StallRecord, around: &Surroundings) -> Option<StallCause> {
+        (self.is_limited && was_idle(around, stall.ns)).then_some(StallCause::GroupLimit)
     }
 
     /// The disk worked on discards for more than half of the time, and moved few bytes. (Behind
@@ -159,7 +168,7 @@ impl Scene<'_> {
 
     /// Flash that was being written to moved hardly any bytes during the wait, for any process:
     /// others are quiet and no background writer of the scenario runs, nothing was discarded, no
-    /// cache had been used up, and the device did not sleep.
+    /// cache had been used up, and the device neither slept nor was without a request.
     fn collecting(
         &self,
         stall: &StallRecord,
@@ -177,7 +186,8 @@ impl Scene<'_> {
         let unexplained = self.expected(around, blocked)? < UNEXPLAINED;
         let writes = self.writes && wrote;
         let free = around.discards.is_none_or(|discards| discards == 0);
-        let here = self.is_flash && writes && free && !idle && !exhausted;
+        let worked = !was_idle(around, stall.ns);
+        let here = self.is_flash && writes && free && !idle && !exhausted && worked;
         (here && alone && unexplained).then_some(StallCause::GarbageCollection)
     }
 
@@ -199,6 +209,16 @@ impl Scene<'_> {
         let beyond = seen.disk_bytes?.saturating_minus(Bytes(own));
         Some(self.time_of(beyond)? < QUIET * seen.window_ns.0.max(1) as f64)
     }
+}
+
+/// Whether the disk had a request for less than half of a wait: what it waited for was above the disk.
+pub fn was_idle(around: &Surroundings, wait: Nanos) -> bool {
+    around.disk_busy_ns.is_some_and(|busy| busy.0 < wait.0 / 2)
+}
+
+fn is_limited(run: &Run) -> bool {
+    let limits = run.environment.limits.as_ref();
+    limits.is_some_and(|limits| limits.set.iter().any(|limit| limit.kind.is_of_io()))
 }
 
 /// Whether every stall of the phase follows a rest, and all are about as long.

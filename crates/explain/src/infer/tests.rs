@@ -94,6 +94,23 @@ fn flash_that_moves_next_to_nothing_for_nobody_else_collects_garbage() {
 }
 
 #[test]
+fn a_disk_without_a_request_did_not_collect_and_a_limit_of_a_group_held_them_above_it() {
+    let busy = |ms: u64| Surroundings { disk_busy_ns: Some(MS(ms)), ..still() };
+    let limited = |around: Surroundings, kind: LimitKind| {
+        let mut run = stalled(&[around]);
+        let limit = Limit { kind, file: String::new(), device: None, value: 1, used: None };
+        run.environment.limits = Some(Limits { set: vec![limit], unseen: Vec::new() });
+        named(&run)[0]
+    };
+    assert_eq!(one(busy(190)), Some(StallCause::GarbageCollection));
+    assert_eq!(one(busy(99)), None);
+    assert_eq!(limited(busy(99), LimitKind::WriteOps), Some(StallCause::GroupLimit));
+    assert_eq!(limited(busy(99), LimitKind::MemoryMax), None);
+    assert_eq!(limited(busy(190), LimitKind::WriteOps), Some(StallCause::GarbageCollection));
+    assert_eq!(limited(still(), LimitKind::WriteOps), Some(StallCause::GarbageCollection));
+}
+
+#[test]
 fn others_are_named_where_their_bytes_alone_take_most_of_it() {
     let busy = Surroundings { disk_bytes: Some(Bytes::from_mb(20)), ..still() };
     assert_eq!(one(busy), Some(StallCause::OtherIo), "the disk was never faster");

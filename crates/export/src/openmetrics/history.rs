@@ -10,7 +10,7 @@ use super::writer::{Dialect, Exposition, Kind, Labels};
 
 /// The causes that an incident may have. Each has a value before its first incident: of a series that begins at 1
 /// Prometheus sees no increase.
-const CAUSES: [StallCause; 8] = [
+const CAUSES: [StallCause; 9] = [
     StallCause::Storage,
     StallCause::OtherIo,
     StallCause::GarbageCollection,
@@ -19,6 +19,7 @@ const CAUSES: [StallCause; 8] = [
     StallCause::Checkpoint,
     StallCause::WakeUp,
     StallCause::Throttling,
+    StallCause::GroupLimit,
 ];
 
 /// Waits, incidents by cause, and what watching cost, over all that a history holds.

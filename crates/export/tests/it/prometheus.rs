@@ -374,7 +374,7 @@ fn a_cause_has_a_value_before_its_first_incident_and_keeps_its_series() {
         all.map(|((_, labels), value)| (labels["cause"].clone(), value)).collect()
     };
     let before = of(&sums);
-    assert!(before.values().all(|value| *value == 0.0) && before.len() == 8, "{before:?}");
+    assert!(before.values().all(|value| *value == 0.0) && before.len() == 9, "{before:?}");
     sums.count(StallCause::OtherIo);
     sums.count(StallCause::OtherIo);
     sums.count(StallCause::FilesystemCommit);

@@ -9,6 +9,7 @@ mod files;
 mod groups;
 mod seen;
 
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
 use flashlag_schema::Limits;
@@ -28,6 +29,9 @@ pub(crate) struct LimitFiles {
     /// Why the groups could not be found.
     failed: Option<String>,
 }
+
+/// Most control groups to look at: a machine has some hundreds.
+const MOST_GROUPS: usize = 4096;
 
 /// The devices whose limits matter.
 #[derive(Clone, Debug)]
@@ -75,6 +79,30 @@ impl LimitFiles {
             }
         }
         seen
+    }
+
+    /// The files by which control groups limit I/O to the devices, whatever runs in them. A commit of the filesystem
+    /// waits for what a limited group has begun, and everyone waits for the commit.
+    pub fn everywhere(&self, root: &Root) -> Vec<String> {
+        let mut seen = Seen::default();
+        for hierarchy in &self.hierarchies {
+            let files: &[&[files::OfDevices]] = match &hierarchy.controllers {
+                None => &[files::SECOND_RATES, files::LATENCY],
+                Some(_) if hierarchy.has("blkio") => &[files::FIRST_RATES],
+                Some(_) => continue,
+            };
+            let mut groups = VecDeque::from_iter(hierarchy.groups.last().cloned());
+            for _ in 0..MOST_GROUPS {
+                let Some(group) = groups.pop_front() else { break };
+                files.iter().for_each(|of| self.rates(root, &group, of, &mut seen));
+                let below = root.names(&group).into_iter().map(|name| group.join(name));
+                groups.extend(below.filter(|path| root.real(path).is_dir()));
+            }
+        }
+        let mut files: Vec<String> =
+            seen.counts.into_iter().map(|count| count.limit.file).collect();
+        files.dedup();
+        files
     }
 
     /// Groups of version 1.

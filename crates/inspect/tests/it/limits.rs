@@ -122,6 +122,30 @@ fn limits_of_every_group_up_to_the_root_are_read_and_those_of_other_disks_are_no
 }
 
 #[test]
+fn limits_of_groups_that_this_process_is_not_in_are_found_for_the_same_disk() {
+    let files = |tree: &Tree| Probe::open(&tree.root(), Path::new("/home")).io_limits();
+    let tree = systemd();
+    tree.second(
+        "/backup.slice",
+        &[("io.max", "8:16 wbps=1 rbps=1\n"), ("io.latency", "8:0 target=75000\n")],
+    );
+    tree.second("/backup.slice/tar.service", &[("io.max", "8:0 wbps=1048576\nodd\n")]);
+    let group = |path: &str| format!("/sys/fs/cgroup/{path}");
+    let expected = [
+        "backup.slice/io.latency",
+        "outer.slice/io.max",
+        "backup.slice/tar.service/io.max",
+        "outer.slice/inner.slice/db.service/io.max",
+    ];
+    assert_eq!(files(&tree), expected.map(group));
+    // In version 1 too, of whichever group.
+    let expected = ["blkio/box", "blkio/box/one"]
+        .map(|path| group(&format!("{path}/blkio.throttle.write_iops_device")));
+    assert_eq!(files(&first()), expected);
+    assert!(files(&Tree::new("", "0::/\n", FIRST_NAMESPACE)).is_empty());
+}
+
+#[test]
 fn what_each_group_used_is_counted_in_that_group() {
     let counts = systemd().counts();
     let read: Vec<_> = counts

@@ -933,6 +933,7 @@ StallCause: TypeAlias = Literal[
     'wake_up',
     'throttling',
     'device_period',
+    'group_limit',
 ]
 """
 What a stall waited for.

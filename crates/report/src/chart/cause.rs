@@ -44,7 +44,7 @@ impl Kind {
             | StallCause::Checkpoint
             | StallCause::Cleaning
             | StallCause::Discard => Kind::Filesystem,
-            StallCause::OtherIo => Kind::OtherIo,
+            StallCause::OtherIo | StallCause::GroupLimit => Kind::OtherIo,
             StallCause::GarbageCollection
             | StallCause::WearLevelling
             | StallCause::Throttling

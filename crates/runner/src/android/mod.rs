@@ -13,7 +13,7 @@ pub use explain::explain_phone;
 pub use on_phone::be_on_the_phone;
 pub use phone::phones;
 pub(crate) use phone::{PhoneRun, prepare, run};
-pub use watch::{Fetched, PhoneWatch, Watcher};
+pub use watch::{PhoneWatch, Watcher};
 
 use flashlag_android::{Adb, PhoneError, RunOnPhone, WatchOnPhone};
 use flashlag_spec::target::{PHONE_DIRECTORY, PhoneSpec};

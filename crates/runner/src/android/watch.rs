@@ -19,17 +19,6 @@ pub struct PhoneWatch {
     pub about: String,
 }
 
-/// What was found of a watch when its history was fetched.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Fetched {
-    /// The bytes of the history's file.
-    pub history: Vec<u8>,
-    /// What the watch has cost so far, if it went on when it was asked.
-    pub watcher: Option<Watcher>,
-    /// Whether the phone has restarted since the watch began, which ended it.
-    pub has_restarted: bool,
-}
-
 impl PhoneWatch {
     /// Finds the one phone that a target means.
     ///
@@ -58,19 +47,18 @@ impl PhoneWatch {
         self.on.begin(&program, &WatchOrder { program: this_program(), directory, options })
     }
 
-    /// Fetches the history, after the watch's end if `ends`.
+    /// Fetches the history's file, after the watch's end if `ends`, and the state the watch was in before.
     ///
     /// # Errors
     /// There is no watch on the phone, or it can't be reached.
-    pub fn fetch(&self, ends: bool) -> Result<Fetched, PhoneError> {
+    pub fn fetch(&self, ends: bool) -> Result<(Vec<u8>, Watched), PhoneError> {
         let Some(state) = self.on.state()? else {
             return Err(PhoneError::NoWatch { serial: self.serial.clone() });
         };
         if ends {
             self.on.end()?;
         }
-        let history = self.on.history()?;
-        Ok(Fetched { history, watcher: state.watcher, has_restarted: state.has_restarted })
+        Ok((self.on.history()?, state))
     }
 
     /// Removes everything of an ended watch from the phone, its history too.

@@ -80,6 +80,8 @@ pub struct Before {
     pub millicelsius: Option<i64>,
     /// The disk second by second, the last one the end of the first wait.
     pub seconds: Vec<Second>,
+    /// Where the disk had hardly a request during the wait: the files by which control groups limit I/O to it.
+    pub limits: Vec<String>,
 }
 
 /// The disk in one second.

@@ -1,6 +1,6 @@
 //! The answer, first.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use flashlag_schema::history::{History, Incident, Subject};
 use flashlag_schema::{CauseBasis, StallCause};
@@ -10,6 +10,9 @@ use super::time::{length, minute, times};
 use super::trend::trend_sentences;
 use crate::causes::cause_name;
 use crate::format;
+
+/// Most files of limits in a sentence.
+const FILES: usize = 3;
 
 /// The sentences that say all: how often it froze, why, and whether it became slower.
 pub fn answer(history: &History) -> Vec<String> {
@@ -96,6 +99,12 @@ fn sentence(incidents: &[&Incident]) -> String {
         (false, StallCause::OtherIo, Some(program)) => {
             format!("{often} other requests held it up; {program} moved most bytes.")
         }
+        (false, StallCause::GroupLimit, _) => {
+            let files: BTreeSet<&str> =
+                incidents.iter().flat_map(|it| &it.before.limits).map(String::as_str).collect();
+            let files: Vec<&str> = files.into_iter().take(FILES).collect();
+            format!("{often} a limit of a control group held it back: {}.", files.join(", "))
+        }
         (false, ..) => format!("{often} it was {}.", word(first)),
     }
 }
@@ -110,4 +119,28 @@ fn most_named(incidents: &[&Incident]) -> Option<String> {
     }
     let (name, count) = counts.into_iter().max_by_key(|(_, count)| *count)?;
     (count * 2 >= incidents.len()).then(|| name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use flashlag_schema::history::Before;
+
+    use super::*;
+
+    #[test]
+    fn a_limit_is_named_with_the_files_that_set_it_each_once() {
+        let held = |files: &[&str]| Incident {
+            cause: StallCause::GroupLimit,
+            cause_basis: CauseBasis::Inferred,
+            before: Before {
+                limits: files.iter().map(|file| (*file).to_owned()).collect(),
+                ..Before::default()
+            },
+            ..Incident::default()
+        };
+        let incidents = vec![held(&["/b/io.max"]), held(&["/a/io.max", "/b/io.max"])];
+        let history = History { incidents, ..History::default() };
+        let said = "Twice a limit of a control group held it back: /a/io.max, /b/io.max.";
+        assert_eq!(causes(&history), [said]);
+    }
 }

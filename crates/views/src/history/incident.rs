@@ -74,13 +74,14 @@ pub fn incident_line(incident: &Incident) -> String {
         if names.is_empty() { String::new() } else { format!("; {what}: {names}") }
     };
     format!(
-        "{}: {} waited {}{usual}{waits}; cause: {}{}{}",
+        "{}: {} waited {}{usual}{waits}; cause: {}{}{}{}",
         row.when,
         row.what,
         row.longest,
         row.cause,
         named("before it", &row.programs),
         named("also waiting", &row.waiting),
+        named("limited by", &incident.before.limits.join(", ")),
     )
 }
 

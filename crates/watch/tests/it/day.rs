@@ -14,15 +14,20 @@ use crate::made::START_S;
 const LOOK: u64 = 250;
 const MS: fn(u64) -> Nanos = Nanos::from_millis;
 
-struct Nobody;
+/// Nobody waits; these files limit I/O.
+struct Nobody<'a>(&'a [String]);
 
-impl Scenery for Nobody {
+impl Scenery for Nobody<'_> {
     fn waiting(&mut self) -> Vec<String> {
         vec!["app".to_owned()]
     }
 
     fn before(&mut self, wait: &Wait, recent: &Recent) -> Before {
         Before { seconds: recent.seconds(wait.to, 30), ..Before::default() }
+    }
+
+    fn limits(&mut self) -> Vec<String> {
+        self.0.to_vec()
     }
 }
 
@@ -51,6 +56,7 @@ struct Made {
     counts: Surroundings,
     requests: Requests,
     stolen: u64,
+    limits: Vec<String>,
     incidents: Vec<Incident>,
 }
 
@@ -74,6 +80,7 @@ impl Made {
             },
             requests: Requests::default(),
             stolen: 0,
+            limits: Vec::new(),
             incidents: Vec::new(),
         }
     }
@@ -87,7 +94,7 @@ impl Made {
             is_after_stop,
             stolen: Some(MS(self.stolen)),
         };
-        let due = self.recorder.look(glance, self.wall.max(0) as u64, &mut Nobody);
+        let due = self.recorder.look(glance, self.wall.max(0) as u64, &mut Nobody(&self.limits));
         for incident in due {
             self.incidents.retain(|known| known.start_ms != incident.start_ms);
             self.incidents.push(incident);
@@ -250,6 +257,44 @@ fn waits_of_one_cause_in_a_row_are_one_incident() {
     assert!(one.waits >= 3, "{one:#?}");
     assert_eq!(one.before.seconds.len(), 30);
     assert!(one.before.seconds.iter().any(|second| second.bytes.0 > 0), "{one:#?}");
+}
+
+#[test]
+fn a_device_that_is_slow_for_every_write_of_a_while_does_not_collect() {
+    for (in_a_row, cause) in [(2, StallCause::GarbageCollection), (8, StallCause::Storage)] {
+        let mut made = Made::new();
+        made.plant(Planted::Neighbour(2_000));
+        for _ in 0..60 {
+            made.quiet();
+        }
+        for _ in 0..in_a_row {
+            made.plant(Planted::Freeze(1_000));
+        }
+        let found = made.ended();
+        let [_, slow] = found.as_slice() else { panic!("{found:#?}") };
+        assert_eq!(slow.cause, cause, "{slow:#?}");
+        assert_eq!(slow.cause_basis.is_measured(), cause == StallCause::Storage, "{slow:#?}");
+        assert!(slow.lasted_ns >= MS(in_a_row * 1_000), "{slow:#?}");
+    }
+}
+
+#[test]
+fn a_limit_of_a_control_group_is_named_where_the_disk_had_no_request() {
+    let mut made = Made::new();
+    made.limits = vec!["/sys/fs/cgroup/backup.slice/io.max".to_owned()];
+    made.counts.disk_busy_ns = Some(Nanos::ZERO);
+    for _ in 0..60 {
+        made.quiet();
+    }
+    for _ in 0..8 {
+        made.look(LOOK, false);
+    }
+    made.moves(4096, 4096);
+    made.probe(2_000, Made::blocked(2_000));
+    let limits = made.limits.clone();
+    let found = made.ended();
+    let [held] = found.as_slice() else { panic!("{found:#?}") };
+    assert_eq!((held.cause, &held.before.limits), (StallCause::GroupLimit, &limits));
 }
 
 #[test]
