@@ -3,7 +3,7 @@
 use std::fs::{File, TryLockError};
 use std::io::{self, Write};
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use crate::error::{StoreError, io_error};
 use crate::outcome::Outcome;
@@ -45,10 +45,10 @@ pub(crate) fn add(
     Ok((entry.run.file_sha256, outcome))
 }
 
-/// How long to wait for another process that adds: thousands of files take seconds.
+/// How long to wait for another process that adds nothing. Of many that add, the last waits for all others.
 const PATIENCE: Duration = Duration::from_secs(120);
 /// The lock file of processes that add. It is hidden, so that it is not taken for a run file, and
-/// empty.
+/// empty. Its time is that of the last file that was added.
 const LOCK: &str = ".flashlag-lock";
 /// Prefix of the name of an incomplete file.
 const UNFINISHED: &str = ".adding-";
@@ -73,24 +73,50 @@ impl Lock {
         let path = folder.join(LOCK);
         let open = File::options().create(true).append(true).open(&path);
         let file = open.map_err(io_error("make the lock", &path))?;
-        let begun = Instant::now();
+        let mut patience = Patience { seen: None, since: Instant::now() };
         loop {
             match file.try_lock() {
                 Ok(()) => break,
-                Err(TryLockError::WouldBlock) if begun.elapsed() < PATIENCE => {
-                    std::thread::sleep(Duration::from_millis(5));
-                }
                 Err(TryLockError::WouldBlock) => {
-                    let error = io::Error::other(
-                        "another flashlag has been adding to it for two minutes: end that one, or try again",
-                    );
-                    return Err(io_error("add to", folder)(error));
+                    let added = file.metadata().and_then(|file| file.modified()).ok();
+                    if patience.is_over(added, Instant::now()) {
+                        let error = io::Error::other(
+                            "another flashlag holds it and has added nothing for two minutes: end that one, or try again",
+                        );
+                        return Err(io_error("add to", folder)(error));
+                    }
+                    std::thread::sleep(Duration::from_millis(5));
                 }
                 Err(TryLockError::Error(_)) => return Ok(None),
             }
         }
         remove_unfinished(folder);
-        Ok(Some(Lock { file }))
+        let lock = Lock { file };
+        lock.has_added();
+        Ok(Some(lock))
+    }
+
+    /// Tells those who wait that there is progress.
+    pub(crate) fn has_added(&self) {
+        // Without it they wait for two minutes from their beginning.
+        let _ = self.file.set_modified(SystemTime::now());
+    }
+}
+
+/// How long nothing was added while this process waited.
+struct Patience {
+    /// When the last file was added, as the lock's file says.
+    seen: Option<SystemTime>,
+    /// When that was seen first.
+    since: Instant,
+}
+
+impl Patience {
+    fn is_over(&mut self, added: Option<SystemTime>, now: Instant) -> bool {
+        if added != self.seen {
+            *self = Patience { seen: added, since: now };
+        }
+        now.saturating_duration_since(self.since) >= PATIENCE
     }
 }
 
@@ -147,4 +173,39 @@ fn unfinished(folder: &Path, source: &Path) -> io::Result<tempfile::NamedTempFil
     #[cfg(not(unix))]
     let _ = source;
     builder.tempfile_in(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_waits_gives_up_after_two_minutes_in_which_nothing_was_added_and_not_before() {
+        let begun = Instant::now();
+        let at = |seconds: u64| begun + Duration::from_secs(seconds);
+        let added = |seconds: u64| Some(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds));
+        let mut patience = Patience { seen: None, since: begun };
+        // Eight writers of a minute each.
+        for minute in 0..8 {
+            assert!(!patience.is_over(added(minute), at(60 * minute)));
+            assert!(!patience.is_over(added(minute), at(60 * minute + 59)));
+        }
+        assert!(!patience.is_over(added(7), at(420 + 119)));
+        assert!(patience.is_over(added(7), at(420 + 120)));
+        // A clock that was set back is progress too: nobody else writes that time.
+        assert!(!patience.is_over(added(1), at(420 + 121)));
+        assert!(Patience { seen: None, since: begun }.is_over(None, at(120)));
+    }
+
+    #[test]
+    fn the_locks_file_tells_of_each_file_that_was_added() {
+        let folder = tempfile::tempdir().unwrap();
+        let lock = Lock::of(folder.path()).unwrap().unwrap();
+        let path = folder.path().join(LOCK);
+        let time = || std::fs::metadata(&path).unwrap().modified().unwrap();
+        lock.file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
+        lock.has_added();
+        assert!(time() > SystemTime::UNIX_EPOCH + Duration::from_secs(1));
+        assert_eq!(std::fs::read(&path).unwrap(), b"");
+    }
 }

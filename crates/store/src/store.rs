@@ -69,7 +69,7 @@ impl Store {
 
 impl FolderStore {
     fn add(&mut self, paths: &[PathBuf]) -> Result<Vec<Added>, StoreError> {
-        let _lock = folder::Lock::of(&self.folder)?;
+        let lock = folder::Lock::of(&self.folder)?;
         // Include what others have added since this store was opened.
         self.index = Index::open(&self.folder)?;
         let mut added = Vec::with_capacity(paths.len());
@@ -85,6 +85,9 @@ impl FolderStore {
                 fresh.insert(sha256, name.clone());
             }
             added.push(Added { from: path.clone(), outcome });
+            if let Some(lock) = &lock {
+                lock.has_added();
+            }
         }
         self.index = Index::open(&self.folder)?;
         Ok(added.into_iter().map(|it| self.settled(it)).collect())

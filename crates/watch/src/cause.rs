@@ -18,6 +18,17 @@ const KEPT_EACH_HOUR: f64 = 0.97;
 /// Of a disk that was idle for long this part of its best speed is expected.
 const LEAST_OF_BEST: f64 = 0.25;
 
+/// What was seen of the machine around a wait.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Seen {
+    /// The counters from the last reading before it to the first one after it.
+    pub around: Option<Surroundings>,
+    /// Those of the minute before.
+    pub lately: Surroundings,
+    /// Whether a control group limits I/O to the disk.
+    pub is_limited: bool,
+}
+
 /// What is known of the disk besides a wait.
 #[derive(Debug, Default)]
 pub struct Causes {
@@ -59,13 +70,8 @@ impl Causes {
         self.speed = self.speed.map(|speed| (speed * KEPT_EACH_HOUR).max(least));
     }
 
-    /// The cause of a wait, and how it is known. `is_limited`: whether a control group limits I/O to the disk.
-    pub fn of(
-        &mut self,
-        wait: &Wait,
-        around: Option<Surroundings>,
-        is_limited: bool,
-    ) -> (StallCause, CauseBasis) {
+    /// The cause of a wait, and how it is known.
+    pub fn of(&mut self, wait: &Wait, seen: Seen) -> (StallCause, CauseBasis) {
         // The disk's own account of a request is a wait for storage.
         let blocked = WaitSplit { blocked: wait.length, ..WaitSplit::default() };
         let split = wait.split.unwrap_or(blocked);
@@ -81,7 +87,7 @@ impl Causes {
             ns: wait.length,
             cause: measured,
             time: Some(time),
-            around,
+            around: seen.around,
             ..StallRecord::default()
         };
         let of_probes = wait.kind == WaitKind::Probe;
@@ -90,11 +96,12 @@ impl Causes {
             stalls.remove(0);
         }
         stalls.push(stall.clone());
-        let inferred = self.scene(of_probes, &self.calm, is_limited).cause(&stall).or_else(|| {
+        let inferred = self.scene(of_probes, &self.calm, &seen).cause(&stall).or_else(|| {
             // Seen from the disk all requests are measured ones; none are left for others.
             let (calm, around) = (as_own(&self.calm), stall.around.as_ref().map(as_own));
             let stall = StallRecord { around, ..stall.clone() };
-            (!of_probes).then(|| self.scene(of_probes, &calm, is_limited).cause(&stall)).flatten()
+            let seen = Seen { lately: as_own(&seen.lately), ..seen };
+            (!of_probes).then(|| self.scene(of_probes, &calm, &seen).cause(&stall)).flatten()
         });
         match inferred {
             Some(cause) => (cause, CauseBasis::Inferred),
@@ -102,11 +109,12 @@ impl Causes {
         }
     }
 
-    fn scene<'a>(&'a self, of_probes: bool, calm: &'a Surroundings, is_limited: bool) -> Scene<'a> {
+    fn scene<'a>(&'a self, of_probes: bool, calm: &'a Surroundings, seen: &'a Seen) -> Scene<'a> {
         Scene {
             stalls: &self.stalls[usize::from(!of_probes)],
             changes: &[],
             calm,
+            lately: &seen.lately,
             block_bytes: PROBE,
             bytes_per_ns: self.speed,
             is_flash: self.is_flash,
@@ -114,7 +122,7 @@ impl Causes {
             // A probe overwrites what is allocated: it changes nothing that a journal holds.
             commits: false,
             has_background: false,
-            is_limited,
+            is_limited: seen.is_limited,
         }
     }
 }
@@ -136,16 +144,11 @@ mod tests {
 
     use super::*;
 
-    /// A probe of two seconds beside which the disk did hardly anything, but was busy for this long.
-    fn named(busy: Option<Nanos>, is_limited: bool) -> StallCause {
+    /// The cause of a probe of two seconds: what the disk was busy with others before it, in bytes, and how long it was
+    /// busy meanwhile with hardly any.
+    fn named(others_before: u64, busy: Option<Nanos>, is_limited: bool) -> StallCause {
         let mut causes = Causes::new(true);
         causes.speed(0.05);
-        causes.calm(&Surroundings {
-            window_ns: Nanos::from_secs(60),
-            own_bytes: Some(Bytes(245_760)),
-            disk_bytes: Some(Bytes(245_760)),
-            ..Surroundings::default()
-        });
         let wait = Wait {
             from: Nanos::from_secs(100),
             to: Nanos::from_secs(102),
@@ -163,18 +166,30 @@ mod tests {
             quiet_before_ns: Some(Nanos::ZERO),
             ..Surroundings::default()
         };
-        causes.of(&wait, Some(around), is_limited).0
+        let lately = Surroundings {
+            window_ns: Nanos::from_secs(60),
+            own_bytes: Some(Bytes(245_760)),
+            disk_bytes: Some(Bytes(245_760 + others_before)),
+            ..Surroundings::default()
+        };
+        causes.of(&wait, Seen { around: Some(around), lately, is_limited }).0
     }
 
     #[test]
     fn a_disk_that_had_no_request_did_not_collect_and_a_limit_held_them_above_it() {
         let (busy, idle) = (Nanos::from_millis(1990), Nanos::from_millis(12));
-        assert_eq!(named(Some(busy), false), StallCause::GarbageCollection);
-        assert_eq!(named(None, false), StallCause::GarbageCollection);
-        assert_eq!(named(Some(idle), false), StallCause::Storage);
-        assert_eq!(named(Some(idle), true), StallCause::GroupLimit);
+        assert_eq!(named(0, Some(busy), false), StallCause::GarbageCollection);
+        assert_eq!(named(0, None, false), StallCause::GarbageCollection);
+        assert_eq!(named(0, Some(idle), false), StallCause::Storage);
+        assert_eq!(named(0, Some(idle), true), StallCause::GroupLimit);
         // Not where the disk worked, or nobody can say.
-        assert_eq!(named(Some(busy), true), StallCause::GarbageCollection);
-        assert_eq!(named(None, true), StallCause::GarbageCollection);
+        assert_eq!(named(0, Some(busy), true), StallCause::GarbageCollection);
+        assert_eq!(named(0, None, true), StallCause::GarbageCollection);
+    }
+
+    #[test]
+    fn a_disk_that_wrote_for_others_in_the_minute_before_may_still_do_so() {
+        assert_eq!(named(100_000_000, None, false), StallCause::GarbageCollection);
+        assert_eq!(named(200_000_000, None, false), StallCause::Storage);
     }
 }

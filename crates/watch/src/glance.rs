@@ -104,7 +104,7 @@ impl Recent {
         let inside = |glance: &&Glance| glance.look.at >= from && glance.look.at <= to;
         let first = self.0.iter().find(inside)?;
         let last = self.0.iter().rev().find(inside)?;
-        Some(last.look.since(&first.look))
+        (last.look.at > first.look.at).then(|| last.look.since(&first.look))
     }
 
     /// The disk second by second, the last one ending at a time.

@@ -6,7 +6,7 @@ use flashlag_schema::history::{Before, Incident, WaitKind};
 use flashlag_schema::{CauseBasis, StallCause};
 use flashlag_units::Nanos;
 
-use crate::cause::{Causes, is_storage};
+use crate::cause::{Causes, Seen, is_storage};
 use crate::glance::{Between, Glance, Recent};
 use crate::incidents::{Incidents, Joined};
 use crate::part::Part;
@@ -27,6 +27,8 @@ pub trait Scenery {
 /// A device that collects is quick in between. After this number of waits in a row, with no quick write among them, it
 /// is slow for another reason.
 const IN_A_ROW: u32 = 3;
+/// How long before a wait others have to be quiet if the disk's own work is to be its cause.
+const LATELY: Nanos = Nanos::from_secs(60);
 
 /// Why a wait was.
 struct Caused {
@@ -158,7 +160,10 @@ impl Recorder {
         let around = self.recent.around(wait.from, wait.to);
         let is_idle = around.is_some_and(|around| was_idle(&around, wait.length));
         let limits = if is_idle { scenery.limits() } else { Vec::new() };
-        let (cause, basis) = self.causes.of(wait, around, !limits.is_empty());
+        let minute = wait.from.saturating_since(LATELY);
+        let lately = self.recent.during(minute, wait.from).unwrap_or_default();
+        let seen = Seen { around, lately, is_limited: !limits.is_empty() };
+        let (cause, basis) = self.causes.of(wait, seen);
         // What overlaps is one event seen twice.
         self.in_a_row = self.in_a_row.saturating_add(u32::from(wait.from >= self.waited_until));
         self.waited_until = self.waited_until.max(wait.to);

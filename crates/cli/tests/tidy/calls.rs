@@ -41,9 +41,10 @@ const SLEEPS: [(&str, &str); 27] = [
 ];
 
 /// Files that ask what time of day it is. Nothing that is measured may.
-const TIMES_OF_DAY: [(&str, &str); 3] = [
+const TIMES_OF_DAY: [(&str, &str); 4] = [
     ("crates/engine/src/guard/manifest.rs", "the manifest says when its run began, for people"),
     ("crates/inspect/src/android/storaged.rs", "Android's storage daemon dates what it counts"),
+    ("crates/store/src/folder.rs", "a lock's file says when something was added last"),
     ("crates/watch/src/watch.rs", "a history has hours and days; no wait is measured by it"),
 ];
 

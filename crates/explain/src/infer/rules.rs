@@ -39,6 +39,7 @@ pub(super) fn causes(phase: &Phase, watched: &Watched, run: &Run) -> Vec<Option<
         stalls: &phase.stalls,
         changes: &phase.changes,
         calm: &watched.calm,
+        lately: &watched.calm,
         block_bytes: phase.block_bytes,
         bytes_per_ns: best(phase, &run.phases).map(|speed| speed.bytes_per_ns),
         is_flash: is_flash(&run.environment.device),
@@ -60,6 +61,8 @@ pub struct Scene<'a> {
     pub changes: &'a [Change],
     /// The counters outside of stalls.
     pub calm: &'a Surroundings,
+    /// The counters of the time before, in which others have to be quiet if the disk's own work is to be the cause.
+    pub lately: &'a Surroundings,
     /// Bytes of each operation.
     pub block_bytes: Bytes,
     /// The best speed that the disk has shown.
@@ -176,7 +179,7 @@ impl Scene<'_> {
         blocked: Nanos,
     ) -> Option<StallCause> {
         let wrote = around.own_bytes.is_some_and(|own| own > Bytes::ZERO);
-        let quiet = self.is_quiet(around)? && self.is_quiet(self.calm)?;
+        let quiet = self.is_quiet(around)? && self.is_quiet(self.lately)?;
         let alone = quiet && !self.has_background;
         let idle = around.quiet_before_ns.is_none_or(|quiet| quiet >= REST);
         let exhausted = self
