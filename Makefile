@@ -61,8 +61,6 @@ lab: ## The lab's questions, in real kernels, and a phone that boots: tables int
 	scripts/lab-packages
 	python3 scripts/lab.py $(FLASHLAG) --write docs/lab.md
 	scripts/phone-guest $(FLASHLAG) --write docs/phones.md
-	scripts/dist --linux x86_64
-	scripts/watch-lab target/linux/x86_64/flashlag --write docs/watch.md
 
 site: build ## A demonstration of `flashlag site`, from simulated runs of all profiles, into target/site; a minute
 	scripts/demo-site $(FLASHLAG) target/site
