@@ -3,7 +3,9 @@
 //! The folder is the lock, since only one `mkdir` succeeds. A host marks the folder by a file named
 //! after the process of a shell on the phone. That process lives as long as the host's adb
 //! connection. If the host was killed or its cable pulled, the process is gone, and the next host
-//! takes the folder over by removing the mark; again, only one `rm` succeeds.
+//! takes the folder over by removing the mark; again, only one `rm` succeeds. A host that was killed
+//! between `mkdir` and its mark leaves a folder that several may mark: the lowest number has it,
+//! unless one was done before.
 
 use std::time::Duration;
 
@@ -53,6 +55,23 @@ pub(crate) fn host_is_there(
     Ok(false)
 }
 
+/// Claims the folder after `first` and waits for the end of the host. Every shell of Android can do this.
+fn script(path: &str, first: &str) -> String {
+    let mark = format!("{path}/{MARK}$$");
+    // Whether a living process with a number like that (-lt or -gt this one) has marked the folder too.
+    let other = format!(
+        "other() {{ for f in {path}/{MARK}*; do n=${{f##*-}}; if [ $n $1 $$ ] && [ -e /proc/$n ]; \
+         then return 0; fi; done; return 1; }}"
+    );
+    // One that comes later sees this mark and gives way; a higher one that is still there after two seconds was
+    // before this one.
+    format!(
+        "{other}; {first}echo host >{mark} && \
+         if other -lt || {{ other -gt && sleep 2 && other -gt; }}; then rm {mark}; \
+         else echo {CLAIMED} && read {WAITS}; fi"
+    )
+}
+
 /// Takes over the folder, which has these names, or creates it; `None` if another host was faster.
 pub(crate) fn take(
     transport: &dyn Transport,
@@ -66,7 +85,7 @@ pub(crate) fn take(
         // No -f: only one host succeeds in removing the mark of a host that is gone.
         Some(_) => marks().map(|mark| format!("rm {path}/{mark} && ")).collect(),
     };
-    let script = format!("{first}echo host >{path}/{MARK}$$ && echo {CLAIMED} && read {WAITS}");
+    let script = script(path, &first);
     let mut held = transport.hold(&ShellCommand::script(script))?;
     // Any other output of the shell is the reason why it failed.
     let mut said = String::new();

@@ -20,7 +20,7 @@ use crate::version;
 /// Timeout of the checks before a run, which remove the files of killed runs.
 const PREPARE: Duration = Duration::from_secs(300);
 /// How long to watch a host that prepares a run before the phone counts as taken, and how often.
-const PATIENCE: Duration = Duration::from_secs(3);
+const PATIENCE: Duration = Duration::from_secs(10);
 const AGAIN: Duration = Duration::from_millis(200);
 
 /// A run on a phone.

@@ -26,6 +26,13 @@ impl ProcessStat {
         ProcessStat::parse(&text).filter(|stat| !matches!(stat.state, 'Z' | 'X' | 'x'))
     }
 
+    /// That of a process which was noted with its start and the machine's: a number alone may belong to another one by
+    /// now.
+    pub fn of_noted(pid: u32, start_ticks: u64, boot: Option<&str>) -> Option<ProcessStat> {
+        let stat = ProcessStat::of(pid).filter(|stat| stat.start_ticks == start_ticks)?;
+        (boot == boot_id().as_deref()).then_some(stat)
+    }
+
     /// `PID (NAME) STATE …`: the name may hold anything, brackets too, so the last bracket ends it.
     pub fn parse(text: &str) -> Option<ProcessStat> {
         let (head, rest) = text.rsplit_once(')')?;
@@ -78,6 +85,15 @@ mod tests {
         let name = fs::read_to_string("/proc/self/comm").unwrap();
         assert_eq!(own.name, name.trim_end());
         assert_eq!(boot_id().unwrap().len(), 36);
+    }
+
+    #[test]
+    fn a_noted_process_is_no_later_one_with_its_number() {
+        let (own, boot) = (std::process::id(), boot_id());
+        let start = ProcessStat::of(own).unwrap().start_ticks;
+        assert!(ProcessStat::of_noted(own, start, boot.as_deref()).is_some());
+        assert!(ProcessStat::of_noted(own, start + 1, boot.as_deref()).is_none());
+        assert!(ProcessStat::of_noted(own, start, Some("another")).is_none());
     }
 
     #[test]

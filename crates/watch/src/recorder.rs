@@ -127,7 +127,8 @@ impl Recorder {
         if storage.is_empty() {
             self.causes.calm(&change);
         }
-        for (wait, Caused { cause, basis, limits }) in storage {
+        for (wait, caused) in storage {
+            let Caused { cause, basis, limits } = self.unless_throughout(&wait, caused);
             self.part.longest(wait.length);
             let start_ms =
                 wall_ms.saturating_sub(glance.look.at.saturating_since(wait.from).0 / 1_000_000);
@@ -164,14 +165,19 @@ impl Recorder {
         let lately = self.recent.during(minute, wait.from).unwrap_or_default();
         let seen = Seen { around, lately, is_limited: !limits.is_empty() };
         let (cause, basis) = self.causes.of(wait, seen);
+        Caused { cause, basis, limits }
+    }
+
+    /// The cause of a wait for storage; unknown instead of a collection if the device is slow throughout.
+    fn unless_throughout(&mut self, wait: &Wait, caused: Caused) -> Caused {
         // What overlaps is one event seen twice.
         self.in_a_row = self.in_a_row.saturating_add(u32::from(wait.from >= self.waited_until));
         self.waited_until = self.waited_until.max(wait.to);
-        if cause == StallCause::GarbageCollection && self.in_a_row >= IN_A_ROW {
-            self.incidents.withdraw(cause);
-            return Caused { cause: StallCause::Storage, basis: CauseBasis::Measured, limits };
+        if caused.cause != StallCause::GarbageCollection || self.in_a_row < IN_A_ROW {
+            return caused;
         }
-        Caused { cause, basis, limits }
+        self.incidents.withdraw(caused.cause);
+        Caused { cause: StallCause::Storage, basis: CauseBasis::Measured, ..caused }
     }
 
     /// The incident that was going on at the end.

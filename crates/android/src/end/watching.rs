@@ -27,7 +27,7 @@ struct Note {
     pid: u32,
     /// Ticks from the phone's start to the start of the process.
     started: u64,
-    boot: String,
+    boot: Option<String>,
 }
 
 /// Starts the watch that the folder's order names, and waits until it has begun.
@@ -83,8 +83,7 @@ fn watch_command(folder: &Folder) -> Result<Command, PhoneError> {
     let pid = std::process::id();
     let process = ProcessStat::of(pid)
         .ok_or_else(|| PhoneError::Reported(format!("/proc/{pid}/stat can't be read")))?;
-    let boot = boot_id().unwrap_or_default();
-    store(&folder.watcher(), &Note { pid, started: process.start_ticks, boot })?;
+    store(&folder.watcher(), &Note { pid, started: process.start_ticks, boot: boot_id() })?;
     let program = std::env::current_exe().map_err(PhoneError::file("find", "/proc/self/exe"))?;
     let mut command = Command::new(program);
     command.arg("watch").arg(order.directory).arg("--history").arg(folder.history());
@@ -95,8 +94,7 @@ fn watch_command(folder: &Folder) -> Result<Command, PhoneError> {
 /// The state of the folder's watch.
 pub fn watched(folder: &Folder) -> Watched {
     let note = read::<Note>(&folder.watcher()).ok();
-    let has_restarted =
-        note.as_ref().is_some_and(|note| note.boot != boot_id().unwrap_or_default());
+    let has_restarted = note.as_ref().is_some_and(|note| note.boot != boot_id());
     let process = note.as_ref().and_then(alive);
     let watcher = process.as_ref().zip(note).map(|(process, note)| cost(process, note.pid));
     Watched { watcher, has_restarted, said: tail(folder) }
@@ -125,9 +123,7 @@ pub fn end_watch(folder: &Folder) -> Result<Watched, PhoneError> {
 
 /// The process of a note, if it still runs.
 fn alive(note: &Note) -> Option<ProcessStat> {
-    let process = ProcessStat::of(note.pid)?;
-    let is_it = process.start_ticks == note.started;
-    (is_it && note.boot == boot_id().unwrap_or_default()).then_some(process)
+    ProcessStat::of_noted(note.pid, note.started, note.boot.as_deref())
 }
 
 fn cost(process: &ProcessStat, pid: u32) -> Watcher {
@@ -159,10 +155,10 @@ mod tests {
     fn a_process_is_known_by_its_start() {
         let own = std::process::id();
         let started = ProcessStat::of(own).unwrap().start_ticks;
-        let note = Note { pid: own, started, boot: boot_id().unwrap() };
+        let note = Note { pid: own, started, boot: boot_id() };
         assert!(alive(&note).is_some());
         assert!(alive(&Note { started: started + 1, ..note.clone() }).is_none());
-        assert!(alive(&Note { boot: "another".to_owned(), ..note }).is_none());
+        assert!(alive(&Note { boot: Some("another".to_owned()), ..note }).is_none());
     }
 
     #[test]
@@ -172,7 +168,7 @@ mod tests {
         let none = watched(&folder);
         assert_eq!((none.watcher, none.has_restarted), (None, false));
         assert_eq!(end_watch(&folder).unwrap().watcher, None);
-        let note = Note { pid: 1, started: 1, boot: "before".to_owned() };
+        let note = Note { pid: 1, started: 1, boot: Some("before".to_owned()) };
         store(&folder.watcher(), &note).unwrap();
         std::fs::write(folder.log(), "watching a disk\n").unwrap();
         let seen = watched(&folder);

@@ -117,6 +117,20 @@ fn what_a_host_left_that_was_killed_before_its_run_began_is_taken_over_by_one() 
 }
 
 #[test]
+fn a_folder_whose_host_was_killed_before_it_marked_it_is_taken_over_by_one() {
+    let Some(bench) = Bench::of(pixel()) else { return };
+    brief(&bench);
+    for (round, apart) in [0, 0, 300].into_iter().enumerate() {
+        let made = bench.adb.shell(&bench.serial, "mkdir /data/local/tmp/flashlag-run").unwrap();
+        assert!(made.status.success());
+        let first = (format!("i{round}"), host(&bench, &format!("i{round}")));
+        std::thread::sleep(Duration::from_millis(apart));
+        let second = (format!("j{round}"), host(&bench, &format!("j{round}")));
+        one_has_measured(&bench, &format!("no mark, {apart} ms apart"), vec![first, second]);
+    }
+}
+
+#[test]
 fn a_file_that_is_not_flashlags_is_named_with_the_way_out_and_left_alone() {
     let Some(bench) = Bench::of(pixel()) else { return };
     brief(&bench);

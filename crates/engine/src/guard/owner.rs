@@ -47,11 +47,10 @@ impl Owner {
     /// Whether that process still runs, and is not this one. A zombie does not run; if its start
     /// time can't be read, it counts as not running.
     pub fn runs_elsewhere(&self) -> bool {
-        if self.pid == std::process::id() || self.boot_id != boot_id() {
+        let Some(start_ticks) = self.start_ticks.filter(|_| self.pid != std::process::id()) else {
             return false;
-        }
-        let stat = ProcessStat::of(self.pid);
-        stat.is_some_and(|stat| Some(stat.start_ticks) == self.start_ticks)
+        };
+        ProcessStat::of_noted(self.pid, start_ticks, self.boot_id.as_deref()).is_some()
     }
 }
 

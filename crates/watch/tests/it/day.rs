@@ -279,6 +279,24 @@ fn a_device_that_is_slow_for_every_write_of_a_while_does_not_collect() {
 }
 
 #[test]
+fn waits_for_a_cpu_do_not_make_a_device_slow_throughout() {
+    let mut made = Made::new();
+    made.plant(Planted::Neighbour(2_000));
+    for _ in 0..60 {
+        made.quiet();
+    }
+    for planted in [Planted::BusyCpu(1_000), Planted::Steal(1_000)] {
+        for _ in 0..4 {
+            made.plant(planted);
+        }
+    }
+    made.plant(Planted::Freeze(1_000));
+    let found = made.ended();
+    let [_, slow] = found.as_slice() else { panic!("{found:#?}") };
+    assert_eq!(slow.cause, StallCause::GarbageCollection, "{slow:#?}");
+}
+
+#[test]
 fn a_limit_of_a_control_group_is_named_where_the_disk_had_no_request() {
     let mut made = Made::new();
     made.limits = vec!["/sys/fs/cgroup/backup.slice/io.max".to_owned()];
