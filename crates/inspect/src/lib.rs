@@ -33,6 +33,7 @@ mod requests;
 mod root;
 mod software;
 mod thermal;
+mod waiters;
 mod watch;
 
 pub use below::Below;
@@ -47,4 +48,5 @@ pub use reason::Reason;
 pub use requests::{Completed, RequestWatch, Requests};
 pub use root::Root;
 pub use software::start_no_programs;
+pub use waiters::{Waiter, waiters};
 pub use watch::CounterWatch;

@@ -139,6 +139,12 @@ impl Root {
         names
     }
 
+    /// What a link says, as it is: nothing of it is looked up.
+    pub(crate) fn link(&self, path: impl AsRef<Path>) -> Option<String> {
+        let target = std::fs::read_link(self.real(path.as_ref())).ok()?;
+        Some(target.to_string_lossy().into_owned())
+    }
+
     /// Whether a path exists.
     pub(crate) fn has(&self, path: impl AsRef<Path>) -> bool {
         self.real(path.as_ref()).exists()

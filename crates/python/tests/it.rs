@@ -44,11 +44,12 @@ fn package(folder: &Path) {
     }
     std::os::unix::fs::symlink(built(), package.join("_flashlag.abi3.so")).unwrap();
     // The program and the record of both, as pip installs them.
-    let (bin, record) = (folder.join("bin"), folder.join("flashlag-1.0.0.dist-info"));
+    let version = env!("CARGO_PKG_VERSION");
+    let (bin, record) = (folder.join("bin"), folder.join(format!("flashlag-{version}.dist-info")));
     fs::create_dir(&bin).unwrap();
     std::os::unix::fs::symlink(profile().join("flashlag"), bin.join("flashlag")).unwrap();
     fs::create_dir(&record).unwrap();
-    let metadata = "Metadata-Version: 2.1\nName: flashlag\nVersion: 1.0.0\n";
+    let metadata = format!("Metadata-Version: 2.1\nName: flashlag\nVersion: {version}\n");
     fs::write(record.join("METADATA"), metadata).unwrap();
     fs::write(record.join("RECORD"), "bin/flashlag,,\nflashlag/__init__.py,,\n").unwrap();
 }

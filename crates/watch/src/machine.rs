@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use flashlag_device::{ProcessStat, read_clock};
+use flashlag_device::read_clock;
 use flashlag_engine::{Excuses, free_space};
 use flashlag_inspect::android::{OtherApps, is_android};
 use flashlag_inspect::{CounterWatch, Probe, Reason, RequestWatch, Root};
-use flashlag_inspect::{is_in_memory, memory_pressure, mount_of, unwritten_memory};
+use flashlag_inspect::{is_in_memory, memory_pressure, mount_of, unwritten_memory, waiters};
 use flashlag_schema::Look;
 use flashlag_schema::counters::Counters;
 use flashlag_schema::history::{Before, MachineState, ProgramBytes};
@@ -36,9 +36,7 @@ pub(crate) const HALF_MINUTE: Nanos = Nanos::from_secs(30);
 const SECONDS: usize = 30;
 /// A machine that was suspended for longer than this was.
 const SUSPENDED: Nanos = Nanos::from_millis(100);
-/// Most tasks that are looked at for who waits.
-const TASKS: usize = 4096;
-/// Most names of those who wait.
+/// Most of those who wait.
 const WAITING: usize = 8;
 
 /// Everything that is read seldom, at one moment.
@@ -203,22 +201,11 @@ impl Machine {
 
 impl Scenery for Machine {
     fn waiting(&mut self) -> Vec<String> {
-        let own = std::process::id().to_string();
         let mut names: Vec<String> = Vec::new();
-        let numbers = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-        for entry in numbers.take(TASKS) {
-            let number = entry.file_name().to_string_lossy().into_owned();
-            let is_other = number.bytes().all(|byte| byte.is_ascii_digit()) && number != own;
-            let tasks = is_other.then(|| std::fs::read_dir(entry.path().join("task")).ok());
-            for task in tasks.flatten().into_iter().flatten().flatten() {
-                let stat = std::fs::read_to_string(task.path().join("stat")).unwrap_or_default();
-                let waits = ProcessStat::parse(&stat).filter(|stat| stat.state == 'D');
-                if let Some(stat) = waits.filter(|stat| !names.contains(&stat.name)) {
-                    names.push(stat.name);
-                }
-            }
-            if names.len() >= WAITING {
-                break;
+        for waiter in waiters(&Root::system(), WAITING) {
+            let name = waiter.to_string();
+            if !names.contains(&name) {
+                names.push(name);
             }
         }
         names

@@ -1,12 +1,14 @@
 //! The durable write that flashlag itself makes now and then, in a file of its own.
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use flashlag_device::{
-    Device, DeviceError, Durability, MonotonicClock, Op, Request, WaitSampler, WaitWindow,
+    Clock, Device, DeviceError, Durability, MonotonicClock, Op, Request, WaitSampler, WaitWindow,
 };
 use flashlag_engine::{
     FileSet, OpenDevice, OpenOptions, ThreadWaitMeter, Workspace, free_space, guard, open,
@@ -37,6 +39,7 @@ pub struct Prober {
     end: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
     waits: Receiver<Probed>,
+    since: Arc<AtomicU64>,
 }
 
 impl Prober {
@@ -57,12 +60,14 @@ impl Prober {
         let (end, asked) = channel();
         let (send, waits) = sync_channel(QUEUE);
         let (say, ready) = sync_channel(1);
+        let since = Arc::<AtomicU64>::default();
+        let of_thread = Arc::clone(&since);
         let thread = std::thread::Builder::new().name("probe".to_owned()).spawn(move || {
             // The device and the scheduler's figures belong to the thread that opens them.
             match laid_out(&files) {
                 Ok(mut device) => {
                     let _ = say.send(Ok(()));
-                    run(&mut device, every, &asked, &send);
+                    run(&mut device, every, &asked, &send, &of_thread);
                 }
                 Err(error) => {
                     let _ = say.send(Err(error));
@@ -72,12 +77,17 @@ impl Prober {
         });
         let thread = thread.map_err(WatchError::Thread)?;
         ready.recv().unwrap_or(Ok(()))?;
-        Ok(Prober { end: Some(end), thread: Some(thread), waits })
+        Ok(Prober { end: Some(end), thread: Some(thread), waits, since })
     }
 
     /// The probes that have ended since the last call.
     pub fn waits(&self) -> impl Iterator<Item = Probed> + '_ {
         self.waits.try_iter()
+    }
+
+    /// Since when one is on its way.
+    pub fn since(&self) -> Option<Nanos> {
+        Some(Nanos(self.since.load(Ordering::Relaxed))).filter(|since| *since > Nanos::ZERO)
     }
 
     /// Asks the thread to end and waits for at most this long; false if it still waits for the
@@ -109,13 +119,21 @@ fn laid_out(files: &FileSet) -> Result<OpenDevice, DeviceError> {
     Ok(opened)
 }
 
-fn run(device: &mut OpenDevice, every: Nanos, asked: &Receiver<()>, to: &SyncSender<Probed>) {
+/// Probes until it is asked to end, or a probe fails. `since` tells when the one on its way began; else it is 0.
+fn run(
+    device: &mut OpenDevice,
+    every: Nanos,
+    asked: &Receiver<()>,
+    to: &SyncSender<Probed>,
+    since: &AtomicU64,
+) {
     let mut sampler = WaitSampler::new(ThreadWaitMeter::open().ok(), &MonotonicClock);
     let pause = Duration::from_nanos(every.0);
     let mut block = 0;
     // One after each pause, and none that was missed: the budget is kept.
     while asked.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
         let before = sampler.read(&MonotonicClock);
+        since.store(MonotonicClock.now().0, Ordering::Relaxed);
         let probed = write(device, block, Durability::Flush).map(|(from, to)| {
             let length = to.saturating_since(from);
             let after = sampler.read(&MonotonicClock);
@@ -123,6 +141,7 @@ fn run(device: &mut OpenDevice, every: Nanos, asked: &Receiver<()>, to: &SyncSen
             let split = window.map(|window| window.split_of(length));
             Wait { from, to, length, kind: WaitKind::Probe, split, usual: None }
         });
+        since.store(0, Ordering::Relaxed);
         block = (block + 1) % (SPAN.0 / BLOCK.0);
         let is_over = probed.is_err();
         // A full queue has been forgotten by its reader.

@@ -14,7 +14,7 @@ use crate::waits::{Finder, Usual, Wait, is_unusual};
 
 /// What an incident shows besides the counters: asked for when one begins.
 pub trait Scenery {
-    /// Names of processes that wait for storage right now.
+    /// Those who wait for storage right now, each with what is known of its call.
     fn waiting(&mut self) -> Vec<String>;
     /// What happened before a wait.
     fn before(&mut self, wait: &Wait, recent: &Recent) -> Before;
@@ -51,7 +51,9 @@ pub struct Recorder {
     pub part: Part,
     /// Probes since the last reading: a stop is known only after the next one.
     probes: Vec<Wait>,
-    /// Who waited while the disk was frozen.
+    /// Since when a probe is on its way.
+    probing: Option<Nanos>,
+    /// Who waited while the disk was frozen, or a probe was on its way for too long.
     waiting: Vec<String>,
     hour: u64,
     /// Waits since the last quick write, and when the last of them ended.
@@ -71,6 +73,7 @@ impl Recorder {
             incidents: Incidents::default(),
             part: Part::default(),
             probes: Vec::new(),
+            probing: None,
             waiting: Vec::new(),
             hour: 0,
             in_a_row: 0,
@@ -83,10 +86,20 @@ impl Recorder {
         self.probes.push(wait);
     }
 
-    /// Whether the disk completes nothing right now: no time to write.
+    /// Tells since when a probe is on its way, before the next reading: who else waits is known only while it does.
+    pub fn probing(&mut self, since: Option<Nanos>) {
+        self.probing = since;
+    }
+
+    /// Whether something waits right now: no time to write.
     pub fn is_frozen(&self) -> bool {
-        !self.waiting.is_empty()
-            || self.recent.last().is_some_and(|last| self.finder.is_frozen(last.look.at))
+        !self.waiting.is_empty() || self.recent.last().is_some_and(|last| self.waits(last.look.at))
+    }
+
+    /// Whether the disk completes nothing, or a probe does not return.
+    fn waits(&self, now: Nanos) -> bool {
+        let is_long = |since: Nanos| now.saturating_since(since) >= self.over;
+        self.finder.is_frozen(now) || self.probing.is_some_and(is_long)
     }
 
     /// Adds a reading at `wall_ms`, milliseconds since 1970. Returns incidents to be written.
@@ -118,7 +131,7 @@ impl Recorder {
         for probe in std::mem::take(&mut self.probes) {
             waits.extend(self.judged(probe));
         }
-        if self.finder.is_frozen(glance.look.at) && self.waiting.is_empty() {
+        if self.waits(glance.look.at) && self.waiting.is_empty() {
             self.waiting = scenery.waiting();
         }
         let caused = waits.into_iter().map(|wait| (wait, self.cause_of(&wait, scenery)));
@@ -149,7 +162,7 @@ impl Recorder {
         if let Some(speed) = self.recent.speed() {
             self.causes.speed(speed);
         }
-        if !self.finder.is_frozen(glance.look.at) {
+        if !self.waits(glance.look.at) {
             self.waiting.clear();
             due.extend(self.incidents.due(glance.look.at));
         }

@@ -248,9 +248,14 @@ fn a_frozen_filesystem_is_an_incident_a_stopped_process_is_none() {
     std::thread::sleep(Duration::from_secs(3));
     watch.signal("-CONT");
     std::thread::sleep(Duration::from_secs(2));
+    let saved = Path::new(&place).join("saved");
+    let mut file = std::fs::File::create(&saved).unwrap();
     disk.does("fsfreeze", &["-f"]);
+    let saves = move || std::io::Write::write_all(&mut file, b"one").unwrap();
+    let saver = std::thread::Builder::new().name("saver".to_owned()).spawn(saves).unwrap();
     std::thread::sleep(Duration::from_secs(3));
     disk.does("fsfreeze", &["-u"]);
+    saver.join().unwrap();
     std::thread::sleep(Duration::from_secs(3));
     watch.signal("-INT");
     assert!(watch.0.wait().unwrap().success());
@@ -260,6 +265,8 @@ fn a_frozen_filesystem_is_an_incident_a_stopped_process_is_none() {
     let long: Vec<_> = seen.incidents.iter().filter(long).collect();
     let [one] = long.as_slice() else { panic!("{:#?}", seen.incidents) };
     assert!(one.longest_ns.0 < 6_000_000_000, "{one:?}");
+    let waited = format!("(thread saver, write of {})", saved.display());
+    assert!(one.waiting.iter().any(|who| who.ends_with(&waited)), "{:?}", one.waiting);
     assert!(seen.spans.iter().any(|span| span.stopped_ns.0 > 2_000_000_000), "{:?}", seen.spans);
 }
 

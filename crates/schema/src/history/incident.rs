@@ -45,7 +45,7 @@ pub struct Incident {
     pub cause: StallCause,
     /// How it is known.
     pub cause_basis: CauseBasis,
-    /// Names of processes that were in uninterruptible sleep during the longest wait.
+    /// Who was in uninterruptible sleep when it was noticed, with thread, call and file where known.
     pub waiting: Vec<String>,
     /// What happened before and during it.
     pub before: Before,
