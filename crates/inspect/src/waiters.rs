@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_is_told_with_thread_call_and_file_as_far_as_they_are_known() {
+    fn who_waits_is_named_with_thread_call_and_file_as_far_as_they_are_known() {
         let tree = tempfile::tempdir().unwrap();
         let tree = tree.path();
         let [sync, write, open] = [libc::SYS_fdatasync, libc::SYS_write, libc::SYS_openat];
