@@ -13,16 +13,20 @@ const MOST: usize = 4096;
 
 /// All processes but this one.
 pub(crate) fn processes(root: &Root) -> Result<Processes, Reason> {
-    let own = std::process::id();
-    let numbers = root.names("/proc").into_iter().filter_map(|name| name.parse::<u32>().ok());
-    let others = numbers.filter(|number| !root.is_live() || *number != own).take(MOST);
-    let read = others.filter_map(|number| Some((number, process(root, number)?)));
+    let read = others(root).filter_map(|number| Some((number, process(root, number)?)));
     let processes = read.into_map();
     if processes.is_empty() {
         Err("no other process can be seen".into())
     } else {
         Ok(Processes(processes))
     }
+}
+
+/// The numbers of all processes but this one.
+pub(crate) fn others(root: &Root) -> impl Iterator<Item = u32> {
+    let own = root.is_live().then(std::process::id);
+    let numbers = root.names("/proc").into_iter().filter_map(|name| name.parse::<u32>().ok());
+    numbers.filter(move |number| Some(*number) != own).take(MOST)
 }
 
 fn process(root: &Root, number: u32) -> Option<Process> {

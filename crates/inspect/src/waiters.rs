@@ -4,10 +4,8 @@ use std::fmt;
 
 use flashlag_device::ProcessStat;
 
+use crate::processes::others;
 use crate::root::Root;
-
-/// Most processes to look at, so that a look stays cheap on a server with many.
-const MOST: usize = 4096;
 
 /// A thread in uninterruptible sleep (state `D`), which is a wait for storage nearly always.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,12 +33,9 @@ impl fmt::Display for Waiter {
     }
 }
 
-/// The threads that wait, of other processes than this one, at most `most`.
-pub fn waiters(root: &Root, most: usize) -> Vec<Waiter> {
-    let own = std::process::id();
-    let numbers = root.names("/proc").into_iter().filter_map(|name| name.parse::<u32>().ok());
-    let others = numbers.filter(|number| !root.is_live() || *number != own).take(MOST);
-    others.flat_map(|process| of_process(root, process)).take(most).collect()
+/// The threads that wait, of other processes than this one. Each process is read as it is asked for.
+pub fn waiters(root: &Root) -> impl Iterator<Item = Waiter> {
+    others(root).flat_map(move |process| of_process(root, process))
 }
 
 fn of_process(root: &Root, process: u32) -> Vec<Waiter> {
@@ -146,8 +141,8 @@ mod tests {
         }
     }
 
-    fn words(tree: &Path, most: usize) -> Vec<String> {
-        waiters(&Root::captured(tree), most).iter().map(ToString::to_string).collect()
+    fn words(tree: &Path) -> Vec<String> {
+        waiters(&Root::captured(tree)).map(|waiter| waiter.to_string()).collect()
     }
 
     #[test]
@@ -191,12 +186,12 @@ mod tests {
             "other",
             "jbd2/vda1-8",
         ];
-        let mut found = words(tree, 99);
+        let mut found = words(tree);
         let mut expected = all.map(str::to_owned);
         found.sort();
         expected.sort();
         assert_eq!(found, expected);
-        assert_eq!(words(tree, 2).len(), 2);
+        assert_eq!(waiters(&Root::captured(tree)).take(2).count(), 2);
     }
 
     #[test]
@@ -215,7 +210,7 @@ mod tests {
             "99999999999999999999 0x1",
         ] {
             thread(tree.path(), 7, 7, "app", 'D', odd);
-            let found = words(tree.path(), 9);
+            let found = words(tree.path());
             assert!(!found.is_empty() && !found[0].contains(" of "), "{odd}: {found:?}");
         }
     }

@@ -36,7 +36,7 @@ pub(crate) const HALF_MINUTE: Nanos = Nanos::from_secs(30);
 const SECONDS: usize = 30;
 /// A machine that was suspended for longer than this was.
 const SUSPENDED: Nanos = Nanos::from_millis(100);
-/// Most of those who wait.
+/// Most of those who wait, each named once.
 const WAITING: usize = 8;
 
 /// Everything that is read seldom, at one moment.
@@ -202,10 +202,13 @@ impl Machine {
 impl Scenery for Machine {
     fn waiting(&mut self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
-        for waiter in waiters(&Root::system(), WAITING) {
+        for waiter in waiters(&Root::system()) {
             let name = waiter.to_string();
             if !names.contains(&name) {
                 names.push(name);
+            }
+            if names.len() >= WAITING {
+                break;
             }
         }
         names

@@ -177,7 +177,7 @@ impl Session<'_> {
         if self.recorder.part.is_over(wall_ms / 1000) {
             self.write(now, wall_ms, tell);
         }
-        // Before those that have ended, so that one that ends now is not counted as on its way.
+        // First, so that those who waited beside one that ends right now are kept until it is judged below.
         self.recorder.probing(prober.and_then(Prober::since));
         for probed in prober.into_iter().flat_map(Prober::waits) {
             match probed {

@@ -130,6 +130,5 @@ fn is_root(root: &Root, group: &Path, is_second: bool) -> bool {
 }
 
 fn is_in_first_namespace(root: &Root) -> bool {
-    let link = std::fs::read_link(root.real(Path::new("/proc/self/ns/cgroup")));
-    link.is_ok_and(|target| target == Path::new(FIRST_NAMESPACE))
+    root.link("/proc/self/ns/cgroup").is_some_and(|target| target == FIRST_NAMESPACE)
 }
