@@ -55,6 +55,8 @@ pub struct Recorder {
     probing: Option<Nanos>,
     /// Who waited while the disk was frozen, or a probe was on its way for too long.
     waiting: Vec<String>,
+    /// When it is asked again who waits, and how long after the last time that is.
+    ask: (Nanos, Nanos),
     hour: u64,
     /// Waits since the last quick write, and when the last of them ended.
     in_a_row: u32,
@@ -75,6 +77,7 @@ impl Recorder {
             probes: Vec::new(),
             probing: None,
             waiting: Vec::new(),
+            ask: (Nanos::ZERO, Nanos::ZERO),
             hour: 0,
             in_a_row: 0,
             waited_until: Nanos::ZERO,
@@ -131,9 +134,7 @@ impl Recorder {
         for probe in std::mem::take(&mut self.probes) {
             waits.extend(self.judged(probe));
         }
-        if self.waits(glance.look.at) && self.waiting.is_empty() {
-            self.waiting = scenery.waiting();
-        }
+        self.ask_who_waits(glance.look.at, scenery);
         let caused = waits.into_iter().map(|wait| (wait, self.cause_of(&wait, scenery)));
         let mut storage: Vec<(Wait, Caused)> = caused.collect();
         storage.retain(|(wait, caused)| is_storage(caused.cause) && !self.is_excused(wait));
@@ -164,9 +165,21 @@ impl Recorder {
         }
         if !self.waits(glance.look.at) {
             self.waiting.clear();
+            self.ask = (Nanos::ZERO, Nanos::ZERO);
             due.extend(self.incidents.due(glance.look.at));
         }
         due
+    }
+
+    /// Asks who waits, until somebody does. The pause doubles: every process is looked at, and a wait may last for days.
+    fn ask_who_waits(&mut self, now: Nanos, scenery: &mut dyn Scenery) {
+        let (due, pause) = self.ask;
+        if !self.waits(now) || !self.waiting.is_empty() || now < due {
+            return;
+        }
+        self.waiting = scenery.waiting();
+        let pause = Nanos(pause.0.saturating_mul(2)).max(self.over);
+        self.ask = (now.plus(pause), pause);
     }
 
     /// The cause of a wait, and the limits that may be it.

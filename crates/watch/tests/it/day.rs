@@ -296,6 +296,50 @@ fn waits_for_a_cpu_do_not_make_a_device_slow_throughout() {
     assert_eq!(slow.cause, StallCause::GarbageCollection, "{slow:#?}");
 }
 
+/// Somebody waits after this number of questions.
+struct LaterOne {
+    asked: u64,
+    after: u64,
+}
+
+impl Scenery for LaterOne {
+    fn waiting(&mut self) -> Vec<String> {
+        self.asked += 1;
+        if self.asked > self.after { vec!["app".to_owned()] } else { Vec::new() }
+    }
+
+    fn before(&mut self, _: &Wait, _: &Recent) -> Before {
+        Before::default()
+    }
+}
+
+#[test]
+fn a_probe_that_waits_alone_for_hours_asks_a_few_times_who_else_does() {
+    // The pause doubles from what a long wait is, a quarter of a second.
+    for (after, asked) in [(0, 1), (3, 4), (u64::MAX, 16)] {
+        let mut recorder = Recorder::new(MS(250), true);
+        let mut scenery = LaterOne { asked: 0, after };
+        let mut look = |at: u64, since: Option<u64>| {
+            recorder.probing(since.map(MS));
+            let glance = Glance {
+                look: Look { at: MS(at), counts: Surroundings::default() },
+                requests: Requests::default(),
+                is_after_stop: false,
+                stolen: None,
+            };
+            recorder.look(glance, START_S * 1000 + at, &mut scenery);
+        };
+        let hours = 3 * 3600 * 1000;
+        for at in (LOOK..=hours).step_by(LOOK as usize) {
+            look(at, Some(LOOK));
+        }
+        look(hours + LOOK, None);
+        // The next wait asks at once.
+        look(hours + 2 * LOOK, Some(hours + LOOK));
+        assert_eq!(scenery.asked, asked + 1, "{after}");
+    }
+}
+
 #[test]
 fn a_limit_of_a_control_group_is_named_where_the_disk_had_no_request() {
     let mut made = Made::new();
