@@ -61,6 +61,8 @@ pub struct Recorder {
     /// Waits since the last quick write, and when the last of them ended.
     in_a_row: u32,
     waited_until: Nanos,
+    /// Until when the device was slow for every write, the last time that it was.
+    slow_until: Option<Nanos>,
 }
 
 impl Recorder {
@@ -81,6 +83,7 @@ impl Recorder {
             hour: 0,
             in_a_row: 0,
             waited_until: Nanos::ZERO,
+            slow_until: None,
         }
     }
 
@@ -194,12 +197,18 @@ impl Recorder {
         Caused { cause, basis, limits }
     }
 
-    /// The cause of a wait for storage; unknown instead of a collection if the device is slow throughout.
+    /// The cause of a wait for storage; unknown instead of a collection if the device is slow throughout, or just was.
     fn unless_throughout(&mut self, wait: &Wait, caused: Caused) -> Caused {
         // What overlaps is one event seen twice.
         self.in_a_row = self.in_a_row.saturating_add(u32::from(wait.from >= self.waited_until));
         self.waited_until = self.waited_until.max(wait.to);
-        if caused.cause != StallCause::GarbageCollection || self.in_a_row < IN_A_ROW {
+        if caused.cause != StallCause::GarbageCollection {
+            return caused;
+        }
+        let is_lately = |until| wait.from.saturating_since(until) < LATELY;
+        if self.in_a_row >= IN_A_ROW {
+            self.slow_until = Some(wait.to);
+        } else if !self.slow_until.is_some_and(is_lately) {
             return caused;
         }
         self.incidents.withdraw(caused.cause);

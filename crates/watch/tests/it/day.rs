@@ -279,6 +279,27 @@ fn a_device_that_is_slow_for_every_write_of_a_while_does_not_collect() {
 }
 
 #[test]
+fn what_waits_at_the_end_of_a_slow_time_is_no_collection_and_what_waits_later_is() {
+    let mut made = Made::new();
+    made.plant(Planted::Neighbour(2_000));
+    for _ in 0..60 {
+        made.quiet();
+    }
+    for _ in 0..8 {
+        made.plant(Planted::Freeze(1_000));
+    }
+    made.quiet();
+    made.plant(Planted::Freeze(1_000));
+    for _ in 0..60 {
+        made.quiet();
+    }
+    made.plant(Planted::Freeze(1_000));
+    let causes: Vec<StallCause> = made.ended().iter().map(|incident| incident.cause).collect();
+    let [_, slow, later] = causes.as_slice() else { panic!("{causes:?}") };
+    assert_eq!([slow, later], [&StallCause::Storage, &StallCause::GarbageCollection]);
+}
+
+#[test]
 fn waits_for_a_cpu_do_not_make_a_device_slow_throughout() {
     let mut made = Made::new();
     made.plant(Planted::Neighbour(2_000));
