@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use flashlag_device::ProcessStat;
-use flashlag_units::{Bytes, InOrder};
+use flashlag_units::{Bytes, InOrder, IntoOrder};
 
 use crate::error::LiveError;
 use crate::places::{Places, device_name};
@@ -47,7 +47,7 @@ impl Counters {
     /// Begins to count.
     pub fn start(scope: &Scope) -> Result<Counters, LiveError> {
         let places = Places::of(scope.path.as_deref())?;
-        let disks = places.disks().map(|disks| disks.into_iter().map(device_name).collect());
+        let disks = places.disks().map(|disks| disks.into_iter().map(device_name).into_set());
         let mut counters = Counters {
             own: std::process::id(),
             command_only: scope.command_only,

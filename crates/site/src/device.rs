@@ -5,7 +5,7 @@ use flashlag_explain::Figures;
 use flashlag_report::parts::{
     LatencyAxis, Markup, StripMarks, strip_axis, strip_head, strip_key, strip_row, strip_style,
 };
-use flashlag_units::Nanos;
+use flashlag_units::{InOrder, Nanos};
 use flashlag_views::{RULES, format};
 
 use crate::frame::Page;
@@ -98,7 +98,7 @@ fn tests_of(rows: &[&Row]) -> Vec<TestKey> {
             None => tests.push((pool.decides, pool.key.clone())),
         }
     }
-    tests.sort_by_key(|(decides, key)| (!decides, !key.is_durable_write(), !key.is_plain_save()));
+    tests.order_by_key(|(decides, key)| (!decides, !key.is_durable_write(), !key.is_plain_save()));
     tests.into_iter().map(|(_, key)| key).collect()
 }
 

@@ -1,4 +1,4 @@
-use flashlag_units::{Bytes, Nanos};
+use flashlag_units::{Bytes, InOrder, Nanos};
 
 use crate::histogram::Histogram;
 use crate::waited::Waited;
@@ -65,7 +65,7 @@ fn joined_buckets(first: &[(u32, u64)], second: &[(u32, u64)]) -> Vec<(u32, u64)
     let mut all = Vec::with_capacity(first.len() + second.len());
     all.extend_from_slice(first);
     all.extend_from_slice(second);
-    all.sort_unstable_by_key(|(index, _)| *index);
+    all.order_by_key(|(index, _)| *index);
     all.dedup_by(|later, kept| {
         let same = later.0 == kept.0;
         if same {

@@ -1,4 +1,4 @@
-use flashlag_units::{Bytes, Nanos};
+use flashlag_units::{Bytes, InOrder, Nanos};
 
 use crate::histogram::Histogram;
 use crate::interval::{Interval, IntervalSeries};
@@ -65,7 +65,7 @@ fn intervals(
         }
     }
     // A stable order, so that equal parts give an equal series.
-    placed.sort_by_key(|(cell, _)| *cell);
+    placed.order_by_key(|(cell, _)| *cell);
     let mut merged: Vec<(u64, Interval)> = Vec::new();
     for (cell, interval) in placed {
         match merged.last_mut() {

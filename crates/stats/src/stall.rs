@@ -1,4 +1,4 @@
-use flashlag_units::Nanos;
+use flashlag_units::{InOrder, Nanos};
 
 use crate::wait::WaitSplit;
 use crate::waited::Waited;
@@ -72,7 +72,7 @@ impl StallList {
     /// The stalls kept, in order of time.
     pub fn in_order(&self) -> Vec<Stall> {
         let mut stalls = self.kept.clone();
-        stalls.sort_by_key(|stall| stall.at);
+        stalls.order_by_key(|stall| stall.at);
         stalls
     }
 }

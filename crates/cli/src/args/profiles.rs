@@ -35,5 +35,9 @@ pub enum ProfilesAction {
         #[cfg(feature = "fit")]
         #[arg(long, conflicts_with_all = ["sensitivity", "seeds"])]
         leave_one_out: bool,
+        /// The profiles are a family: a parameter that was fitted in several is about the same in all
+        #[cfg(feature = "fit")]
+        #[arg(long, requires = "leave_one_out")]
+        family: bool,
     },
 }

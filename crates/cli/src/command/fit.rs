@@ -41,15 +41,19 @@ pub fn fit(args: &FitArgs, terminal: &Terminal) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Forecasts each row that a profile was fitted to from its other rows.
+/// Forecasts each row that a profile was fitted to from its other rows, and from its family's.
 pub fn leave_one_out(
     chosen: &[Profile],
+    is_family: bool,
     simulations: &Simulations,
     terminal: &Terminal,
 ) -> Result<Exit> {
-    let each = |profile| left_out(profile, checked(), &scenario_of_check, simulations);
-    let all: Vec<LeftOut> = chosen.iter().map(each).collect::<Result<_, _>>()?;
-    simulations
-        .without_progress(|| say::view(&flashlag_term::predict::left_out(&all, terminal.stdout)))?;
+    let mut all: Vec<LeftOut> = Vec::new();
+    for family in chosen.chunks(if is_family { chosen.len().max(1) } else { 1 }) {
+        all.extend(left_out(family, checked(), &scenario_of_check, simulations)?);
+    }
+    simulations.without_progress(|| {
+        say::view(&flashlag_term::predict::left_out(&all, is_family, terminal.stdout))
+    })?;
     Ok(Exit::Done)
 }

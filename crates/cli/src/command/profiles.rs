@@ -23,10 +23,10 @@ pub fn profiles(args: &ProfilesArgs, terminal: &Terminal) -> Result<Exit> {
         None => list(terminal),
         Some(ProfilesAction::Show { name }) => show(name),
         #[cfg(feature = "fit")]
-        Some(ProfilesAction::Check { names, leave_one_out: true, .. }) => {
+        Some(ProfilesAction::Check { names, leave_one_out: true, family, .. }) => {
             let chosen = chosen(names)?;
             let simulations = counted(&named(&chosen), None, terminal)?;
-            super::fit::leave_one_out(&chosen, &simulations, terminal)
+            super::fit::leave_one_out(&chosen, *family, &simulations, terminal)
         }
         Some(ProfilesAction::Check { names, seeds, sensitivity, .. }) => {
             let seeds = (1..=*seeds).collect();

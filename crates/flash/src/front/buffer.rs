@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use flashlag_units::{Nanos, always};
+use flashlag_units::{InOrder, Nanos, always};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::units::{Part, UnitMap};
@@ -44,7 +44,7 @@ pub(crate) struct WriteBuffer {
 /// Stored ones may be in any order.
 fn in_order<'a, D: Deserializer<'a>>(stored: D) -> Result<VecDeque<(Nanos, Unit)>, D::Error> {
     let mut leaving = Vec::<(Nanos, Unit)>::deserialize(stored)?;
-    leaving.sort_unstable();
+    leaving.order();
     Ok(leaving.into())
 }
 

@@ -1,5 +1,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
+use flashlag_units::IntoOrder;
+
 use super::ledger::Sequence;
 
 /// Content of a unit before a change; `None` if it was empty.
@@ -36,7 +38,7 @@ impl Undo {
         &mut self,
         lost: impl IntoIterator<Item = (u64, u64)>,
     ) -> Vec<(u64, Option<Box<[u8]>>)> {
-        let lost: BTreeMap<u64, Sequence> = lost.into_iter().collect();
+        let lost: BTreeMap<u64, Sequence> = lost.into_iter().into_map();
         let mut reverted = BTreeMap::new();
         for before in std::mem::take(&mut self.log) {
             let from = lost.get(&before.unit);

@@ -94,6 +94,11 @@ impl Axis {
         self.span()
     }
 
+    /// The logarithm of the value at the low end of the range.
+    pub fn low_end(&self) -> f64 {
+        (self.low + self.offset).ln()
+    }
+
     /// Widens the finite difference; `false` if it is already the widest.
     pub fn widen(&mut self) -> bool {
         let before = self.step;

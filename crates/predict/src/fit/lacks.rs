@@ -5,6 +5,7 @@ use flashlag_spec::profile::Profile;
 use flashlag_spec::scenario::Durability;
 use flashlag_spec::target::{MountSpec, TargetOption};
 use flashlag_spec::{Operation, State};
+use flashlag_units::InOrder;
 
 /// Parameters that are not fitted, with the reasons; and what the run lacks, a sentence each.
 pub(super) fn lacks(
@@ -75,7 +76,7 @@ pub(super) fn lacks(
 fn one_size_only(run: &Run) -> Option<String> {
     let sizes = |phase: &&Phase| phase.durable != Durability::None && writes(phase.operation);
     let mut blocks: Vec<_> = run.phases.iter().filter(sizes).map(|it| it.block_bytes).collect();
-    blocks.sort_unstable();
+    blocks.order();
     blocks.dedup();
     (blocks.len() < 2).then(|| {
         "Durable writes of one size only were measured, which hardly determines the mapping unit; \

@@ -9,6 +9,7 @@
 //! starting values.
 
 mod axis;
+mod family;
 mod identifiability;
 mod lacks;
 mod left_out;

@@ -171,7 +171,9 @@ fn published_of(device: &Profile) -> Vec<Published> {
 
 fn left_out_of(profile: &Profile, device: &Profile) -> LeftOut {
     let scenario = |name: &str| (name == "lifecycle").then(|| LIFECYCLE.to_owned());
-    left_out(profile, &published_of(device), &scenario, &ClosedForm::default()).unwrap()
+    let profiles = std::slice::from_ref(profile);
+    let found = left_out(profiles, &published_of(device), &scenario, &ClosedForm::default());
+    found.unwrap().remove(0)
 }
 
 #[test]
@@ -218,6 +220,33 @@ fn a_row_that_no_other_decides_is_forecast_from_the_middle_of_the_plausible_rang
         let expected = (found.unwrap().value / row.published.value - 1.0) * 100.0;
         assert!(expected.abs() > 5.0 && (row.error - expected).abs() < 3.0, "{row:?} {expected}");
     }
+}
+
+#[test]
+fn a_row_that_no_other_decides_is_forecast_from_its_family() {
+    let alone = profile();
+    let mut kin = alone.clone();
+    kin.name = "kin".to_owned();
+    kin.checks.iter_mut().for_each(|check| check.device = "kin".to_owned());
+    let own = published_of(&alone);
+    let of_kin = own.iter().map(|row| Published { device: "kin".to_owned(), ..row.clone() });
+    let rows: Vec<Published> = own.iter().cloned().chain(of_kin).collect();
+    let scenario = |name: &str| (name == "lifecycle").then(|| LIFECYCLE.to_owned());
+    let forecast = |profiles: &[Profile], rows: &[Published]| {
+        let found = left_out(profiles, rows, &scenario, &ClosedForm::default()).unwrap();
+        let names: Vec<String> = found.iter().map(|one| one.profile.clone()).collect();
+        assert_eq!(names.len(), profiles.len(), "{names:?}");
+        let row = found[0].rows.iter().find(|row| row.label == "filled/rand_write_4k");
+        row.unwrap().error.abs()
+    };
+    let pair = [alone.clone(), kin];
+    let (without, with) = (forecast(&pair[..1], &rows), forecast(&pair, &rows));
+    assert!(without > 5.0 && with < without / 2.0, "{without} alone, {with} with its family");
+    // The same row under both names is left out of both.
+    let mut twice = alone.clone();
+    twice.name = "twice".to_owned();
+    let leaked = forecast(&[alone, twice], &rows);
+    assert!((leaked - without).abs() < 1.0, "{leaked} {without}");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! The runs of a device as a table.
 
+use flashlag_units::InOrder;
 use flashlag_views::format;
 
 use crate::model::{Device, Site};
@@ -28,7 +29,7 @@ pub(super) fn lines(site: &Site<'_>, device: &Device) -> (Vec<RunLine>, Option<S
     let began =
         |run: &usize| site.entries[*run].run.facts.as_ref().and_then(|facts| facts.started.clone());
     let mut runs = device.runs.clone();
-    runs.sort_by_cached_key(|run| std::cmp::Reverse(began(run)));
+    runs.order_by_key(|run| std::cmp::Reverse(began(run)));
     let more = runs.len().saturating_sub(MOST);
     let more =
         (more > 0).then(|| format!("{} older runs are in the data.", format::count(more as u64)));

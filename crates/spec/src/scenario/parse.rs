@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use flashlag_units::{Nanos, Text, did_you_mean};
+use flashlag_units::{IntoOrder, Nanos, Text, did_you_mean};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -200,7 +200,7 @@ impl Scenario {
                 .settings
                 .iter()
                 .map(|(key, value)| (key.clone(), plain(value)))
-                .collect(),
+                .into_map(),
             text: text.to_owned(),
             tests: tests.into_iter().map(|(_, test)| (test.name().to_owned(), test)).collect(),
             steps: steps.into_iter().map(|(_, step)| step).collect(),

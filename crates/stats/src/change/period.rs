@@ -1,6 +1,6 @@
 //! Stalls at regular distances: garbage collection, folding a cache, a flush timer.
 
-use flashlag_units::Nanos;
+use flashlag_units::{InOrder, Nanos};
 
 use super::segment::median;
 use crate::interval::Interval;
@@ -32,7 +32,7 @@ const SPIKE: f64 = 5.0;
 pub fn period_of(series: &[Interval], stalls: &[Stall]) -> Option<Period> {
     let mut events: Vec<(Nanos, Nanos)> =
         stalls.iter().map(|stall| (stall.at, stall.length)).collect();
-    events.sort_unstable();
+    events.order();
     period_by_length(&events, 1).or_else(|| {
         let spikes = spikes(series);
         // A spike's time is known to within an interval: periods below four intervals can't be

@@ -12,6 +12,8 @@
 
 use std::ops::Range;
 
+use flashlag_units::InOrder;
+
 /// Largest probability of a false finding in noise (a union bound; far less in practice).
 const ALPHA: f64 = 0.005;
 /// Fewest values of a level.
@@ -98,7 +100,7 @@ fn best_split(values: &[f64], window: Range<usize>) -> Option<(usize, f64)> {
 /// Ranks from 1; equal values share their mean rank.
 fn ranks(values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..values.len()).collect();
-    order.sort_unstable_by(|a, b| values[*a].total_cmp(&values[*b]));
+    order.order_by(|a, b| values[*a].total_cmp(&values[*b]));
     let mut ranks = vec![0.0; values.len()];
     let mut from = 0;
     for same in order.chunk_by(|a, b| values[*a] == values[*b]) {

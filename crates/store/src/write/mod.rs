@@ -5,6 +5,7 @@ mod csv;
 mod parquet;
 mod text;
 
+use flashlag_units::IntoOrder;
 use serde_json::{Map, Value as Json};
 use thiserror::Error;
 
@@ -66,9 +67,8 @@ fn json(table: &Table) -> String {
 fn object(table: &Table, row: &[Value]) -> Json {
     let cells = table.columns.iter().zip(row);
     let known = cells.filter(|(_, value)| **value != Value::Null);
-    Json::Object(
-        known.map(|(column, value)| (column.name.clone(), json_of(value))).collect::<Map<_, _>>(),
-    )
+    let cells = known.map(|(column, value)| (column.name.clone(), json_of(value)));
+    Json::Object(cells.into_filled::<Map<_, _>>())
 }
 
 fn json_of(value: &Value) -> Json {

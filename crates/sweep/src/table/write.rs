@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use flashlag_spec::profile::Profile;
+use flashlag_units::IntoOrder;
 use parquet::basic::Compression;
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
@@ -132,7 +133,7 @@ impl<'a> Table<'a> {
             let filesystem = Profile::parse(text).map(|profile| profile.filesystem);
             (name.clone(), Arc::from(filesystem.unwrap_or_default()))
         };
-        let own = chunks.grid.texts().profiles.iter().map(own).collect();
+        let own = chunks.grid.texts().profiles.iter().map(own).into_map();
         let finished = Finished {
             output: output.to_owned(),
             points: 0,

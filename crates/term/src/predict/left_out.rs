@@ -7,18 +7,22 @@ use super::{figures, number, row, signed};
 use crate::line::Page;
 use crate::style::{Role, Style};
 
-/// One profile, row by row; several, a line for each.
-pub fn left_out(all: &[LeftOut], style: Style) -> String {
+/// One profile, row by row; several, a line for each. They may be a family that was fitted at once.
+pub fn left_out(all: &[LeftOut], is_family: bool, style: Style) -> String {
     let mut page = Page::new(style);
     match all {
         [one] => rows(&mut page, one),
         several => lines(&mut page, several),
     }
+    let else_in =
+        if is_family { " or, where others of the family have it, near theirs" } else { "" };
     page.paragraph(
         Role::Muted,
-        "Each test's rows were left out once, and the parameters that were fitted to any row were fitted \
-         again to the others. A parameter that only the left-out test decides is in the middle of its \
-         plausible range then. With one seed.",
+        &format!(
+            "Each test's rows were left out once, and the parameters that were fitted to any row were \
+             fitted again to the others. A parameter that only the left-out test decides is in the \
+             middle of its plausible range then{else_in}. With one seed."
+        ),
     );
     page.finish()
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use flashlag_schema::history::{History, Incident, Subject};
 use flashlag_schema::{CauseBasis, StallCause};
-use flashlag_units::{InOrder, Nanos};
+use flashlag_units::{InOrder, IntoOrder, Nanos};
 
 use super::time::{length, minute, times};
 use super::trend::trend_sentences;
@@ -101,7 +101,7 @@ fn sentence(incidents: &[&Incident]) -> String {
         }
         (false, StallCause::GroupLimit, _) => {
             let files: BTreeSet<&str> =
-                incidents.iter().flat_map(|it| &it.before.limits).map(String::as_str).collect();
+                incidents.iter().flat_map(|it| &it.before.limits).map(String::as_str).into_set();
             let files: Vec<&str> = files.into_iter().take(FILES).collect();
             format!("{often} a limit of a control group held it back: {}.", files.join(", "))
         }
