@@ -61,6 +61,7 @@ lab: ## The lab's questions, in real kernels, and a phone that boots: tables int
 	scripts/lab-packages
 	python3 scripts/lab.py $(FLASHLAG) --write docs/lab.md
 	scripts/phone-guest $(FLASHLAG) --write docs/phones.md
+	scripts/watch-lab $(FLASHLAG) --rounds 2 --write docs/watch.md
 
 site: build ## A demonstration of `flashlag site`, from simulated runs of all profiles, into target/site; a minute
 	scripts/demo-site $(FLASHLAG) target/site
