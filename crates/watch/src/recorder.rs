@@ -27,7 +27,7 @@ pub trait Scenery {
 /// A device that collects is quick in between. After this number of waits in a row, with no quick write among them, it
 /// is slow for another reason.
 const IN_A_ROW: u32 = 3;
-/// How long before a wait others have to be quiet if the disk's own work is to be its cause.
+/// How long before a wait others have to be quiet, and the device not slow throughout, if its own work is to be the cause.
 const LATELY: Nanos = Nanos::from_secs(60);
 
 /// Why a wait was.

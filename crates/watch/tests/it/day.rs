@@ -85,6 +85,16 @@ impl Made {
         }
     }
 
+    /// A machine whose disk was seen busy once, so that what it can do is known, and quiet for ten minutes since.
+    fn known() -> Made {
+        let mut made = Made::new();
+        made.plant(Planted::Neighbour(2_000));
+        for _ in 0..60 {
+            made.quiet();
+        }
+        made
+    }
+
     fn look(&mut self, after: u64, is_after_stop: bool) {
         self.now += after;
         self.wall += after as i64;
@@ -262,11 +272,7 @@ fn waits_of_one_cause_in_a_row_are_one_incident() {
 #[test]
 fn a_device_that_is_slow_for_every_write_of_a_while_does_not_collect() {
     for (in_a_row, cause) in [(2, StallCause::GarbageCollection), (8, StallCause::Storage)] {
-        let mut made = Made::new();
-        made.plant(Planted::Neighbour(2_000));
-        for _ in 0..60 {
-            made.quiet();
-        }
+        let mut made = Made::known();
         for _ in 0..in_a_row {
             made.plant(Planted::Freeze(1_000));
         }
@@ -280,11 +286,7 @@ fn a_device_that_is_slow_for_every_write_of_a_while_does_not_collect() {
 
 #[test]
 fn what_waits_at_the_end_of_a_slow_time_is_no_collection_and_what_waits_later_is() {
-    let mut made = Made::new();
-    made.plant(Planted::Neighbour(2_000));
-    for _ in 0..60 {
-        made.quiet();
-    }
+    let mut made = Made::known();
     for _ in 0..8 {
         made.plant(Planted::Freeze(1_000));
     }
@@ -301,11 +303,7 @@ fn what_waits_at_the_end_of_a_slow_time_is_no_collection_and_what_waits_later_is
 
 #[test]
 fn waits_for_a_cpu_do_not_make_a_device_slow_throughout() {
-    let mut made = Made::new();
-    made.plant(Planted::Neighbour(2_000));
-    for _ in 0..60 {
-        made.quiet();
-    }
+    let mut made = Made::known();
     for planted in [Planted::BusyCpu(1_000), Planted::Steal(1_000)] {
         for _ in 0..4 {
             made.plant(planted);
