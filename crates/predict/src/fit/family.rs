@@ -174,10 +174,10 @@ impl<'a> Family<'a> {
         Family { prior: Prior::of(&axes), members }
     }
 
-    /// The part of all parameters that is a member's.
-    fn own(&self, index: usize, all: &DVector<f64>) -> DVector<f64> {
+    /// Where a member's parameters begin among those of all, and how many they are.
+    fn own(&self, index: usize) -> (usize, usize) {
         let before = self.members[..index].iter().map(|member| member.axes.len()).sum();
-        all.rows(before, self.members[index].axes.len()).into_owned()
+        (before, self.members[index].axes.len())
     }
 
     /// A member's residuals with the parameters that all tests but this one decide.
@@ -187,18 +187,14 @@ impl<'a> Family<'a> {
         let weights: Vec<DVector<f64>> =
             self.members.iter().map(|member| member.weights(&without)).collect();
         let mut normal = self.prior.precision.clone();
-        let mut start = 0;
-        for (member, weights) in self.members.iter().zip(&weights) {
-            let block =
-                member.slopes.transpose() * DMatrix::from_diagonal(weights) * &member.slopes;
-            let size = member.axes.len();
+        for (index, (member, weights)) in self.members.iter().zip(&weights).enumerate() {
+            let (start, size) = self.own(index);
             let mut part = normal.view_mut((start, start), (size, size));
-            part += block;
-            start += size;
+            part += member.slopes.transpose() * DMatrix::from_diagonal(weights) * &member.slopes;
         }
         let Some(normal) = normal.cholesky() else { return Ok(member.residuals.clone()) };
         let all = self.members.iter().flat_map(|member| member.places.iter().copied());
-        let mut places = DVector::from_iterator(start, all);
+        let mut places = DVector::from_iterator(self.prior.means.len(), all);
         let mut residuals: Vec<DVector<f64>> =
             self.members.iter().map(|member| member.residuals.clone()).collect();
         // The profile's own values know the row that is left out, so they are no candidate.
@@ -207,7 +203,8 @@ impl<'a> Family<'a> {
             places = (&places - normal.solve(&self.downhill(&weights, &places, &residuals)))
                 .map(|place| place.clamp(0.0, 1.0));
             for (index, member) in self.members.iter().enumerate() {
-                let own = self.own(index, &places);
+                let (start, size) = self.own(index);
+                let own = places.rows(start, size).into_owned();
                 residuals[index] = if index == of { member.at(&own)? } else { member.near(&own) };
             }
             let cost = self.cost(&weights, &places, &residuals);
@@ -226,12 +223,10 @@ impl<'a> Family<'a> {
         residuals: &[DVector<f64>],
     ) -> DVector<f64> {
         let mut slope = &self.prior.precision * (places - &self.prior.means);
-        let mut start = 0;
-        for ((member, weights), off) in self.members.iter().zip(weights).zip(residuals) {
-            let size = member.axes.len();
+        for (index, member) in self.members.iter().enumerate() {
+            let (start, size) = self.own(index);
             let mut part = slope.rows_mut(start, size);
-            part += member.slopes.transpose() * off.component_mul(weights);
-            start += size;
+            part += member.slopes.transpose() * residuals[index].component_mul(&weights[index]);
         }
         slope
     }
