@@ -116,3 +116,96 @@ impl Open {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use flashlag_schema::history::WaitKind;
+
+    use super::*;
+
+    const CLEANING: StallCause = StallCause::Cleaning;
+    const UNKNOWN: StallCause = StallCause::Storage;
+
+    /// A wait from one millisecond to another.
+    fn wait(from: u64, to: u64) -> Wait {
+        let (from, to) = (Nanos::from_millis(from), Nanos::from_millis(to));
+        Wait { from, to, length: to.since(from), kind: WaitKind::Write, split: None, usual: None }
+    }
+
+    /// What each wait did, and the incidents that were over with it or at the end: waits, cause, length in
+    /// milliseconds.
+    fn joined(waits: &[(Wait, StallCause)]) -> (Vec<Joined>, Vec<(u32, StallCause, u64)>) {
+        let mut incidents = Incidents::default();
+        let (mut did, mut over) = (Vec::new(), Vec::new());
+        for (wait, cause) in waits {
+            let (one, ended) = incidents.add(wait, *cause, Incident::default);
+            did.push(one);
+            over.extend(ended);
+        }
+        over.extend(incidents.end());
+        let shown = |one: &Incident| (one.waits, one.cause, one.lasted_ns.0 / 1_000_000);
+        (did, over.iter().map(shown).collect())
+    }
+
+    #[test]
+    fn waits_of_one_cause_within_a_minute_are_one_incident() {
+        let waits = [wait(0, 300), wait(60_300, 60_700), wait(120_701, 121_000)];
+        let (did, over) = joined(&waits.map(|wait| (wait, CLEANING)));
+        assert_eq!(did, [Joined::Began, Joined::Continued, Joined::Began]);
+        assert_eq!(over, [(2, CLEANING, 60_700), (1, CLEANING, 299)]);
+    }
+
+    #[test]
+    fn a_wait_of_another_cause_is_another_incident_unless_both_overlap() {
+        let (did, over) = joined(&[(wait(0, 300), CLEANING), (wait(300, 700), UNKNOWN)]);
+        assert_eq!(did, [Joined::Began, Joined::Began]);
+        assert_eq!(over, [(1, CLEANING, 300), (1, UNKNOWN, 400)]);
+        // One event that two sources saw: what one of them knows holds for it, whichever came first.
+        for causes in [[CLEANING, UNKNOWN], [UNKNOWN, CLEANING]] {
+            let (did, over) = joined(&[(wait(0, 300), causes[0]), (wait(299, 700), causes[1])]);
+            assert_eq!(did, [Joined::Began, Joined::Continued]);
+            assert_eq!(over, [(2, CLEANING, 700)]);
+        }
+        // The second ended before the first began.
+        let (did, _) = joined(&[(wait(400, 700), CLEANING), (wait(0, 400), UNKNOWN)]);
+        assert_eq!(did, [Joined::Began, Joined::Began]);
+    }
+
+    #[test]
+    fn an_incident_is_written_at_once_then_every_ten_minutes_with_news_and_when_it_is_over() {
+        let mut incidents = Incidents::default();
+        let waits = |incidents: &mut Incidents, at: u64| {
+            incidents.add(&wait(at, at + 300), CLEANING, Incident::default);
+        };
+        let due = |incidents: &mut Incidents, millis| {
+            incidents.due(Nanos::from_millis(millis)).map(|incident| incident.waits)
+        };
+        waits(&mut incidents, 0);
+        assert_eq!(due(&mut incidents, 300), Some(1));
+        assert_eq!(due(&mut incidents, 301), None);
+        (1..=12).for_each(|minute| waits(&mut incidents, minute * 50_000));
+        assert_eq!(due(&mut incidents, 600_299), None);
+        assert_eq!(due(&mut incidents, 600_300), Some(13));
+        // No news, then the end: it is known already.
+        assert_eq!(due(&mut incidents, 660_300), None);
+        assert_eq!(due(&mut incidents, 660_301), None);
+        assert_eq!(due(&mut incidents, 1_300_000), None);
+        waits(&mut incidents, 1_400_000);
+        assert_eq!(due(&mut incidents, 1_400_300), Some(1));
+        waits(&mut incidents, 1_410_000);
+        assert_eq!(due(&mut incidents, 1_470_300), None);
+        assert_eq!(due(&mut incidents, 1_470_301), Some(2));
+    }
+
+    #[test]
+    fn a_cause_that_is_withdrawn_is_unknown_and_written_again() {
+        let mut incidents = Incidents::default();
+        incidents.add(&wait(0, 300), CLEANING, Incident::default);
+        incidents.due(Nanos::from_millis(300));
+        incidents.withdraw(StallCause::Discard);
+        assert_eq!(incidents.due(Nanos::from_millis(400)), None);
+        incidents.withdraw(CLEANING);
+        let again = incidents.due(Nanos::from_millis(500)).map(|incident| incident.cause);
+        assert_eq!(again, Some(UNKNOWN));
+    }
+}
