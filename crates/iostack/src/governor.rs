@@ -26,6 +26,8 @@ pub(crate) struct Governor {
     kind: GovernorKind,
     /// Lowest speed.
     least: u64,
+    /// Highest speed: less than full while heat limits the frequency.
+    most: u64,
 }
 
 /// The utilisation of a core, by a thread or by the interrupt handler.
@@ -77,17 +79,18 @@ impl Governor {
             GovernorKind::Schedutil => fixed(least.max(model.boost)),
         };
         // At a speed of zero nothing would ever end.
-        Governor { kind: model.governor, least: least.max(ONE >> 10) }
+        let most = fixed(model.speed_max.unwrap_or(1.0)).max(ONE >> 10);
+        Governor { kind: model.governor, least: least.clamp(ONE >> 10, most), most }
     }
 
     /// How long work takes that begins now and would take `work` at full speed.
     pub(crate) fn run(&self, load: &mut Load, now: Nanos, work: Nanos) -> Nanos {
-        if self.kind == GovernorKind::Performance || work == Nanos::ZERO {
+        if self.least == ONE || work == Nanos::ZERO {
             return work;
         }
         load.follow(now, 0);
         let speed = match self.kind {
-            GovernorKind::Schedutil => (load.used + load.used / 4).clamp(self.least, ONE),
+            GovernorKind::Schedutil => (load.used + load.used / 4).clamp(self.least, self.most),
             GovernorKind::Performance | GovernorKind::Powersave => self.least,
         };
         let time = u128::from(work.0) * u128::from(ONE) / u128::from(speed);
@@ -149,6 +152,28 @@ mod tests {
         // Work of 400 us and a wait of 50 us keep the core at full speed: 1.25 * 400 / 450 > 1.
         let full = period(governor(GovernorKind::Schedutil, 0.1, 0.0), 400, 50);
         assert!(near(full, 450_000.0), "{full}");
+    }
+
+    #[test]
+    fn a_hot_core_is_never_faster_than_its_limit_whoever_governs_it() {
+        let hot = |kind, most| {
+            let model = StackModel {
+                governor: kind,
+                speed_min: Some(0.3),
+                speed_max: Some(most),
+                ..StackModel::default()
+            };
+            period(Governor::new(&model), 400, 50)
+        };
+        let at = |speed: f64| 50_000.0 + 400_000.0 / speed;
+        let near = |period: f64, expected: f64| (period / expected - 1.0).abs() < 1e-3;
+        for most in [1.0, 0.6, 0.25] {
+            assert!(near(hot(GovernorKind::Performance, most), at(most)), "{most}");
+            // The loop would keep even a core at full speed busy enough for its highest speed.
+            assert!(near(hot(GovernorKind::Schedutil, most), at(most)), "{most}");
+            // The limit is the stronger one.
+            assert!(near(hot(GovernorKind::Powersave, most), at(most.min(0.3))), "{most}");
+        }
     }
 
     #[test]

@@ -9,9 +9,9 @@ use flashlag_engine::{Excuses, free_space};
 use flashlag_inspect::android::{OtherApps, is_android};
 use flashlag_inspect::{CounterWatch, Probe, Reason, RequestWatch, Root};
 use flashlag_inspect::{is_in_memory, memory_pressure, mount_of, unwritten_memory, waiters};
-use flashlag_schema::Look;
 use flashlag_schema::counters::Counters;
 use flashlag_schema::history::{Before, MachineState, ProgramBytes};
+use flashlag_schema::{LimitCount, Look};
 use flashlag_units::Nanos;
 use rustix::time::ClockId;
 
@@ -230,11 +230,6 @@ impl Scenery for Machine {
         let from = wait.from.saturating_since(HALF_MINUTE);
         let seen = recent.during(from, wait.to).unwrap_or_default();
         let (dirty, writeback) = unwritten_memory(&Root::system());
-        let held = |of: &Snapshot| -> Option<u64> {
-            let limits = &of.counters.limits;
-            let times = limits.iter().filter_map(|limit| limit.times.value().copied());
-            (!limits.is_empty()).then(|| times.fold(0, u64::saturating_add))
-        };
         Before {
             window_ns: both
                 .map_or(Nanos::ZERO, |(a, b)| b.counters.at.saturating_since(a.counters.at)),
@@ -247,7 +242,9 @@ impl Scenery for Machine {
             io_pressure_ns: seen.io_pressure_ns,
             memory_pressure_ns: both
                 .and_then(|(a, b)| Some(b.memory_pressure?.saturating_since(a.memory_pressure?))),
-            held_back: both.and_then(|(a, b)| Some(held(b)?.saturating_sub(held(a)?))),
+            held_back: both.and_then(|(a, b)| {
+                Some(held_back(&b.counters.limits)?.saturating_sub(held_back(&a.counters.limits)?))
+            }),
             millicelsius: self.temperature,
             seconds: recent.seconds(wait.to, SECONDS),
             limits: Vec::new(),
@@ -277,6 +274,12 @@ fn moved(before: &Counters, after: &Counters) -> Vec<ProgramBytes> {
     programs(all.collect::<Vec<_>>().iter())
 }
 
+/// How often groups were held back since they were made; nothing where there is no limit.
+fn held_back(limits: &[LimitCount]) -> Option<u64> {
+    let times = limits.iter().filter_map(|limit| limit.times.value().copied());
+    (!limits.is_empty()).then(|| times.fold(0, u64::saturating_add))
+}
+
 /// `Linux 6.12.1 aarch64` → `6.12.1`.
 fn release(line: &str) -> String {
     line.split_whitespace().nth(1).unwrap_or(line).to_owned()
@@ -285,4 +288,33 @@ fn release(line: &str) -> String {
 /// How long the machine has been suspended since its start.
 fn slept() -> Nanos {
     read_clock(ClockId::Boottime).saturating_since(read_clock(ClockId::Monotonic))
+}
+
+#[cfg(test)]
+mod tests {
+    use flashlag_schema::{Limit, LimitKind};
+    use flashlag_spec::Reading;
+
+    use super::*;
+
+    #[test]
+    fn groups_without_a_limit_were_not_held_back_and_those_of_several_are_added() {
+        let limited = |times: Reading<u64>| LimitCount {
+            limit: Limit {
+                kind: LimitKind::Cpu,
+                file: "cpu.max".to_owned(),
+                device: None,
+                value: 500,
+                used: None,
+            },
+            amount: Reading::Value(0),
+            times,
+        };
+        assert_eq!(held_back(&[]), None);
+        let unknown = limited(Reading::unavailable("no such file"));
+        assert_eq!(
+            held_back(&[limited(Reading::Value(3)), unknown, limited(Reading::Value(4))]),
+            Some(7)
+        );
+    }
 }

@@ -69,6 +69,10 @@ pub struct StackModel {
     /// The lowest speed, as a share of full speed; 1 by default.
     #[serde(default)]
     pub speed_min: Option<f64>,
+    /// The highest speed, as a share of full speed; 1 by default. Less while the phone is hot: Linux cools a
+    /// processor by a limit on its frequency (cpufreq_cooling.c).
+    #[serde(default)]
+    pub speed_max: Option<f64>,
     /// With `schedutil`: the least speed of a thread that waits for I/O (iowait boost), as a share of
     /// full speed.
     #[serde(default)]
@@ -129,12 +133,12 @@ pub struct PreemptionModel {
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum GovernorKind {
-    /// Always full speed.
+    /// Always full speed, or `speed_max`.
     #[default]
     Performance,
     /// Always `speed_min`.
     Powersave,
-    /// 1.25 times the utilisation of the last 32 ms or so, from `speed_min` to full speed.
+    /// 1.25 times the utilisation of the last 32 ms or so, from `speed_min` to full speed or `speed_max`.
     Schedutil,
 }
 

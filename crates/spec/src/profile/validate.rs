@@ -79,8 +79,11 @@ fn stack(stack: &StackModel) -> Result<(), ProfileError> {
     if stack.largest.is_some_and(|most| most.0 < Bytes::from_kib(4)) {
         return Err(ProfileError::range("stack.largest", "4 KiB", "the device's largest request"));
     }
-    if stack.speed_min.is_some_and(|speed| !(0.001..=1.0).contains(&speed)) {
-        return Err(ProfileError::range("stack.speed_min", "0.001", "1"));
+    for (key, speed) in [("stack.speed_min", stack.speed_min), ("stack.speed_max", stack.speed_max)]
+    {
+        if speed.is_some_and(|speed| !(0.001..=1.0).contains(&speed)) {
+            return Err(ProfileError::range(key, "0.001", "1"));
+        }
     }
     let shares = [("stack.boost", stack.boost), ("stack.preempted.share", stack.preempted.share)];
     for (key, share) in shares {
