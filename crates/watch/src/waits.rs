@@ -163,3 +163,37 @@ fn has_waiter(earlier: &Glance, later: &Glance) -> Option<Nanos> {
 pub fn is_unusual(length: Nanos, usual: Option<Nanos>) -> bool {
     usual.is_none_or(|usual| length.0 > usual.0.saturating_mul(UNUSUAL))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_usual_wait_is_of_this_hour_once_it_has_fifty_and_of_the_hour_before_until_then() {
+        let mut usual = Usual::default();
+        let of = |usual: &Usual, kind| usual.usual(kind).map(|wait| wait.0 / 1_000_000);
+        let (write, read) = (WaitKind::Write, WaitKind::Read);
+        usual.record(write, Nanos::from_micros(5500), USUAL - 1);
+        assert_eq!(of(&usual, write), None);
+        usual.record(write, Nanos::from_micros(5500), 1);
+        assert_eq!((of(&usual, write), of(&usual, read)), (Some(5), None));
+        assert_eq!(of(&usual, WaitKind::Freeze), Some(5), "as of writes");
+        usual.next_hour();
+        assert_eq!(of(&usual, write), Some(5));
+        usual.record(write, Nanos::from_micros(80_500), USUAL - 1);
+        assert_eq!(of(&usual, write), Some(5));
+        usual.record(write, Nanos::from_micros(80_500), 1);
+        assert_eq!(of(&usual, write), Some(80));
+        usual.next_hour();
+        usual.next_hour();
+        assert_eq!(of(&usual, write), None);
+    }
+
+    #[test]
+    fn a_wait_is_unusual_beyond_ten_times_the_usual_one() {
+        let usual = Some(Nanos::from_millis(5));
+        assert!(!is_unusual(Nanos::from_millis(50), usual));
+        assert!(is_unusual(Nanos::from_millis(51), usual));
+        assert!(is_unusual(Nanos(1), None));
+    }
+}

@@ -125,6 +125,57 @@ fn the_file_keeps_its_size_and_drops_the_oldest_days() {
     assert_eq!(read(&path).unwrap(), history);
 }
 
+#[test]
+fn incidents_that_take_more_room_than_hours_are_dropped_before_them_the_oldest_first() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("a.history");
+    let size = 1_000_000;
+    let mut written = Book::open(&path, Bytes(size)).unwrap().leaving(Bytes(0));
+    let days = 30;
+    for hour in 0..24 * days {
+        let start_s = START_S + hour * 3600;
+        written.minutes(&part(start_s, SECOND)).unwrap();
+        written.tidy(start_s).unwrap();
+        for second in 0..6 {
+            written.incident(&incident((start_s + second) * 1000)).unwrap();
+        }
+    }
+    let history = read(&path).unwrap();
+    assert_eq!((history.spans[0].start_s, history.dropped_before_s), (START_S, 0));
+    assert_eq!(watched(&history), 24 * days, "no hour is lost");
+    let starts: Vec<u64> = history.incidents.iter().map(|one| one.start_ms / 1000).collect();
+    let all: Vec<u64> = (0..24 * days)
+        .flat_map(|hour| (0..6).map(move |second| START_S + hour * 3600 + second))
+        .collect();
+    assert!(starts.len() > 200 && starts.len() < all.len(), "{}", starts.len());
+    assert_eq!(starts, all[all.len() - starts.len()..], "the newest are there, none is missing");
+}
+
+#[test]
+fn a_damaged_record_is_counted_and_those_beside_it_are_whole() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("a.history");
+    let mut written = book(&path);
+    let starts = [1, 2, 3].map(|hour| (START_S + hour * 3600) * 1000);
+    starts.iter().for_each(|start| written.incident(&incident(*start)).unwrap());
+    let whole = std::fs::read(&path).unwrap();
+    assert_eq!(
+        (content(&read_from(&whole)), read_from(&whole).damaged_pages),
+        (starts.to_vec(), 0)
+    );
+    let name = b"sqlite3";
+    let at: Vec<usize> = (0..whole.len()).filter(|at| whole[*at..].starts_with(name)).collect();
+    assert_eq!(at.len(), starts.len(), "each has its program's name once");
+    for (index, at) in at.iter().enumerate() {
+        let mut damaged = whole.clone();
+        damaged[*at] ^= 0x01;
+        let history = read_from(&damaged);
+        let others: Vec<u64> =
+            starts.iter().copied().filter(|start| *start != starts[index]).collect();
+        assert_eq!((content(&history), history.damaged_pages), (others, 1), "record {index}");
+    }
+}
+
 /// A history with a record of every kind.
 fn sample() -> Vec<u8> {
     let home = tempfile::tempdir().unwrap();

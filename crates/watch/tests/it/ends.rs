@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use flashlag_device::read_clock;
 use flashlag_units::{Bytes, Nanos};
-use flashlag_watch::{MINUTE, Settings, watch};
+use flashlag_watch::{Live, MINUTE, Settings, watch};
 use rustix::time::ClockId;
 
 /// Threads that keep CPUs and disk busy.
@@ -42,6 +42,7 @@ fn it_ends_within_a_second_of_cpu_or_storage_however_busy_both_are() {
     };
     let (stop, rest) = (AtomicBool::new(false), AtomicBool::new(false));
     let (send, meters) = channel();
+    let live = Live::default();
     std::thread::scope(|scope| {
         for index in 0..LOAD {
             let mut file = File::create(home.path().join(format!("load{index}"))).unwrap();
@@ -59,7 +60,8 @@ fn it_ends_within_a_second_of_cpu_or_storage_however_busy_both_are() {
         }
         let watching = scope.spawn(|| {
             send.send(File::open("/proc/thread-self/schedstat").unwrap()).unwrap();
-            let ended = watch(&settings, &|| stop.load(Ordering::Relaxed), None, &mut |_| {});
+            let ended =
+                watch(&settings, &|| stop.load(Ordering::Relaxed), Some(&live), &mut |_| {});
             (ended, read_clock(ClockId::Monotonic))
         });
         let of_scheduler = meters.recv().unwrap();
@@ -84,5 +86,7 @@ fn it_ends_within_a_second_of_cpu_or_storage_however_busy_both_are() {
             waits.zip(before).map_or(Nanos::ZERO, |(to, from)| to.saturating_since(from));
         println!("ended after {took}, of which it waited {runnable} for a CPU");
         assert!(took.saturating_since(runnable) < Nanos::from_secs(1), "{took}, {runnable}");
+        let subject = live.sums().subject.expect("what is watched is shown while it is watched");
+        assert_eq!(subject.directory, home.path().to_string_lossy());
     });
 }
