@@ -134,6 +134,25 @@ mod tests {
     }
 
     #[test]
+    fn each_kind_of_loss_is_damage_by_itself() {
+        let whole = card(64, CardLost::default());
+        let rewritten = |old, lost| CardRewritten { places: 64, old, lost };
+        for damaged in [
+            CardCheck {
+                lost: CardLost { flipped: Bytes(512), ..CardLost::default() },
+                ..whole.clone()
+            },
+            CardCheck { rewritten: rewritten(0, 1), ..whole.clone() },
+            CardCheck { rewritten: rewritten(1, 0), ..whole.clone() },
+            CardCheck { failed_writes: 1, ..whole.clone() },
+        ] {
+            assert_eq!(card_verdict(&damaged), CardVerdict::Damaged, "{damaged:?}");
+        }
+        let all_old = CardCheck { rewritten: rewritten(64, 0), ..whole };
+        assert_eq!(card_verdict(&all_old), CardVerdict::KeepsOld);
+    }
+
+    #[test]
     fn of_places_one_may_lie_across_the_end_of_what_is_there() {
         let places = |blank: Bytes, stretches_seen| {
             let lost = CardLost { blank, ..CardLost::default() };

@@ -170,3 +170,27 @@ pub fn slowest_remain(effect: &FindingEffect) -> Option<(Nanos, Nanos)> {
     let (now, fixed) = (effect.now.p999_ns?, effect.fixed?.p999_ns?);
     (fixed.0 as f64 > 0.8 * now.0 as f64).then_some((now, fixed))
 }
+
+#[cfg(test)]
+mod tests {
+    use flashlag_spec::State;
+
+    use super::*;
+    use crate::testing::{interval, of_ms, writes};
+
+    #[test]
+    fn the_error_of_a_mean_in_slow_stretches_is_that_between_intervals() {
+        // Means of 10 and 30 ms in turn, ten operations each: the error of the mean of eight such means is
+        // sd / sqrt(8) with the sample's sd of 10 * sqrt(8 / 7) ms.
+        let mut phase = writes("rand_write_4k", State::New, &[10; 80]);
+        let alternating = [10, 30].repeat(4);
+        phase.intervals =
+            alternating.into_iter().map(|ms| interval(Nanos::ZERO, &of_ms(&[ms; 10]))).collect();
+        let (error, freedom) = error_between_intervals(&phase).unwrap();
+        let expected = 10e6 * (8.0_f64 / 7.0).sqrt() / 8.0_f64.sqrt();
+        assert!((error / expected - 1.0).abs() < 0.01, "{error} {expected}");
+        assert_eq!(freedom, 7.0);
+        phase.intervals.pop();
+        assert_eq!(error_between_intervals(&phase), None);
+    }
+}

@@ -5,7 +5,7 @@ use flashlag_schema::*;
 use flashlag_spec::*;
 use flashlag_stats::Histogram;
 pub use flashlag_testing::{bare_run as run, closed_loop_phase as phase};
-use flashlag_units::Nanos;
+use flashlag_units::{Bytes, Nanos};
 
 /// A histogram of waits in milliseconds.
 pub fn of_ms(waits: &[u64]) -> Histogram {
@@ -31,6 +31,23 @@ pub fn around(ms: u64, n: u64) -> Histogram {
 /// A phase of durable 4 KiB writes.
 pub fn writes(name: &str, state: State, waits_ms: &[u64]) -> Phase {
     phase(name, state, Operation::RandomWrite, &of_ms(waits_ms))
+}
+
+/// An interval that ends at a time, with waits.
+pub fn interval(t_ns: Nanos, waits: &Histogram) -> IntervalRecord {
+    IntervalRecord {
+        t_ns,
+        filled_bytes: None,
+        ops: waits.count(),
+        bytes: Bytes(waits.count() * 4096),
+        p50: None,
+        p90: None,
+        p99: None,
+        max: waits.max().unwrap(),
+        temperature_millicelsius: None,
+        histogram: StoredHistogram::from(waits),
+        waited: Vec::new(),
+    }
 }
 
 /// A phase of saves.

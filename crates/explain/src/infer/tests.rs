@@ -6,7 +6,7 @@ use flashlag_spec::*;
 use flashlag_units::{Bytes, Nanos};
 
 use super::*;
-use crate::testing::{run, writes};
+use crate::testing::{interval, run, writes};
 
 const MS: fn(u64) -> Nanos = Nanos::from_millis;
 
@@ -80,6 +80,8 @@ fn flash_that_moves_next_to_nothing_for_nobody_else_collects_garbage() {
     let others = |seen: &mut Surroundings| seen.disk_bytes = Some(Bytes::from_mb(60));
     assert_eq!(on(&|run| others(&mut run.phases[0].watched.as_mut().unwrap().calm)), None);
     assert_eq!(one(Surroundings { disk_bytes: Some(Bytes::from_kib(600)), ..still() }), None);
+    let beside = |run: &mut Run| run.phases[0].background = Some("writer".to_owned());
+    assert_eq!(on(&beside), None, "a writer of the scenario may be the cause");
     // It may have slept, or its cache may be used up.
     assert_eq!(one(Surroundings { quiet_before_ns: Some(MS(1500)), ..still() }), None);
     let change = Change {
@@ -209,25 +211,17 @@ fn layers_add_up_to_the_latencies_of_each_interval_and_hold_the_stalls() {
     let mut phase = writes("rand_write_4k", State::New, &[1; 50]);
     let mut histogram = crate::testing::of_ms(&[1; 49]);
     histogram.record(MS(200));
-    let stored = StoredHistogram::from(&histogram);
     phase.stall_over_ns = MS(100);
-    phase.intervals = vec![IntervalRecord {
-        t_ns: MS(300),
-        filled_bytes: None,
-        ops: 50,
-        bytes: Bytes(50 * 4096),
-        p50: None,
-        p90: None,
-        p99: None,
-        max: MS(200),
-        temperature_millicelsius: None,
-        histogram: stored,
-        waited: Vec::new(),
-    }];
+    phase.intervals = vec![interval(MS(300), &histogram)];
     assert_eq!(layers(&phase), [Vec::new()], "nothing was sampled");
     let time = Time { blocked_ns: MS(3), runnable_ns: MS(1), ..Time::default() };
     let from_ns = Nanos(1 << 19);
-    phase.waits = vec![WaitRecord { from_ns, below_ns: Nanos(1 << 20), ops: 4, time }];
+    // A long wait is a stall, and no class of waits shares out its time.
+    let long = Time { on_cpu_ns: MS(10), ..Time::default() };
+    phase.waits = vec![
+        WaitRecord { from_ns, below_ns: Nanos(1 << 20), ops: 4, time },
+        WaitRecord { from_ns: Nanos(1 << 27), below_ns: Nanos(1 << 28), ops: 1, time: long },
+    ];
     let cause = StallCause::OtherIo;
     phase.stalls = vec![StallRecord { t_ns: MS(60), ns: MS(200), cause, ..StallRecord::default() }];
     let parts = layers(&phase).remove(0);
@@ -236,4 +230,5 @@ fn layers_add_up_to_the_latencies_of_each_interval_and_hold_the_stalls() {
     assert_eq!(of(StallCause::OtherIo), MS(200).0);
     let (storage, cpu) = (of(StallCause::Storage), of(StallCause::Cpu));
     assert!(storage.abs_diff(cpu * 3) < 10, "{storage} {cpu}");
+    assert_eq!(of(StallCause::Executing), 0);
 }

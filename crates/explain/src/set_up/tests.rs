@@ -364,6 +364,16 @@ fn a_filesystem_that_was_never_written_once_over_lacks_no_trim_much() {
 }
 
 #[test]
+fn a_device_that_takes_no_discards_lacks_no_trim() {
+    let takes = |most: u64| {
+        let seen =
+            with(trimmed(30), |seen| seen.device.queue.discard_max_bytes = known(Bytes(most)));
+        set_up(&seen).iter().any(|found| found.id == FindingId::NeverTrimmed)
+    };
+    assert!(takes(4096) && !takes(0));
+}
+
+#[test]
 fn nothing_is_said_of_what_could_not_be_read() {
     assert_eq!(set_up(&Environment::default()), Vec::new());
     assert_eq!(set_up(&with(laptop(), |seen| seen.internals = None)), Vec::new());
