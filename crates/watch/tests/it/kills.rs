@@ -20,6 +20,9 @@ const CHILD: &str = "FLASHLAG_TEST_WATCH_CHILD";
 /// How often a recording watch is killed; a test by hand may ask for more.
 const KILLS: &str = "FLASHLAG_TEST_KILLS";
 
+/// With one thread, as on a machine with one CPU, the harness writes a test's name in front of its first line.
+const OWN_LINES: &str = "--test-threads=2";
+
 /// Room for all that is written before the test begins another file, however quick the disk is: 600 hours with
 /// their incidents.
 const SIZE: Bytes = Bytes::from_mb(4);
@@ -61,6 +64,7 @@ fn killed_hundreds_of_times_it_keeps_all_that_was_acknowledged() {
                 "--exact",
                 "kills::killed_hundreds_of_times_it_keeps_all_that_was_acknowledged",
                 "--nocapture",
+                OWN_LINES,
             ])
             .env(CHILD, &path)
             .stdout(Stdio::piped())
@@ -159,7 +163,7 @@ fn a_recording_watch_that_is_killed_keeps_what_it_had_written_and_its_history_is
     let (mut before, mut seen, mut lost, mut parts) = (0, 0, Vec::new(), 0);
     for kill in 0..kills {
         let child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", NAME, "--nocapture"])
+            .args(["--exact", NAME, "--nocapture", OWN_LINES])
             .env(CHILD, home.path())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
