@@ -275,6 +275,13 @@ fn a_wait_is_a_stall_beyond_the_limit_and_not_at_it() {
 }
 
 #[test]
+fn slots_that_passed_without_an_operation_add_up() {
+    let mut recorder = recorder();
+    [3, 4].into_iter().for_each(|slots| recorder.miss_slots(slots));
+    assert_eq!(recorder.finish(Nanos::from_secs(1)).missed_slots, 7);
+}
+
+#[test]
 fn a_phase_that_begins_later_has_its_times_from_there() {
     let mut recorder = recorder();
     recorder.begin_at(Nanos(1_000_500));
