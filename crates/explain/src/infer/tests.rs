@@ -82,6 +82,11 @@ fn flash_that_moves_next_to_nothing_for_nobody_else_collects_garbage() {
     assert_eq!(one(Surroundings { disk_bytes: Some(Bytes::from_kib(600)), ..still() }), None);
     let beside = |run: &mut Run| run.phases[0].background = Some("writer".to_owned());
     assert_eq!(on(&beside), None, "a writer of the scenario may be the cause");
+    // Of its own it wrote nothing meanwhile.
+    assert_eq!(one(Surroundings { own_bytes: Some(Bytes::ZERO), ..still() }), None);
+    // What it wrote for these operations alone takes that long.
+    let own = Some(Bytes::from_mb(10));
+    assert_eq!(one(Surroundings { own_bytes: own, disk_bytes: own, ..still() }), None);
     // It may have slept, or its cache may be used up.
     assert_eq!(one(Surroundings { quiet_before_ns: Some(MS(1500)), ..still() }), None);
     let change = Change {
