@@ -23,7 +23,6 @@ const HALF_LIFE: u64 = 32;
 /// The speeds that a CPU can have.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Governor {
-    kind: GovernorKind,
     /// Lowest speed.
     least: u64,
     /// Highest speed: less than full while heat limits the frequency.
@@ -72,15 +71,15 @@ impl Load {
 
 impl Governor {
     pub(crate) fn new(model: &StackModel) -> Governor {
-        let least = model.speed_min.unwrap_or(1.0);
-        let least = match model.governor {
-            GovernorKind::Performance => ONE,
-            GovernorKind::Powersave => fixed(least),
-            GovernorKind::Schedutil => fixed(least.max(model.boost)),
+        let (least, most) = (model.speed_min.unwrap_or(1.0), model.speed_max.unwrap_or(1.0));
+        let (least, most) = match model.governor {
+            GovernorKind::Performance => (most, most),
+            GovernorKind::Powersave => (least.min(most), least.min(most)),
+            GovernorKind::Schedutil => (least.max(model.boost).min(most), most),
         };
         // At a speed of zero nothing would ever end.
-        let most = fixed(model.speed_max.unwrap_or(1.0)).max(ONE >> 10);
-        Governor { kind: model.governor, least: least.clamp(ONE >> 10, most), most }
+        let [least, most] = [least, most].map(|speed| fixed(speed).max(ONE >> 10));
+        Governor { least, most }
     }
 
     /// How long work takes that begins now and would take `work` at full speed.
@@ -89,10 +88,7 @@ impl Governor {
             return work;
         }
         load.follow(now, 0);
-        let speed = match self.kind {
-            GovernorKind::Schedutil => (load.used + load.used / 4).clamp(self.least, self.most),
-            GovernorKind::Performance | GovernorKind::Powersave => self.least,
-        };
+        let speed = (load.used + load.used / 4).clamp(self.least, self.most);
         let time = u128::from(work.0) * u128::from(ONE) / u128::from(speed);
         let time = Nanos(u64::try_from(time).unwrap_or(u64::MAX));
         load.follow(now.plus(time), speed);

@@ -8,7 +8,7 @@ use flashlag_spec::*;
 use flashlag_units::{Bytes, Nanos};
 
 use crate::findings;
-use crate::testing::{all, failing, phase, run, saves, split};
+use crate::testing::{all, failing, interval, phase, run, saves, split};
 
 fn found(run: &Run, id: FindingId) -> Option<Finding> {
     findings(run).list.into_iter().find(|finding| finding.id == id)
@@ -22,23 +22,16 @@ const MS: u64 = 1_000_000;
 
 /// Saves of 20 ms each, each of which waited this long for one cause.
 pub(super) fn waited(cause: StallCause, ms: u64) -> Run {
-    let mut phase = saves("save_wal", State::New, &all(20 * MS, 500));
+    let waits = all(20 * MS, 500);
+    let mut phase = saves("save_wal", State::New, &waits);
     let part = |cause, ns| WaitPart { cause, ns };
     phase.intervals = vec![IntervalRecord {
-        t_ns: phase.elapsed_ns,
-        filled_bytes: None,
-        ops: 500,
         bytes: Bytes::ZERO,
-        p50: None,
-        p90: None,
-        p99: None,
-        max: Nanos(20 * MS),
-        temperature_millicelsius: None,
-        histogram: phase.histogram.clone(),
         waited: vec![
             part(cause, Nanos(ms * MS * 500)),
             part(StallCause::Storage, Nanos((20 - ms) * MS * 500)),
         ],
+        ..interval(phase.elapsed_ns, &waits)
     }];
     run(vec![phase])
 }
@@ -102,17 +95,8 @@ fn changed(kind: ChangeKind, ms: [u64; 2]) -> Run {
         detail: "throughput fell".to_owned(),
     }];
     let second = |(index, ms): (u64, u64)| IntervalRecord {
-        t_ns: Nanos::from_secs(index + 1),
-        filled_bytes: None,
-        ops: 1000 / ms,
         bytes: Bytes::from_mib(1000 / ms),
-        p50: None,
-        p90: None,
-        p99: None,
-        max: Nanos(ms * MS),
-        temperature_millicelsius: None,
-        histogram: StoredHistogram::from(&all(ms * MS, 1000 / ms)),
-        waited: Vec::new(),
+        ..interval(Nanos::from_secs(index + 1), &all(ms * MS, 1000 / ms))
     };
     phase.intervals = (0..).zip([ms[0], ms[1], ms[1]]).map(second).collect();
     run(vec![phase])
@@ -163,17 +147,10 @@ fn by_second(seconds: &[(u64, u64)]) -> Run {
             part(StallCause::Storage, 100 - percent),
         ];
         IntervalRecord {
-            t_ns: Nanos::from_secs(index + 1),
-            filled_bytes: None,
-            ops: *mib,
             bytes: Bytes::from_mib(*mib),
-            p50: None,
-            p90: None,
-            p99: None,
             max: Nanos(MS),
-            temperature_millicelsius: None,
-            histogram: StoredHistogram::from(&all(1000 * MS / mib, *mib)),
             waited,
+            ..interval(Nanos::from_secs(index + 1), &all(1000 * MS / mib, *mib))
         }
     };
     phase.intervals = (0..).zip(seconds).map(second).collect();
@@ -216,17 +193,9 @@ fn a_cache_that_writes_in_sequence_outran_is_found_where_the_rate_fell_with_it()
 pub(super) fn fill(ms: [u64; 10]) -> Run {
     let mut phase = phase("fill_random", State::Filled, Operation::RandomWrite, &all(MS, 1000));
     let step = |(index, ms): (usize, &u64)| IntervalRecord {
-        t_ns: Nanos::from_secs(index as u64 + 1),
         filled_bytes: Some(Bytes::from_mib(100 * (index as u64 + 1))),
-        ops: 100,
         bytes: Bytes::ZERO,
-        p50: None,
-        p90: None,
-        p99: None,
-        max: Nanos(ms * MS),
-        temperature_millicelsius: None,
-        histogram: StoredHistogram::from(&all(ms * MS, 100)),
-        waited: Vec::new(),
+        ..interval(Nanos::from_secs(index as u64 + 1), &all(ms * MS, 100))
     };
     phase.intervals = ms.iter().enumerate().map(step).collect();
     run(vec![phase])

@@ -11,7 +11,11 @@ use crate::made::{START_S, incident, part, waits};
 const SECOND: Nanos = Nanos::from_secs(1);
 
 fn book(path: &std::path::Path) -> Book {
-    Book::open(path, Bytes(20_000_000)).unwrap().leaving(Bytes(0))
+    sized(path, 20_000_000)
+}
+
+fn sized(path: &std::path::Path, size: u64) -> Book {
+    Book::open(path, Bytes(size)).unwrap().leaving(Bytes(0))
 }
 
 fn watched(history: &History) -> u64 {
@@ -101,7 +105,7 @@ fn the_file_keeps_its_size_and_drops_the_oldest_days() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("a.history");
     let size = 1_000_000;
-    let mut written = Book::open(&path, Bytes(size)).unwrap().leaving(Bytes(0));
+    let mut written = sized(&path, size);
     for hour in 0..24 * 120u64 {
         let start_s = START_S + hour * 3600;
         let rich =
@@ -129,8 +133,7 @@ fn the_file_keeps_its_size_and_drops_the_oldest_days() {
 fn incidents_that_take_more_room_than_hours_are_dropped_before_them_the_oldest_first() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("a.history");
-    let size = 1_000_000;
-    let mut written = Book::open(&path, Bytes(size)).unwrap().leaving(Bytes(0));
+    let mut written = sized(&path, 1_000_000);
     let days = 30;
     for hour in 0..24 * days {
         let start_s = START_S + hour * 3600;
