@@ -71,7 +71,7 @@ impl Simulations {
         let Simulation { profile, mount, scenario, seed, leave } = *simulation;
         let target = Target::Simulated(SimTarget::new(profile, mount));
         let stop = Arc::clone(&self.stop);
-        Request { leave, stop, ..Request::new(scenario.clone(), target, seed) }
+        Request { leave, stop, waits: false, ..Request::new(scenario.clone(), target, seed) }
     }
 
     fn ended(&self) {

@@ -85,7 +85,8 @@ impl Simulations {
     ) -> Result<(Run, Vec<usize>), SimulationError> {
         let Simulation { profile, mount, scenario, seed, leave } = *simulation;
         let target = Target::Simulated(SimTarget::new(profile, mount));
-        let request = Request { leave, ..Request::new(scenario.clone(), target, seed) };
+        let request =
+            Request { leave, waits: false, ..Request::new(scenario.clone(), target, seed) };
         let done = sim::simulate_repeats(&request, stretches, &mut Nobody, follow);
         let (run, counts) = done.map_err(SimulationError::refused)?;
         match &run.status {

@@ -45,6 +45,9 @@ pub struct Request {
     pub output: Option<Arc<RunFile>>,
     /// An earlier run of the same scenario, to be continued.
     pub resume: Option<Box<Run>>,
+    /// Whether a simulation keeps account of what its operations wait for. Times are the same without, and a
+    /// forecast of months asks only for those.
+    pub waits: bool,
     /// Raised from outside to end the run.
     pub stop: Arc<AtomicBool>,
 }
@@ -66,6 +69,7 @@ impl Request {
             #[cfg(not(target_family = "wasm"))]
             output: None,
             resume: None,
+            waits: true,
             stop: Arc::new(AtomicBool::new(false)),
         }
     }

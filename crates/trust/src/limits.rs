@@ -454,6 +454,11 @@ mod tests {
         assert_eq!(held(0.5, 0.01).status(check), Some(CheckStatus::Unknown));
         assert_eq!(held(0.02, 0.5).status(check), Some(CheckStatus::Unknown));
         assert_eq!(held(0.009, 0.5).status(check), Some(CheckStatus::Pass));
+        // Each bound is still within.
+        assert_eq!(elapsed % 100, 0);
+        assert_eq!(held(0.05, 0.5).status(check), Some(CheckStatus::Unknown));
+        assert_eq!(held(0.5, 0.05).status(check), Some(CheckStatus::Unknown));
+        assert_eq!(held(0.01, 0.5).status(check), Some(CheckStatus::Pass));
     }
 
     #[test]

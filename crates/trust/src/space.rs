@@ -128,7 +128,9 @@ mod tests {
 
     #[test]
     fn a_fill_that_reached_its_level_passes() {
-        assert_eq!(filled(Bytes::from_mb(301), false).status(check), Some(CheckStatus::Pass));
+        let reached = filled(Bytes::from_mb(301), false).check(check).unwrap();
+        assert_eq!(reached.status, CheckStatus::Pass);
+        assert_eq!(reached.detail, "fill_seq_1m left 301 MB free; 300 MB was to be spared.");
         assert_eq!(filled(Bytes::from_mb(900), true).status(check), Some(CheckStatus::Pass));
     }
 

@@ -1,5 +1,7 @@
 //! The one list: each kind of finding of a run in a planted case, and none in a similar one.
 
+use std::collections::BTreeMap;
+
 use flashlag_schema::finding::{Counted, EffectBasis, Finding, FindingId, Severity};
 use flashlag_schema::internals::{DeviceInternals, Internals};
 use flashlag_schema::*;
@@ -38,6 +40,7 @@ pub(super) fn waited(cause: StallCause, ms: u64) -> Run {
 
 #[test]
 fn what_saves_waited_for_is_found_from_a_twentieth_of_the_waits_on() {
+    let mut sources = BTreeMap::new();
     for (cause, id) in [
         (StallCause::WriteCacheFull, FindingId::WriteCacheExhausted),
         (StallCause::WakeUp, FindingId::IdleWakeUp),
@@ -53,6 +56,9 @@ fn what_saves_waited_for_is_found_from_a_twentieth_of_the_waits_on() {
         assert!((cost(&planted, id) - 5.0).abs() < 1e-9, "{cause:?}");
         let effect = found(&planted, id).unwrap().effect;
         assert_eq!(effect.value().unwrap().fixed_ns, Some(Nanos(15 * MS)), "{cause:?}");
+        let source = found(&planted, id).unwrap().source;
+        assert!(sources.get(&source).is_none_or(|known| *known == id), "{cause:?}: {source}");
+        sources.insert(source, id);
         assert!(found(&waited(cause, 1), id).is_some(), "{cause:?}: just a twentieth");
         assert_eq!(found(&waited(cause, 0), id), None, "{cause:?}");
         assert_eq!(found(&waited(StallCause::FilesystemCommit, 5), id), None, "{cause:?}");

@@ -148,6 +148,14 @@ fn every_kind_of_finding_has_a_run_in_which_it_must_appear_and_one_in_which_it_m
 }
 
 #[test]
+fn a_commit_on_the_main_thread_costs_all_that_it_takes() {
+    let found = findings(&commits(50)).list;
+    let found = found.iter().find(|finding| finding.id == FindingId::CommitOnMainThread).unwrap();
+    // 50 ms, times 1,000.
+    assert!((found.cost().unwrap() - 50.0).abs() < 1e-9, "{found:?}");
+}
+
+#[test]
 fn a_finding_without_a_figure_that_a_pair_of_runs_would_give_names_the_pair() {
     for id in
         [FindingId::Overlay, FindingId::Scheduler, FindingId::DataJournal, FindingId::SyncMount]

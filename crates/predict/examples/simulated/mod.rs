@@ -22,7 +22,7 @@ impl Observer for Silent {
 fn request(simulation: &Simulation<'_>) -> Request {
     let Simulation { profile, mount, scenario, seed, leave } = *simulation;
     let target = Target::Simulated(SimTarget::new(profile, mount));
-    Request { leave, ..Request::new(scenario.clone(), target, seed) }
+    Request { leave, waits: false, ..Request::new(scenario.clone(), target, seed) }
 }
 
 /// The run if it is complete.

@@ -136,6 +136,7 @@ fn request(
         command: run.command.clone(),
         output,
         resume,
+        waits: true,
         stop: Arc::clone(stop),
     };
     let directory = DirectoryRequest {

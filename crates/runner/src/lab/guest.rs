@@ -116,6 +116,7 @@ fn run(order: &RunOrder, link: &Link, orders: &Orders) -> Result<Run, RunError> 
         command: order.command.clone(),
         output: Some(Arc::new(RunFile::new(Path::new(OUTPUT), true)?)),
         resume: None,
+        waits: true,
         stop: orders.stop(),
     };
     let (work, first_task, _) = real::prepare(request, directory)?;

@@ -98,12 +98,15 @@ pub(crate) fn prepare(request: Request, target: &SimTarget) -> Result<Work<Simul
     if spec.atomic && !flashlag_sqlite::has_atomic_writes() {
         return Err(refuse(VirtualError::NoAtomicWrites));
     }
-    let device = FlashDevice::new(flash).with_waits();
+    let device = FlashDevice::new(flash);
+    let device = if request.waits { device.with_waits() } else { device };
     device.clock().advance_to(began);
     let stack = Stack::mount(device, spec, &model.stack)
         .map_err(|error| refuse(error.into()))?
         .seeded(request.seed);
-    stack.keep_waits();
+    if request.waits {
+        stack.keep_waits();
+    }
     let environment = environment::environment(
         &target.profile,
         &model,

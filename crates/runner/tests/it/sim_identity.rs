@@ -2,9 +2,9 @@
 //! run file like any other.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use crate::sim_support::{LIFE, SHORT, run_file, small, target, valid};
-use flashlag_runner::builtin;
+use crate::sim_support::{LIFE, SHORT, Silent, request, run_file, small, target, valid};
 use flashlag_runner::sim::profile_names;
+use flashlag_runner::{Request, builtin, run};
 use flashlag_schema::{Run, RunStatus};
 
 const FILESYSTEMS: [&str; 10] = [
@@ -29,6 +29,27 @@ fn a_run_made_again_is_the_same_file() {
     for device in ["nexus7-2012", "moto-z-2016"] {
         let made = || run_file(SHORT, target(&format!("sim:{device}")), 1);
         assert!(made() == made(), "{device}: the same seed, another file");
+    }
+}
+
+#[test]
+fn a_run_without_an_account_of_its_waits_takes_the_same_times() {
+    let places =
+        ["nexus7-2012+f2fs,size=2GiB", "ufs31-phone+f2fs,size=3GiB", "emmc51-phone+ext4,size=4GiB"];
+    let places = places.map(|place| target(&format!("sim:{place}")));
+    let filesystems = FILESYSTEMS.map(|filesystem| small(filesystem, "512MiB"));
+    for place in places.into_iter().chain(filesystems) {
+        let measured = |waits| {
+            let asked = Request { waits, ..request(LIFE, place.clone(), 1) };
+            let mut run = run(asked, &mut Silent).unwrap();
+            for phase in &mut run.phases {
+                // Only these say what was waited for.
+                phase.intervals.iter_mut().for_each(|interval| interval.waited.clear());
+                phase.stalls.clear();
+            }
+            (run.phases, run.wear, run.simulated_ns)
+        };
+        assert!(measured(true) == measured(false), "{}", place.text);
     }
 }
 

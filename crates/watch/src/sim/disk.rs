@@ -297,3 +297,53 @@ impl Counters {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use flashlag_flash::aged_by;
+    use flashlag_spec::profile::Profile;
+    use flashlag_spec::target::Age;
+
+    use super::*;
+
+    const S: fn(u64) -> Nanos = Nanos::from_secs;
+
+    #[test]
+    fn a_freeze_adds_what_is_left_of_it_to_what_is_under_way_and_nothing_to_anything_else() {
+        let model = Profile::find("sd-a1").unwrap().model().unwrap();
+        let (flash, _) = aged_by(&model, 1, Age::New, Age::DAILY).unwrap();
+        let mut disk = Disk::new(FlashDevice::new(flash));
+        assert_eq!(disk.delayed(S(5), S(7)), S(7), "there was no freeze yet");
+        disk.frozen = (S(10), S(30));
+        // From, to in the model, to with the freeze.
+        for (from, to, end) in
+            [(5, 9, 9), (5, 10, 10), (5, 11, 31), (10, 12, 32), (25, 27, 32), (30, 31, 31)]
+        {
+            assert_eq!(disk.delayed(S(from), S(to)), S(end), "{from} to {to}");
+        }
+        disk.slow(3.0);
+        assert_eq!(disk.delayed(S(5), S(7)), S(31), "six seconds, of which one is after 10");
+    }
+
+    #[test]
+    fn a_discard_of_nobodys_is_in_flight_and_busy_until_it_ends_and_counted_then() {
+        let mut counters = Counters::default();
+        counters.passed(S(1));
+        assert!(counters.looks().iter().all(|look| look.requests.in_flight == 0));
+        counters.discard(S(1), S(2));
+        counters.passed(S(4));
+        let counted = |look: &Glance| {
+            let requests = look.requests;
+            (look.look.at, requests.in_flight, requests.discards.count, requests.discards.waited)
+        };
+        let looks: Vec<_> = counters.looks().iter().map(counted).collect();
+        for (at, in_flight, count, waited) in &looks {
+            let has_ended = *at >= S(3);
+            let expected = (u64::from(!has_ended), u64::from(has_ended));
+            assert_eq!((*in_flight, *count), expected, "at {at}");
+            assert_eq!(*waited, if has_ended { S(2) } else { Nanos::ZERO }, "at {at}");
+        }
+        assert!(looks.iter().any(|look| look.0 < S(3)) && looks.iter().any(|look| look.0 >= S(3)));
+        assert_eq!(counters.busy, S(2));
+    }
+}

@@ -76,3 +76,38 @@ impl Scenery for People {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use flashlag_schema::Look;
+
+    use super::*;
+
+    #[test]
+    fn bytes_belong_to_whoever_writes_and_those_of_half_a_minute_stand_before_a_wait() {
+        let mut people = People { caller: "app", ..People::default() };
+        let at = |seconds| Nanos::from_secs(seconds);
+        let mut moved = 0;
+        for (second, bytes) in [(100, 0), (105, 7), (130, 20), (135, 300)] {
+            people.beside = (second == 130).then_some("backup");
+            moved += bytes;
+            let mut look = Look { at: at(second), ..Look::default() };
+            look.counts.disk_bytes = Some(Bytes(moved));
+            people.saw(&Glance { look, ..Glance::default() });
+        }
+        let (from, to) = (at(136), at(140));
+        let kind = flashlag_schema::history::WaitKind::Probe;
+        let wait = Wait { from, to, length: at(4), kind, split: None, usual: None };
+        let before = people.before(&wait, &Recent::default());
+        let of = |rows: &[ProgramBytes]| {
+            let mut rows: Vec<_> = rows.iter().map(|row| (row.name.clone(), row.bytes.0)).collect();
+            rows.sort();
+            rows
+        };
+        let named = |name: &str, bytes| (name.to_owned(), bytes);
+        assert_eq!(before.window_ns, at(30));
+        assert_eq!(of(&before.programs), [named("app", 300), named("backup", 20)]);
+        assert_eq!(of(&people.hour()), [named("app", 307), named("backup", 20)]);
+        assert_eq!(of(&people.hour()), []);
+    }
+}
