@@ -158,7 +158,7 @@ fn ended(run: Run) -> Result<Run, SimulationError> {
 
 impl Simulator for Simulations {
     fn simulate(&self, simulation: &Simulation<'_>) -> Result<Run, SimulationError> {
-        let run = flashlag_runner::run(self.request(simulation), &mut Progress::of(self));
+        let run = sim::measure(self.request(simulation), &mut Progress::of(self));
         let run = run.map_err(SimulationError::refused)?;
         self.ended();
         ended(run)

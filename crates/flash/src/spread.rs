@@ -1,5 +1,7 @@
 //! Log-normal spreads as tables, with sums and products only: the same on every machine.
 
+use std::sync::LazyLock;
+
 use flashlag_units::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +21,7 @@ impl Spread {
         if deviation == 0.0 {
             return Spread(Vec::new());
         }
-        let factors = normal_quantiles().map(|normal| exponential(deviation * normal));
+        let factors = NORMAL.map(|normal| exponential(deviation * normal));
         let mean = factors.iter().sum::<f64>() / QUANTILES as f64;
         Spread(factors.iter().map(|factor| fixed(factor / mean)).collect())
     }
@@ -87,8 +89,11 @@ pub(crate) fn power(base: f64, exponent: f64) -> f64 {
     exponential(exponent * (halvings * std::f64::consts::LN_2 + 2.0 * ratio * series))
 }
 
-/// The middle quantiles of equal parts of the normal distribution: from the sum of its density over
-/// steps of a thousandth.
+/// The middle quantiles of equal parts of the normal distribution, which take longer than a short
+/// simulation.
+static NORMAL: LazyLock<[f64; QUANTILES]> = LazyLock::new(normal_quantiles);
+
+/// Those quantiles, from the sum of the density over steps of a thousandth.
 fn normal_quantiles() -> [f64; QUANTILES] {
     const STEPS: i32 = 6000;
     let density = |step: i32| {

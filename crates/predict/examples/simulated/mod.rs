@@ -1,7 +1,7 @@
 //! Simulated runs without a progress line, for the examples.
 
 use flashlag_predict::{Simulation, SimulationError, Simulator};
-use flashlag_runner::{Event, Observer, Request, SimTarget, Target, run, sim};
+use flashlag_runner::{Event, Observer, Request, SimTarget, Target, sim};
 use flashlag_schema::{Run, RunStatus};
 use flashlag_spec::profile::Profile;
 use flashlag_spec::scenario::{After, Stretch};
@@ -39,7 +39,7 @@ impl Simulator for Simulated {
     }
 
     fn simulate(&self, simulation: &Simulation<'_>) -> Result<Run, SimulationError> {
-        ended(run(request(simulation), &mut Silent).map_err(SimulationError::refused)?)
+        ended(sim::measure(request(simulation), &mut Silent).map_err(SimulationError::refused)?)
     }
 
     fn room(&self, profile: &Profile, mount: &MountSpec) -> Result<Bytes, SimulationError> {

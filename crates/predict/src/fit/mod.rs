@@ -9,6 +9,7 @@
 //! starting values.
 
 mod axis;
+mod children;
 mod family;
 mod identifiability;
 mod lacks;

@@ -22,7 +22,7 @@ const SPREAD: usize = 6;
 /// The initial candidates use at most one in this many of the remaining simulations.
 const SPREAD_PART: usize = 2;
 /// The number of best candidates that may be parents.
-const PARENTS: usize = 4;
+pub(super) const PARENTS: usize = 4;
 /// Distance of a child from its parent, as a share of a range: at first and at last.
 const FAR_CHILD: f64 = 0.3;
 const NEAR_CHILD: f64 = 0.04;
@@ -48,9 +48,9 @@ pub(super) struct Candidate {
     pub base: Profile,
     /// The values of all other parameters.
     pub point: Point,
-    variant: usize,
+    pub(super) variant: usize,
     /// Coordinates of the whole-number parameters.
-    steps: Vec<f64>,
+    pub(super) steps: Vec<f64>,
 }
 
 /// A device with every switch and the block size set, and the times that were fitted to its units.
@@ -61,12 +61,12 @@ struct Variant {
 }
 
 /// The material of all candidates.
-struct Population<'a, 'b> {
-    free: &'a Free<'b>,
+pub(super) struct Population<'a, 'b> {
+    pub(super) free: &'a Free<'b>,
     variants: Vec<Variant>,
     sizes: Vec<&'a Axis>,
     whole: Vec<&'a Axis>,
-    random: Pcg64Mcg,
+    pub(super) random: Pcg64Mcg,
 }
 
 /// The best candidates of different variants, best first, at most `wanted`; includes the given device
@@ -126,12 +126,13 @@ pub(super) fn refine(
     };
     let steps = population.whole.iter().map(place).collect();
     let mut all = vec![Candidate { base: base.clone(), point: best.clone(), variant, steps }];
-    let (from, mut barren) = (search.simulations, 0);
+    let (from, mut barren, mut ahead) = (search.simulations, 0, 0);
     while search.simulations < until && barren < PATIENCE {
         let left = (until - search.simulations) as f64 / (until - from).max(1) as f64;
         let reach = NEAR_CHILD + (CLOSE_CHILD - NEAR_CHILD) * left;
         let parents: Vec<&Candidate> = all.iter().take(PARENTS).collect();
-        let Some(child) = population.child(search, &parents, reach) else { break };
+        // The next one's reach is nearly this one's.
+        let Some(child) = population.child(search, &parents, &mut ahead, &|_| reach) else { break };
         let least = cost(free.fine, &all[0].point);
         barren = if cost(free.fine, &child.point) < WORTH * least { 0 } else { barren + 1 };
         insert(&mut all, child, free.fine);
@@ -282,7 +283,7 @@ impl<'a, 'b> Population<'a, 'b> {
     }
 
     /// A device of that variant with these whole-number parameters.
-    fn device(&self, variant: usize, steps: &[f64]) -> Profile {
+    pub(super) fn device(&self, variant: usize, steps: &[f64]) -> Profile {
         let mut device = self.variants[variant].device.clone();
         for (axis, place) in self.whole.iter().zip(steps) {
             device = knob::set(&device, &axis.key, axis.nearest(*place)).unwrap_or(device);
@@ -291,7 +292,7 @@ impl<'a, 'b> Population<'a, 'b> {
     }
 
     /// A device of that variant at these coordinates.
-    fn candidate(
+    pub(super) fn candidate(
         &self,
         search: &mut Search<'_>,
         variant: usize,
@@ -314,47 +315,26 @@ impl<'a, 'b> Population<'a, 'b> {
             let each = part / variants.len().max(1);
             let done = round as f64 / rounds as f64;
             for variant in variants {
-                for number in 0..each {
+                let mut ahead = 0;
+                let reach = |number: usize| {
                     let within = done + number as f64 / (each * rounds) as f64;
-                    let reach = FAR_CHILD + (NEAR_CHILD - FAR_CHILD) * within;
+                    FAR_CHILD + (NEAR_CHILD - FAR_CHILD) * within
+                };
+                for number in 0..each {
                     let parents: Vec<&Candidate> = all
                         .iter()
                         .filter(|candidate| candidate.variant == variant)
                         .take(PARENTS)
                         .collect();
-                    let Some(child) = self.child(search, &parents, reach) else { return };
+                    let reach = |later| reach(number + later);
+                    let Some(child) = self.child(search, &parents, &mut ahead, &reach) else {
+                        return;
+                    };
                     insert(all, child, self.free.fine);
                 }
             }
             variants = leading(all);
         }
-    }
-
-    /// A child: one of the parents, slightly changed; better ones have more children.
-    fn child(
-        &mut self,
-        search: &mut Search<'_>,
-        parents: &[&Candidate],
-        reach: f64,
-    ) -> Option<Candidate> {
-        let luck: f64 = self.random.random();
-        let chosen = (luck * luck * parents.len() as f64) as usize;
-        let parent = parents.get(chosen.min(parents.len().saturating_sub(1)))?;
-        let (mut places, mut steps) = (parent.point.places.clone(), parent.steps.clone());
-        let moving = self.free.active.len() + steps.len();
-        let always = self.random.random_range(0..moving.max(1));
-        for number in 0..moving {
-            let moves = number == always || self.random.random::<f64>() < 0.5;
-            let normal: f64 = (0..3).map(|_| self.random.random::<f64>() - 0.5).sum::<f64>() * 2.0;
-            let place = match self.free.active.get(number) {
-                Some(&index) => &mut places[index],
-                None => &mut steps[number - self.free.active.len()],
-            };
-            if moves {
-                *place = within(*place + reach * normal);
-            }
-        }
-        self.candidate(search, parent.variant, steps, places)
     }
 }
 
@@ -378,12 +358,6 @@ fn drawn(
     (drawn.collect(), places)
 }
 
-/// A coordinate reflected at the ends of its range.
-fn within(place: f64) -> f64 {
-    let place = if place < 0.0 { -place } else { place };
-    (if place > 1.0 { 2.0 - place } else { place }).clamp(0.0, 1.0)
-}
-
 /// The numbers below `count` in random order.
 fn shuffled(count: usize, random: &mut Pcg64Mcg) -> Vec<usize> {
     let mut order: Vec<usize> = (0..count).collect();
@@ -401,13 +375,6 @@ mod tests {
         let text = include_str!("../../tests/it/common/small.toml");
         let point = Point { places: Vec::new(), residuals: vec![off] };
         Candidate { base: Profile::parse(text).unwrap(), point, variant, steps: Vec::new() }
-    }
-
-    #[test]
-    fn beyond_an_end_of_its_range_a_place_comes_back() {
-        for (place, back) in [(-0.25, 0.25), (1.25, 0.75), (0.5, 0.5), (-3.0, 0.0)] {
-            assert_eq!(within(place), back, "{place}");
-        }
     }
 
     #[test]

@@ -228,6 +228,11 @@ impl<'a> Search<'a> {
         }
     }
 
+    /// How many profiles are simulated at once; one where its simulations use all threads.
+    pub fn side_by_side(&self) -> usize {
+        if self.objective.runs() > 1 { 1 } else { self.objective.threads() }
+    }
+
     /// The residuals of a profile that was simulated already; `None` for any other.
     pub fn glance(&self, profile: &Profile) -> Option<Vec<f64>> {
         let key = values(profile);
