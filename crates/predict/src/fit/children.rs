@@ -15,8 +15,8 @@ struct Unborn {
 }
 
 impl Population<'_, '_> {
-    /// A child of one of the parents; better ones have more children. `reach` is that of the child which
-    /// comes so many children later.
+    /// A child of one of the parents; better ones have more children. `reach` is how far it may be from its
+    /// parent, for 0 this child, for 1 the next.
     ///
     /// Most children are worse than all parents, so that the next child has the same parents. `ahead`
     /// children are simulated for that case; if it does not come, they are drawn anew, and no result
