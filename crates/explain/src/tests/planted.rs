@@ -58,9 +58,12 @@ fn several(key: &str, ms: u64) -> Run {
 
 /// Several commits that take this long, beside one write of what `apply` left that takes 10 ms.
 fn commits(ms: u64) -> Run {
-    let lines =
-        |call: &str| format!("kind = \"shared-preferences\"\nchanges = 5\ncall = \"{call}\"");
-    files(lines("apply"), lines("commit"), ms)
+    files(preferences("apply"), preferences("commit"), ms)
+}
+
+/// Five changes of SharedPreferences by that call.
+fn preferences(call: &str) -> String {
+    format!("kind = \"shared-preferences\"\nchanges = 5\ncall = \"{call}\"")
 }
 
 /// A file of 400 kB that takes this long for a change of 100 bytes, beside a log that takes 10 ms.
@@ -153,6 +156,12 @@ fn a_commit_on_the_main_thread_costs_all_that_it_takes() {
     let found = found.iter().find(|finding| finding.id == FindingId::CommitOnMainThread).unwrap();
     // 50 ms, times 1,000.
     assert!((found.cost().unwrap() - 50.0).abs() < 1e-9, "{found:?}");
+    // `apply` is written by another thread, and other files by no such call.
+    let log = "kind = \"append-log\"".to_owned();
+    for late in [preferences("apply"), log] {
+        let found = findings(&files(preferences("commit"), late, 50)).list;
+        assert!(found.iter().all(|finding| finding.id != FindingId::CommitOnMainThread));
+    }
 }
 
 #[test]

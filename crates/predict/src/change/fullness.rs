@@ -108,6 +108,7 @@ fn extreme(profile: &Profile, end: fn(f64, f64) -> f64, policy: &str) -> Option<
     let mut changed = ends.fold(profile.clone(), set);
     // A map of log blocks reclaims its oldest: the policy says nothing there.
     if !profile.parameters.contains_key("map.log_blocks")
+        && profile.parameters.contains_key("gc.policy")
         && let Ok(other) = changed.with("gc.policy", policy)
     {
         changed = other;

@@ -35,10 +35,9 @@ pub enum ProfileError {
     /// An unknown or missing parameter, or a value of another type.
     #[error("{}", of_model(.0))]
     Model(Box<toml::de::Error>),
-    /// A change of a parameter that the profile does not have.
+    /// A change of a parameter that no profile has.
     #[error(
-        "no parameter `{key}`; there are {}{}",
-        .known.join(", "),
+        "no parameter `{key}`; `flashlag profiles --keys` lists all{}",
         did_you_mean(.key, .known.iter().map(String::as_str))
     )]
     Unknown { key: String, known: Vec<String> },

@@ -166,17 +166,29 @@ impl Profile {
         self.parameters.contains_key("zones.size")
     }
 
-    /// The same profile with one parameter changed: `nand.program`, `1.5ms`. Fails as
-    /// [`Profile::model`] does, and if the profile has no such parameter.
+    /// The same profile with one parameter changed, or added if the profile leaves it out:
+    /// `nand.program`, `1.5ms`. Fails as [`Profile::model`] does, and if no profile has such a
+    /// parameter.
     pub fn with(&self, key: &str, value: &str) -> Result<Profile, ProfileError> {
         let mut changed = self.clone();
-        let Some(parameter) = changed.parameters.get_mut(key) else {
-            let known = self.parameters.keys().cloned().collect();
-            return Err(ProfileError::Unknown { key: key.to_owned(), known });
-        };
-        parameter.set(key, value)?;
-        changed.model()?;
-        Ok(changed)
+        match changed.parameters.get_mut(key) {
+            Some(parameter) => parameter.set(key, value)?,
+            None => drop(changed.parameters.insert(key.to_owned(), Parameter::added(value))),
+        }
+        match changed.model() {
+            Err(ProfileError::Model(error)) if error.message().starts_with("unknown field") => {
+                let mut known: Vec<String> = self.parameters.keys().cloned().collect();
+                // The reader quotes the unknown name, then every allowed one of that section.
+                let mut quoted = error.message().split('`').skip(1).step_by(2);
+                if let Some((section, name)) = key.rsplit_once('.')
+                    && quoted.next() == Some(name)
+                {
+                    known.extend(quoted.map(|name| format!("{section}.{name}")));
+                }
+                Err(ProfileError::Unknown { key: key.to_owned(), known })
+            }
+            model => model.map(|_| changed),
+        }
     }
 
     /// The file again.

@@ -188,3 +188,30 @@ fn a_check_may_change_the_model_and_names_what_makes_no_device() {
         assert!(error.contains(names) && error.contains("check."), "{line}: {error}");
     }
 }
+
+#[test]
+fn a_parameter_that_a_profile_leaves_out_can_be_set_and_one_that_no_profile_has_is_named() {
+    for name in names() {
+        let profile = Profile::find(name).unwrap();
+        let hot = profile.with("stack.speed_max", "0.6").unwrap();
+        assert_eq!(hot.model().unwrap().stack.speed_max, Some(0.6), "{name}");
+        assert_eq!(Profile::parse(&hot.to_toml()).unwrap(), hot, "{name}");
+        for (key, value) in
+            [("stack.idle_exit", "3ms"), ("stack.fua", "true"), ("stack.governor", "powersave")]
+        {
+            let changed =
+                profile.with(key, value).unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert_ne!(changed, profile, "{name}");
+        }
+    }
+    let profile = Profile::find("pixel6-2021").unwrap();
+    let refused = |key| profile.with(key, "1").unwrap_err().to_string();
+    let all = "`flashlag profiles --keys` lists all";
+    assert_eq!(
+        refused("stack.speed_mux"),
+        format!("no parameter `stack.speed_mux`; {all}; did you mean `stack.speed_max`?")
+    );
+    assert_eq!(refused("speed.of_light"), format!("no parameter `speed.of_light`; {all}"));
+    let wrong = profile.with("stack.speed_max", "fast").unwrap_err().to_string();
+    assert!(wrong.contains("fast") && wrong.contains("speed_max"), "{wrong}");
+}
