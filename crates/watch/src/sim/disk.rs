@@ -346,4 +346,27 @@ mod tests {
         assert!(looks.iter().any(|look| look.0 < S(3)) && looks.iter().any(|look| look.0 >= S(3)));
         assert_eq!(counters.busy, S(2));
     }
+
+    #[test]
+    fn a_look_shows_each_count_and_waits_in_whole_milliseconds() {
+        let mut counters = Counters { own: Bytes(5), commits: 6, ..Counters::default() };
+        counters.requests.in_flight = 5;
+        counters.waiting = 1;
+        counters.passed(S(1));
+        for (op, wait) in [(Op::Read, 1_700), (Op::Write, 2_700), (Op::Flush, 3_700)] {
+            counters.completed(op, Bytes(4096), Nanos::from_micros(wait));
+        }
+        counters.completed(Op::Discard, Bytes(4096), Nanos::from_micros(4_700));
+        let Glance { look: Look { at, counts }, requests, .. } = counters.look(S(1));
+        let whole = |ms| Completed { count: 1, waited: Nanos::from_millis(ms) };
+        assert_eq!((at, requests.in_flight), (S(1), 1));
+        assert_eq!((requests.reads, requests.writes), (whole(1), whole(2)));
+        assert_eq!((requests.flushes, requests.discards), (whole(3), whole(4)));
+        assert_eq!((counts.own_bytes, counts.disk_bytes), (Some(Bytes(5)), Some(Bytes(8192))));
+        assert_eq!((counts.disk_requests, counts.commits), (Some(2), Some(6)));
+        assert_eq!((counts.disk_busy_ns, counts.io_pressure_ns), (Some(S(1)), Some(S(1))));
+        assert_eq!((counts.discards, counts.flushes), (Some(1), Some(1)));
+        let [discard, flush] = [4_700, 3_700].map(|wait| Some(Nanos::from_micros(wait)));
+        assert_eq!((counts.discard_ns, counts.flush_ns), (discard, flush));
+    }
 }

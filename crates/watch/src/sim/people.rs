@@ -105,7 +105,7 @@ mod tests {
             rows
         };
         let named = |name: &str, bytes| (name.to_owned(), bytes);
-        assert_eq!(before.window_ns, at(30));
+        assert_eq!((before.window_ns, before.seconds.len()), (at(30), 30));
         assert_eq!(of(&before.programs), [named("app", 300), named("backup", 20)]);
         assert_eq!(of(&people.hour()), [named("app", 307), named("backup", 20)]);
         assert_eq!(of(&people.hour()), []);
