@@ -89,3 +89,57 @@ fn an_operation_that_ends_before_it_starts_is_a_fault_of_the_program() {
 fn a_part_larger_than_its_whole_is_a_fault_of_the_program() {
     let _ = Bytes(3).minus(Bytes(7));
 }
+
+#[test]
+fn every_unit_is_the_power_that_its_name_says() {
+    for (step, names) in
+        [(1_000u64, ["kB", "MB", "GB", "TB"]), (1_024, ["KiB", "MiB", "GiB", "TiB"])]
+    {
+        for (power, name) in (1..).zip(names) {
+            assert_eq!(format!("3{name}").parse(), Ok(Bytes(3 * step.pow(power))), "{name}");
+        }
+    }
+    // Each decimal place is a tenth of the one before.
+    assert_eq!("1.234567MB".parse(), Ok(Bytes(1_234_567)));
+    assert_eq!("1.234567ms".parse(), Ok(Nanos(1_234_567)));
+}
+
+#[test]
+fn sizes_and_rates_are_written_with_two_or_three_digits() {
+    for (bytes, text) in [(0, "0 B"), (999, "999 B"), (1_000, "1.0 kB"), (9_949, "9.9 kB")] {
+        assert_eq!(Bytes(bytes).to_string(), text);
+    }
+    for (bytes, text) in [(9_951, "10 kB"), (999_499, "999 kB"), (999_500, "1.0 MB")] {
+        assert_eq!(Bytes(bytes).to_string(), text);
+    }
+    let none = flashlag_units::rate(f64::NAN);
+    for odd in [f64::INFINITY, -0.1, f64::NEG_INFINITY] {
+        assert_eq!(flashlag_units::rate(odd), none, "{odd}");
+    }
+    assert_eq!(flashlag_units::ratio(1, 4), Some(0.25));
+    assert_eq!(flashlag_units::ratio(1, 0), None);
+}
+
+#[test]
+fn a_type_is_said_as_a_person_says_it() {
+    for (kind, words) in [
+        ("u64", "a whole number, 0 or more"),
+        ("i8", "a whole number"),
+        ("f64", "a number"),
+        ("a boolean", "true or false"),
+        ("a string", "text in quotes"),
+        ("a sequence", "a list in [ ]"),
+        ("a map", "keys with values"),
+        ("a unicorn", "a unicorn"),
+    ] {
+        let said = flashlag_units::types_in_words(&format!("invalid type: x, expected {kind}"));
+        assert_eq!(said, format!("invalid type: x, expected {words}"));
+    }
+    let refused = serde_json::from_str::<Text<Bytes>>("5").unwrap_err().to_string();
+    assert!(refused.contains("expected a quantity in quotes with its unit"), "{refused}");
+}
+
+#[test]
+fn characters_of_a_picture_keep_their_column_in_ascii() {
+    assert_eq!(flashlag_units::to_ascii("●━━╌┤░│┼▸ 3 µs × 2 ± 1 …"), "O==-|-:+> 3 us x 2 +- 1 ~");
+}
