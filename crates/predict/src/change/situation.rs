@@ -83,16 +83,10 @@ impl Situation {
         if profile.parameters.contains_key("buffer.size") {
             return self.parameter("buffer.size", &bytes(size));
         }
-        let added = |value: toml::Value| Parameter {
-            value,
-            source: "a requested change".to_owned(),
-            range: None,
-            fitted: Vec::new(),
-        };
-        let parameters = &mut profile.parameters;
-        parameters.insert("buffer.size".to_owned(), added(toml::Value::String(bytes(size))));
         // A write buffer is volatile, as in all phones.
-        parameters.insert("buffer.volatile".to_owned(), added(toml::Value::Boolean(true)));
+        for (key, value) in [("buffer.size", bytes(size).as_str()), ("buffer.volatile", "true")] {
+            profile.parameters.insert(key.to_owned(), Parameter::added(value));
+        }
         profile.model()?;
         Ok(profile)
     }

@@ -49,12 +49,17 @@ fn measure(value: &toml::Value) -> Measure {
 
 impl Parameter {
     /// A parameter that a profile left out, in the notation of the command line.
-    pub(super) fn added(text: &str) -> Parameter {
+    pub fn added(text: &str) -> Parameter {
         let read: Result<toml::Table, _> = format!("value = {text}").parse();
         let value = read.ok().and_then(|mut table| table.remove("value"));
         // Times, sizes and words have no quotes there.
         let value = value.unwrap_or_else(|| toml::Value::String(text.to_owned()));
-        Parameter { value, source: "a change".to_owned(), range: None, fitted: Vec::new() }
+        Parameter {
+            value,
+            source: "a requested change".to_owned(),
+            range: None,
+            fitted: Vec::new(),
+        }
     }
 
     /// The value as a plain number (nanoseconds, bytes, a count or a share); `None` for words.
