@@ -118,8 +118,10 @@ fn of_test(each: &str, before: &TestFigures, after: &TestFigures) -> Vec<String>
         }
         _ => format!("{each} takes as long as before"),
     };
+    let longer = if median { is > was } else { after.per_second < before.per_second };
     let why = match (why.is_empty(), median || slower) {
-        (true, true) => ": it makes the same requests, but each takes a different time".to_owned(),
+        (true, true) if longer => ": it makes the same requests, but each takes longer".to_owned(),
+        (true, true) => ": it makes the same requests, but each takes less time".to_owned(),
         (true, false) => String::new(),
         (false, _) => format!(": {}", why.join("; ")),
     };

@@ -291,6 +291,25 @@ fn saves_are_measured_in_both_journals_and_named_by_them() {
     assert!(text.contains("a save with a rollback journal takes"), "{text}");
 }
 
+/// A slower processor, as of a hot phone: the device is asked for the same.
+#[test]
+fn the_same_requests_take_longer_or_less_time_and_the_reason_says_which() {
+    let cool = forecast("ext4", "nand.pages_per_block=128").before;
+    let mut hot = cool.clone();
+    for test in &mut hot.tests {
+        test.p50_ns = test.p50_ns.map(|median| median * 1.5);
+        test.per_second /= 1.5;
+    }
+    for (reasons, why) in [
+        (reasons(&cool, &hot), ": it makes the same requests, but each takes longer"),
+        (reasons(&hot, &cool), ": it makes the same requests, but each takes less time"),
+    ] {
+        let operations: Vec<_> = reasons.iter().filter(|reason| reason.contains("take")).collect();
+        assert_eq!(operations.len(), 2, "a durable write and a save: {reasons:?}");
+        assert!(operations.iter().all(|reason| reason.ends_with(why)), "{reasons:?}");
+    }
+}
+
 /// A median that lies between two times, in a forecast whose mean does not change.
 #[test]
 fn a_median_that_moves_between_two_times_is_no_gain() {
