@@ -164,6 +164,33 @@ fn where_random_writes_keep_their_speed_the_test_that_does_not_is_named() {
     assert_eq!(heading(&run), "Random writes keep their speed in every stage");
 }
 
+/// A fifth of what was lost, 62.5 % of 800, is 100.
+#[test]
+fn deleting_or_trimming_helps_if_a_fifth_of_the_lost_speed_comes_back() {
+    let heading = |deleted: f64, trimmed: f64| {
+        let mut run = sample::lifecycle();
+        run.trust.checks.clear();
+        for phase in &mut run.phases {
+            phase.bytes_per_sec = match phase.state {
+                State::New => 800.0,
+                State::Filled => 300.0,
+                State::Deleted => deleted,
+                State::Trimmed | State::Idle => trimmed,
+            };
+        }
+        explain::lifecycle(&run).unwrap().heading
+    };
+    let fall = "Random writes fall to 38% of their first speed once full (run 1)";
+    assert_eq!(
+        heading(400.0, 399.0),
+        format!("{fall}; deleting brings them back to 50%; trimming does not help (50%)")
+    );
+    assert_eq!(
+        heading(399.0, 800.0),
+        format!("{fall}; deleting does not help (50%); trimming brings them back to 100%")
+    );
+}
+
 #[test]
 fn a_first_row_that_a_failed_check_covers_is_no_measure_of_the_others() {
     let mut run = sample::lifecycle();
