@@ -7,6 +7,7 @@ mod compare_sides;
 mod fail_if;
 mod fills;
 mod formats;
+mod history;
 mod layered;
 mod odd_runs;
 mod over_time;

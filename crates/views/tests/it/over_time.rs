@@ -1,12 +1,17 @@
 //! A phase over time: medians of stretches that hold enough operations.
 #![allow(clippy::unwrap_used)]
 
-use flashlag_schema::{IntervalRecord, Phase, Run, StoredHistogram};
+use flashlag_schema::{
+    Change, ChangeKind, IntervalRecord, Phase, Run, StallRecord, StoredHistogram,
+};
 use flashlag_spec::{Operation, State};
 use flashlag_stats::{Histogram, Percentile};
-use flashlag_testing::{bare_run, closed_loop_phase};
+use flashlag_testing::{bare_run, closed_loop_phase, sample};
 use flashlag_units::{Bytes, Nanos};
-use flashlag_views::page::{SeriesMedian, phase_series, series_rule};
+use flashlag_views::headline;
+use flashlag_views::page::{
+    Block, SeriesMedian, numbered_in_words, phase_series, run_page, series_rule,
+};
 
 /// An interval that ends at that second, with `ops` waits of `ms`.
 fn interval(ends: u64, ops: u64, ms: u64) -> IntervalRecord {
@@ -100,4 +105,82 @@ fn a_stretch_whose_histogram_cannot_be_read_is_a_gap() {
     let spans: Vec<(Nanos, Nanos)> = found.iter().map(|one| (one.from, one.ends)).collect();
     let second = Nanos::from_secs;
     assert_eq!(spans, [(Nanos::ZERO, second(1)), (second(2), second(3))]);
+}
+
+/// The phases that the section on stalls draws.
+fn drawn(run: &Run) -> Vec<String> {
+    let page = run_page(run, &[]);
+    let stalls = page.sections.into_iter().find(|section| section.id == "stalls").unwrap();
+    let charts = stalls.blocks.into_iter().find_map(|block| match block {
+        Block::Stalls(charts, _) => Some(charts),
+        _ => None,
+    });
+    charts.unwrap().into_iter().map(|series| series.title).collect()
+}
+
+#[test]
+fn beside_a_phase_that_stalled_only_those_with_changes_are_drawn_and_without_any_the_longest_wait()
+{
+    let mut both = run(vec![interval(1, 30, 5), interval(2, 30, 6)]);
+    let mut other = run(vec![interval(1, 30, 7), interval(2, 30, 8)]).phases.remove(0);
+    other.name = "save_wal".to_owned();
+    both.phases.push(other);
+    let [first, second] = [0, 1].map(|index| phase_series(&both, index).unwrap().title);
+    assert_ne!(first, second);
+    assert_eq!(drawn(&both), [second.clone()], "the longest wait");
+    both.phases[0].stalls =
+        vec![StallRecord { ns: Nanos::from_millis(6), ..StallRecord::default() }];
+    assert_eq!(drawn(&both), [first.clone()], "the stall");
+    both.phases[1].changes = sample::soak().phases[0].changes.clone();
+    assert_eq!(drawn(&both), [first, second], "the stall and the changes");
+}
+
+#[test]
+fn a_numbered_change_says_when_and_from_what_rate_to_what() {
+    let soak = sample::soak();
+    let change = soak.phases[0].changes[0].clone();
+    let (from, to) = change.bytes_per_sec.unwrap();
+    let said = numbered_in_words(&soak, 0);
+    assert_eq!(said.len(), 1, "steadiness has no number: {said:?}");
+    assert!(said[0].starts_with("1: "), "{said:?}");
+    let rates = format!(", {:.0} to {:.1} MB/s.", from / 1e6, to / 1e6);
+    assert!(said[0].ends_with(&rates), "{said:?}, not {rates}");
+    let mut unknown = soak.clone();
+    unknown.phases[0].changes[0].bytes_per_sec = None;
+    let said = numbered_in_words(&unknown, 0);
+    assert!(!said[0].contains("MB/s"), "{said:?}");
+}
+
+/// By how much they tell of a device; each two are tried in both orders.
+#[test]
+fn of_two_changes_the_headline_is_about_the_graver() {
+    let soak = sample::soak();
+    let base = soak.phases[0].changes[0].clone();
+    let kinds = [
+        ChangeKind::CacheExhausted,
+        ChangeKind::Throttled,
+        ChangeKind::PeriodicStalls,
+        ChangeKind::Slower,
+        ChangeKind::Faster,
+        ChangeKind::NotSteady,
+        ChangeKind::SteadyState,
+    ];
+    let said = |kinds: &[ChangeKind]| {
+        let mut run = soak.clone();
+        let change = |kind: &ChangeKind| Change {
+            kind: *kind,
+            period_ns: Some(Nanos::from_secs(10)),
+            ..base.clone()
+        };
+        run.phases[0].changes = kinds.iter().map(change).collect();
+        headline(&run).sentence
+    };
+    for (at, graver) in kinds.iter().enumerate() {
+        let alone = said(&[*graver]);
+        for milder in &kinds[at + 1..] {
+            assert_ne!(said(&[*milder]), alone);
+            assert_eq!(said(&[*milder, *graver]), alone, "{graver:?} before {milder:?}");
+            assert_eq!(said(&[*graver, *milder]), alone, "{graver:?} before {milder:?}");
+        }
+    }
 }

@@ -103,6 +103,29 @@ fn rows_beyond_the_tenth_are_counted_and_in_full_shown() {
     assert_eq!(trace_summary(&ledger, true).tables[0].rows.len(), 25);
 }
 
+/// A median needs twenty latencies, and p99 a thousand.
+#[test]
+fn a_percentile_has_a_column_if_some_row_has_enough_latencies_for_it() {
+    let heads = |waits: u64| {
+        let mut histogram = Histogram::new();
+        (0..waits).for_each(|_| histogram.record(Nanos::from_millis(3)));
+        let mut one = row("a", 300, 3 * waits, true);
+        let syncs = one.syncs.as_mut().unwrap();
+        syncs.count = waits;
+        syncs.histogram = (waits > 0).then(|| StoredHistogram::from(&histogram));
+        let ledger = TraceLedger { writers: vec![one], ..TraceLedger::default() };
+        let tables = trace_summary(&ledger, false).tables;
+        let heads: Vec<&str> = tables[0].columns.iter().map(|column| column.title).collect();
+        heads.join(" ")
+    };
+    let calls = "what writes bytes fsyncs";
+    assert_eq!(heads(0), calls);
+    assert_eq!(heads(19), format!("{calls} max ms"));
+    assert_eq!(heads(20), format!("{calls} p50 ms max ms"));
+    assert_eq!(heads(999), format!("{calls} p50 ms max ms"));
+    assert_eq!(heads(1_000), format!("{calls} p50 ms p99 ms max ms"));
+}
+
 /// Saves of a file of 10 kB, with the wait of each in ms, of which some were followed at once.
 fn saves(file: &str, kind: TraceSaveKind, main: bool, waits: &[u64], followed: u64) -> TraceSaves {
     let mut histogram = Histogram::new();
