@@ -270,4 +270,18 @@ mod tests {
         assert!(none.stops().is_some());
         assert_eq!(none.temperature(), None);
     }
+
+    #[test]
+    fn its_thread_has_ended_once_it_is_dropped() {
+        let held = Arc::new(());
+        let of_thread = Arc::clone(&held);
+        let temperature = move || {
+            let _held = &of_thread;
+            None
+        };
+        let heartbeat = Heartbeat::start(Box::new(temperature)).unwrap();
+        assert_eq!(Arc::strong_count(&held), 2);
+        drop(heartbeat);
+        assert_eq!(Arc::strong_count(&held), 1, "the thread would hold the other");
+    }
 }
