@@ -21,8 +21,8 @@ enum Card {
     Wraps(u64),
     /// What is written beyond this is lost, and reads give this byte.
     Drops(u64, u8),
-    /// Writes fail once as much was written.
-    RefusesAfter(u64),
+    /// Writes fail once as much was written, with this error.
+    RefusesAfter(u64, Errno),
     /// Writes are lost once as much was written: what was there before stays.
     KeepsOldAfter(u64),
     /// A bit of each sector within is flipped when it is read.
@@ -102,8 +102,8 @@ impl CardMedium for MadeUp {
         for (index, cell) in (0..).zip(from.chunks(CELL as usize)) {
             let at = self.place(start + index * CELL);
             match self.card {
-                Card::RefusesAfter(most) if self.written >= most => {
-                    return Err(MadeUp::fails("write"));
+                Card::RefusesAfter(most, errno) if self.written >= most => {
+                    return Err(DeviceError::os("write", "card", None, errno));
                 }
                 Card::KeepsOldAfter(most) if self.written >= most => continue,
                 Card::Drops(size, _) if at >= size => continue,
@@ -222,9 +222,27 @@ fn dropped_writes_are_a_stretch_to_the_end_by_what_is_read_there() {
 
 #[test]
 fn a_card_that_refuses_writes_is_read_as_far_as_it_took_them() {
-    let whole = checked(Card::RefusesAfter(10 << 20), false);
+    let whole = checked(Card::RefusesAfter(10 << 20, Errno::IO), false);
     assert!(whole.refused.as_ref().is_some_and(|error| error.contains("write")), "{whole:?}");
     assert!(whole.written_bytes >= MIB(9) && whole.written_bytes <= MIB(14), "{whole:?}");
+}
+
+#[test]
+fn without_room_or_a_right_to_write_no_write_is_tried_again() {
+    for (errno, failures, room, refused) in [
+        (Errno::IO, 4, MIB(64), true),
+        (Errno::ROFS, 1, MIB(64), true),
+        (Errno::NOSPC, 1, MIB(10), false),
+    ] {
+        let plan = CardPlan::all(MIB(64));
+        let card = Card::RefusesAfter(10 << 20, errno);
+        let mut medium = MadeUp { file: plan.file.0, ..MadeUp::new(card) };
+        let (go, mut check) = (AtomicBool::new(false), begun(plan, false));
+        write_card(&mut medium, &job(&go), &mut check, &mut |_| ()).unwrap();
+        let tried: u64 = medium.writes.values().map(|times| u64::from(*times)).sum();
+        assert_eq!(tried, 10 + failures, "{errno}");
+        assert_eq!((check.span_bytes, check.refused.is_some()), (room, refused), "{errno}");
+    }
 }
 
 #[test]
@@ -252,6 +270,22 @@ fn flipped_bits_are_counted_and_what_can_not_be_read_is_found_to_4_kib() {
     assert_eq!((only.offset, only.length, only.bits), (MIB(10), Bytes(8192), Some(16)));
     let torn = checked(Card::Unreadable(20 << 20, (20 << 20) + 4096), false);
     assert_eq!((torn.lost.unreadable, torn.stretches[0].offset), (Bytes(4096), MIB(20)));
+}
+
+/// A sixteenth of a sector's 4096 bits may be flipped: more are other data.
+#[test]
+fn a_sector_with_more_than_256_flipped_bits_is_something_else() {
+    for (flipped, lost) in [(255, Some(255)), (256, Some(256)), (257, None)] {
+        let mut check = begun(CardPlan::all(MIB(1)), false);
+        let mut sector = [0; 512];
+        flashlag_workload::Payload::new(7).fill(&mut sector, Bytes::ZERO, check.generation);
+        (0..flipped).for_each(|bit| sector[bit / 8] ^= 1 << (bit % 8));
+        let mut tally = tally::Tally::of(7, &mut check);
+        tally.add(&mut check, Bytes::ZERO, &sector);
+        tally.tell(&mut check);
+        let holds = if lost.is_some() { CardHolds::Flipped } else { CardHolds::Foreign };
+        assert_eq!((check.stretches[0].holds, check.stretches[0].bits), (holds, lost));
+    }
 }
 
 #[test]
