@@ -28,7 +28,7 @@ pub struct Manifest {
     pub id: String,
     /// The process that uses it.
     pub owner: Owner,
-    /// When it was made, in seconds since 1970 (for people; no code depends on it).
+    /// When it was made, in seconds since 1970: of several of one run, `--resume` takes the latest.
     pub created_unix_seconds: u64,
     /// The name of the run, by which `--resume` finds it.
     #[serde(skip_serializing_if = "Option::is_none", default)]

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use flashlag_device::{
     Budget, Call, CallDevice, CallRequest, Clock, Completion, DeviceError, Latency, NoWaitMeter,
-    RamDevice, Service, VirtualClock,
+    RamDevice, SchedulerTimes, Service, VirtualClock, WaitMeter,
 };
 use flashlag_spec::TraceFileKind;
 use flashlag_spec::replay::{
@@ -156,6 +156,34 @@ fn a_stop_and_a_budget_end_a_replay_and_what_is_left_is_counted() {
     assert_eq!((done.written, done.left), (Bytes(2 * 4096), 2));
 }
 
+/// The times of a thread that sleeps.
+struct Asleep;
+
+impl WaitMeter for Asleep {
+    fn read(&self) -> Option<SchedulerTimes> {
+        Some(SchedulerTimes::default())
+    }
+}
+
+#[test]
+fn where_a_thread_slept_each_sampled_operation_and_each_stall_was_blocked() {
+    let (stream, own, stop) = (two_threads(), replay(""), AtomicBool::new(false));
+    for (stall_over, stalls) in [(SERVICE.plus(Nanos(1)), 0), (Nanos(1000), 3)] {
+        let job = ReplayJob { stall_over, ..job(&stream, &own) };
+        let mut watch = ReplayWatch { stop: &stop, live: None, budget: None, meter: Asleep };
+        let done = drive_calls(&mut Slow::default(), &job, 0..2, None, &mut watch);
+        let writes = &part(&done, ReplayKind::Write).recorded;
+        let sampled: Vec<_> = writes.waits.occupied().map(|(_, class)| class).collect();
+        let [class] = sampled.as_slice() else { panic!("{sampled:?}") };
+        assert_eq!((class.ops, class.split.blocked), (3, Nanos(3 * SERVICE.0)));
+        assert_eq!(writes.stalls_seen, stalls);
+        for stall in &writes.stalls {
+            assert_eq!(stall.split.map(|split| split.blocked), Some(SERVICE));
+        }
+        assert_eq!(writes.stalls.len() as u64, stalls);
+    }
+}
+
 #[test]
 fn flat_out_as_many_requests_are_in_flight_as_where_they_were_traced() {
     let depth = |depth| ReplayOp { depth, ..op(0, 0, ReplayCall::BlockRead, 0) };
@@ -214,6 +242,27 @@ fn calls_on_real_files_do_what_they_say_whatever_is_there_before() {
     for call in [Call::Close, Call::Close, Call::Sync { data_only: true }, Call::SyncDirectory] {
         called(&mut device, 1, call);
     }
+}
+
+#[test]
+fn a_link_in_a_files_place_is_not_followed_and_no_child_gets_an_open_file() {
+    let home = tempfile::tempdir().unwrap();
+    let elsewhere = home.path().join("elsewhere");
+    std::fs::write(&elsewhere, "kept").unwrap();
+    std::os::unix::fs::symlink(&elsewhere, home.path().join("replay0.dat")).unwrap();
+    let files = files(&home, 2);
+    let mut device = FileCalls::new(&files, 1);
+    let call = Call::Open { create: false, truncate: true };
+    device.submit(CallRequest { slot: 0, file: 0, call }).unwrap();
+    let mut completed = Vec::new();
+    device.reap(1, &mut completed).unwrap();
+    let error = completed.remove(0).result.unwrap_err();
+    assert_eq!(error.errno, Some(rustix::io::Errno::LOOP.raw_os_error()), "{error}");
+    assert_eq!(std::fs::read_to_string(&elsewhere).unwrap(), "kept");
+    called(&mut device, 1, Call::Open { create: true, truncate: false });
+    let listed = std::process::Command::new("ls").args(["-l", "/proc/self/fd"]).output().unwrap();
+    let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+    assert!(listed.contains("/proc/") && !listed.contains("replay1.dat"), "{listed}");
 }
 
 #[test]

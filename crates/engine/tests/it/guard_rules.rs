@@ -229,6 +229,26 @@ fn resuming_takes_over_the_run_of_that_name_with_its_files() {
 }
 
 #[test]
+fn of_several_directories_of_one_name_the_latest_is_resumed() {
+    for times in [[100, 200], [200, 100]] {
+        let parent = tempdir().unwrap();
+        let mut left = Vec::new();
+        for time in times {
+            let path = abandon(with_data(parent.path()));
+            let manifest = path.join("flashlag-manifest.json");
+            let text = fs::read_to_string(&manifest).unwrap();
+            let mut of_then: serde_json::Value = serde_json::from_str(&text).unwrap();
+            of_then["created_unix_seconds"] = time.into();
+            fs::write(manifest, of_then.to_string()).unwrap();
+            left.push((time, path));
+        }
+        let resumed = Workspace::resume(parent.path(), "a run").unwrap().unwrap();
+        let latest = left.iter().max().unwrap();
+        assert_eq!(resumed.path(), latest.1);
+    }
+}
+
+#[test]
 fn cleaning_follows_a_run_to_its_other_directory() {
     let (parent, other) = (tempdir().unwrap(), tempdir().unwrap());
     plant(other.path());
