@@ -316,4 +316,11 @@ mod tests {
         let mut alone = Command::of(first);
         assert_eq!(alone.take_pieces(), (first, Vec::new()));
     }
+
+    #[test]
+    fn others_are_the_oldest_for_as_long_as_between_two_moments() {
+        let oldest = |kernel, other| Oldest { kernel: Nanos(kernel), other: Nanos(other) };
+        assert_eq!(oldest(50, 700).since(oldest(20, 300)), oldest(30, 400));
+        assert_eq!(oldest(50, 700).since(oldest(50, 700)), Oldest::default());
+    }
 }

@@ -140,6 +140,32 @@ fn a_full_filesystem_has_no_room_to_overwrite_what_it_has() {
     }
 }
 
+/// The rest of a page that is written in part goes to the new extent with it.
+#[test]
+fn a_direct_write_reads_the_pages_that_it_covers_in_part_each_once() {
+    for (spec, offset, length, expected) in [
+        ("btrfs", 0, BLOCK, &[][..]),
+        ("btrfs", 0, BLOCK + 512, &[1]),
+        ("btrfs", 512, 2 * BLOCK - 512, &[0]),
+        ("btrfs", 512, 2 * BLOCK, &[0, 2]),
+        ("btrfs", BLOCK + 512, 512, &[1]),
+        ("btrfs,nodatacow", 512, 2 * BLOCK, &[]),
+    ] {
+        let mut fs = made(spec);
+        write(&mut fs, 0, 4);
+        let place = |page: &u64| fs.locate(FILE, page * BLOCK, BLOCK);
+        let expected: Vec<Run> = expected.iter().flat_map(place).collect();
+        let plan = fs.write(Nanos::ZERO, FILE, &[(offset, length)], Reason::Direct).unwrap();
+        let mut read = Vec::new();
+        for request in plan.into_groups().flatten() {
+            if let BlockRequest::Read(run) = request {
+                read.push(run);
+            }
+        }
+        assert_eq!(read, expected, "{spec} {offset} {length}");
+    }
+}
+
 #[test]
 fn without_copies_of_data_a_page_stays_where_it_is_and_its_log_is_an_inode() {
     let mut fs = made("btrfs,nodatacow");
