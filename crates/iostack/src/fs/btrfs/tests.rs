@@ -140,6 +140,35 @@ fn a_full_filesystem_has_no_room_to_overwrite_what_it_has() {
     }
 }
 
+#[test]
+fn the_last_free_block_can_be_written() {
+    let mut fs = made("btrfs");
+    let mut at = 0;
+    for length in [MIB, BLOCK] {
+        while fs.write(Nanos::ZERO, FILE, &[(at, length)], Reason::Direct).is_ok() {
+            at += length;
+        }
+    }
+    assert_eq!(fs.free(), Bytes::ZERO);
+}
+
+#[test]
+fn a_commit_discards_both_copies_of_the_nodes_that_it_replaced() {
+    let mut fs = made("btrfs,discard");
+    let mut discarded = |pages: u64| {
+        write(&mut fs, 0, pages);
+        let requests = fs.commit().into_groups().flatten();
+        let lengths = requests.map(|request| match request {
+            BlockRequest::Discard(run) => run.length,
+            _ => 0,
+        });
+        lengths.sum::<u64>()
+    };
+    assert_eq!(discarded(1), 0, "nothing was there before");
+    // A leaf of each of the five trees, and the block of data.
+    assert_eq!(discarded(1), 2 * 5 * nodes::NODE + BLOCK);
+}
+
 /// The rest of a page that is written in part goes to the new extent with it.
 #[test]
 fn a_direct_write_reads_the_pages_that_it_covers_in_part_each_once() {
