@@ -144,3 +144,24 @@ fn in_table((first, blocks): (u64, u64), index: u64, version: u64) -> u64 {
     let copy = (blocks / 2).max(1);
     first + version % 2 * copy + index % copy
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `mkfs.f2fs` with 5 % of spare: `100 / 5 + 1 + 6` sections for cleaning, and a section for each of six logs.
+    #[test]
+    fn on_zones_27_are_reserved_and_6_more_left_to_logs_before_the_spare_share() {
+        let made = |count| {
+            let size = Bytes::from_mib(64);
+            let zones = ZoneGeometry { first: Bytes::from_mib(1024), size, count, open: 6 };
+            Layout::new((zones.first.0 + u64::from(count) * size.0) / BLOCK, Some(zones))
+        };
+        let layout = made(1000).unwrap();
+        assert_eq!((layout.reserved, layout.spare), (27, 27 + 6 + 48));
+        assert_eq!((layout.section, layout.main), (64 * 256, 1024 * 256));
+        assert_eq!(layout.most(), (1000 - 81) * 64 * 256);
+        assert_eq!(made(39).unwrap().spare, 33);
+        assert!(matches!(made(38), Err(LayoutError::TooSmall { .. })));
+    }
+}
