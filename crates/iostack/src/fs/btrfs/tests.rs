@@ -279,3 +279,18 @@ fn files_in_tens_of_thousands_of_pieces_come_and_go_on_the_smallest_device() {
         assert_eq!(fs.free(), fs.total(), "round {round}");
     }
 }
+
+/// As `__push_leaf_right` does: from the end down to the slot, if both leaves are then about as full.
+#[test]
+fn a_full_leaf_gives_the_next_one_what_comes_after_the_slot() {
+    let key = |offset| Key { object: 1, kind: tree::Kind::FileExtent, offset };
+    let mut tree = tree::Tree::new();
+    (0..842).for_each(|number| tree.insert(key(4 * number), 4));
+    (0..280).for_each(|number| tree.insert(key(4 * number + 2), 4));
+    assert_eq!(tree.counts(), [561, 561]);
+    (562..842).for_each(|number| assert!(tree.remove(key(4 * number))));
+    assert_eq!(tree.counts(), [561, 281]);
+    // Before the item with index 300, of which 260 follow.
+    tree.insert(key(2 * 300 - 1), 4);
+    assert_eq!(tree.counts(), [561 - 260 + 1, 281 + 260]);
+}

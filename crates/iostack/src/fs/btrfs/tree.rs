@@ -453,20 +453,6 @@ mod tests {
         assert_eq!(counts.len(), 2, "{counts:?}");
     }
 
-    /// As `__push_leaf_right` does: from the end down to the slot, if both leaves are then about as full.
-    #[test]
-    fn a_full_leaf_gives_the_next_one_what_comes_after_the_slot() {
-        let mut tree = Tree::new();
-        (0..842).for_each(|number| tree.insert(key(4 * number), 4));
-        (0..280).for_each(|number| tree.insert(key(4 * number + 2), 4));
-        assert_eq!(tree.counts(), [561, 561]);
-        (562..842).for_each(|number| assert!(tree.remove(key(4 * number))));
-        assert_eq!(tree.counts(), [561, 281]);
-        // Before the item with index 300, of which 260 follow.
-        tree.insert(key(2 * 300 - 1), 4);
-        assert_eq!(tree.counts(), [561 - 260 + 1, 281 + 260]);
-    }
-
     #[test]
     fn a_tree_has_what_was_put_into_it_and_leaves_that_hold_it_after_any_calls() {
         for seed in 0..20 {
