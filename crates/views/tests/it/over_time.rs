@@ -127,10 +127,10 @@ fn beside_a_phase_that_stalled_only_those_with_changes_are_drawn_and_without_any
     both.phases.push(other);
     let [first, second] = [0, 1].map(|index| phase_series(&both, index).unwrap().title);
     assert_ne!(first, second);
-    assert_eq!(drawn(&both), [second.clone()], "the longest wait");
+    assert_eq!(drawn(&both), [second.as_str()], "the longest wait");
     both.phases[0].stalls =
         vec![StallRecord { ns: Nanos::from_millis(6), ..StallRecord::default() }];
-    assert_eq!(drawn(&both), [first.clone()], "the stall");
+    assert_eq!(drawn(&both), [first.as_str()], "the stall");
     both.phases[1].changes = sample::soak().phases[0].changes.clone();
     assert_eq!(drawn(&both), [first, second], "the stall and the changes");
 }
