@@ -1,8 +1,8 @@
 //! What a fit says of runs that tell less.
 
-use crate::common::{ClosedForm, LIFECYCLE, QUICK, lifecycle, on_ext4, profile};
+use crate::common::{ClosedForm, LIFECYCLE, PROFILE, QUICK, lifecycle, on_ext4, profile};
 use flashlag_predict::change::{self, PredictOptions, Situation, situation_of};
-use flashlag_predict::fit::{Fit, FitOptions, FitRequest, LeftOut, fit, left_out, tune};
+use flashlag_predict::fit::{Fit, FitOptions, FitRequest, FitStage, LeftOut, fit, left_out, tune};
 use flashlag_predict::nearest::nearest;
 use flashlag_predict::{PredictError, Simulation, SimulationError, Simulator};
 use flashlag_schema::{CheckStatus, Run};
@@ -58,6 +58,26 @@ fn what_no_figure_depends_on_stays() {
     let source = &fit.profile.parameters["nand.program"].source;
     assert!(source.contains("RUN.json") && source.contains("600us"), "{source}");
     assert!(fit.profile.parameters["nand.program"].fitted.iter().any(|row| row.contains("write")));
+}
+
+#[test]
+fn units_are_found_by_their_pairs_alone_and_without_those_stay() {
+    let text = PROFILE.replace(
+        "unit = { value = \"4KiB\",",
+        "unit = { value = \"4KiB\", range = [\"4KiB\", \"16KiB\"],",
+    );
+    let start = Profile::parse(&text).unwrap();
+    let run = run(&start.with("map.unit", "16KiB").unwrap(), &quick());
+    let unit = |more: &[FitStage]| {
+        let without = [&[FitStage::Steps, FitStage::Changes, FitStage::Policies], more].concat();
+        let options = FitOptions { without, ..FitOptions::default() };
+        let fit = fitted(&run, &start, &options).unwrap();
+        (fit.profile.model().unwrap().map.unit.0, fit.misfit)
+    };
+    let (found, misfit) = unit(&[]);
+    assert_eq!(found, Bytes::from_kib(16));
+    assert!(misfit < 0.02, "{misfit}");
+    assert_eq!(unit(&[FitStage::Pairs]).0, Bytes::from_kib(4));
 }
 
 #[test]

@@ -99,7 +99,10 @@ impl<'a> Situation<'a> {
             return Times { typical, stall: 0.0, flushes: 0.0, blocks_per_write: 1.0 };
         }
         let link = move_time(block, host.write_per_second.0.0);
-        let copied = pages * ns(nand.program.0) * self.copies();
+        // A write fills its mapping units.
+        let unit = self.model.map.unit.0.0 as f64;
+        let programmed = ((block / unit).ceil() * unit / nand.page.0.0 as f64).ceil();
+        let copied = programmed * ns(nand.program.0) * self.copies();
         let one = ns(host.write_command.0) + link + bus + copied;
         let durable = match test {
             Test::Io(io) => io.durable != Durability::None,
