@@ -210,11 +210,15 @@ fn files(home: &tempfile::TempDir, count: usize) -> ReplayFiles {
     ReplayFiles::new(Arc::new(directory), home.path().to_owned(), &made)
 }
 
-fn called(device: &mut FileCalls<'_>, file: u32, call: Call) {
+fn result_of(device: &mut FileCalls<'_>, file: u32, call: Call) -> Result<(), DeviceError> {
     device.submit(CallRequest { slot: 0, file, call }).unwrap();
     let mut completed = Vec::new();
     device.reap(1, &mut completed).unwrap();
-    completed.remove(0).result.unwrap();
+    completed.remove(0).result
+}
+
+fn called(device: &mut FileCalls<'_>, file: u32, call: Call) {
+    result_of(device, file, call).unwrap();
 }
 
 #[test]
@@ -253,10 +257,7 @@ fn a_link_in_a_files_place_is_not_followed_and_no_child_gets_an_open_file() {
     let files = files(&home, 2);
     let mut device = FileCalls::new(&files, 1);
     let call = Call::Open { create: false, truncate: true };
-    device.submit(CallRequest { slot: 0, file: 0, call }).unwrap();
-    let mut completed = Vec::new();
-    device.reap(1, &mut completed).unwrap();
-    let error = completed.remove(0).result.unwrap_err();
+    let error = result_of(&mut device, 0, call).unwrap_err();
     assert_eq!(error.errno, Some(rustix::io::Errno::LOOP.raw_os_error()), "{error}");
     assert_eq!(std::fs::read_to_string(&elsewhere).unwrap(), "kept");
     called(&mut device, 1, Call::Open { create: true, truncate: false });

@@ -185,13 +185,11 @@ fn a_direct_write_reads_the_pages_that_it_covers_in_part_each_once() {
         let place = |page: &u64| fs.locate(FILE, page * BLOCK, BLOCK);
         let expected: Vec<Run> = expected.iter().flat_map(place).collect();
         let plan = fs.write(Nanos::ZERO, FILE, &[(offset, length)], Reason::Direct).unwrap();
-        let mut read = Vec::new();
-        for request in plan.into_groups().flatten() {
-            if let BlockRequest::Read(run) = request {
-                read.push(run);
-            }
-        }
-        assert_eq!(read, expected, "{spec} {offset} {length}");
+        let read = plan.into_groups().flatten().filter_map(|request| match request {
+            BlockRequest::Read(run) => Some(run),
+            _ => None,
+        });
+        assert_eq!(read.collect::<Vec<_>>(), expected, "{spec} {offset} {length}");
     }
 }
 
