@@ -29,7 +29,7 @@ lint: ## Format and lints
 unit: ## The tests alone; what was skipped is listed at the end
 	scripts/with-skips scripts/run-tests
 
-quick: lint ## Lints and the tests without guests, browser and loop mounts: minutes
+quick: lint ## Lints and the nine tests in ten that take under a second
 	FLASHLAG_QUICK=1 scripts/with-skips scripts/run-tests
 
 test: setup-test unit ## All tests, and what they need: a change lands when these and `make checks` pass

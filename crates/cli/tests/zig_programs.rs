@@ -49,9 +49,6 @@ fn programs() -> Result<PathBuf, String> {
 
 /// A `quick` on a directory by the program for one machine; `kernel` is what its run calls that machine.
 fn quick(name: &str, emulator: &str, kernel: &str) {
-    if flashlag_need::slow("a whole `quick` on an emulated processor") {
-        return;
-    }
     let Some(emulator) = flashlag_need::program(emulator, "qemu-user-static") else { return };
     let program = flashlag_need::or_skip!(programs()).join(format!("flashlag-{name}"));
     let home = TempDir::new().unwrap();
@@ -88,9 +85,6 @@ fn the_program_for_armv7_measures_a_directory() {
 
 #[test]
 fn a_phone_of_arm_is_measured_by_the_program_for_arm() {
-    if flashlag_need::slow("a run on an emulated processor") {
-        return;
-    }
     let programs = flashlag_need::or_skip!(programs());
     for (runner, abis, kernel) in [
         ("qemu-aarch64-static", "arm64-v8a,armeabi-v7a", "aarch64"),
@@ -153,9 +147,6 @@ fn refused(made: &BTreeSet<String>, android: u32, processor: Processor) -> Vec<S
 
 /// What each Android refuses of the calls that the program for one machine makes in a `quick`.
 fn refuses(name: &str, emulator: &str, processor: Processor, expected: [(u32, &[&str]); 3]) {
-    if flashlag_need::slow("a run on an emulated processor") {
-        return;
-    }
     let Some(emulator) = flashlag_need::program(emulator, "qemu-user-static") else { return };
     let programs = flashlag_need::or_skip!(programs());
     let made = calls_of_quick(name, &emulator, &programs);

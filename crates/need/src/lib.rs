@@ -13,9 +13,6 @@ use std::process::Command;
 /// Set to `1`, it turns each skip into a failure.
 pub const NO_SKIP: &str = "FLASHLAG_NO_SKIP";
 
-/// If this is `1`, tests that take long are skipped: those that call [`slow`].
-pub const QUICK: &str = "FLASHLAG_QUICK";
-
 /// The path of a file to which each skip is appended, for a list at the end.
 pub const SKIPS: &str = "FLASHLAG_SKIPS";
 
@@ -43,16 +40,6 @@ pub fn public_trace(name: &str) -> Option<PathBuf> {
 pub fn skip(reason: impl Display) {
     say(&line(&reason.to_string()));
     assert!(!is_set(NO_SKIP), "{NO_SKIP}=1 forbids a skip: {reason}");
-}
-
-/// Whether a test that takes long is to return at once: skips in a quick run.
-pub fn slow(what: &str) -> bool {
-    not_quick(what).map_err(skip).is_err()
-}
-
-/// [`slow`] without the skip, for a preparation that several tests share.
-pub fn not_quick(what: &str) -> Result<(), String> {
-    if is_set(QUICK) { Err(format!("{what}: not in a quick run")) } else { Ok(()) }
 }
 
 /// Runs a check that is a separate program. If it exits with 77, or does not start, the calling
@@ -176,30 +163,29 @@ mod tests {
         assert_eq!(line("no disk,\n  no fio"), expected);
     }
 
-    /// Set for the child that [`skips_are_listed_and_slow_tests_skip_in_a_quick_run`] starts.
+    /// Set for the child that [`a_skip_is_listed_and_a_failure_where_none_may_be`] starts.
     const CHILD: &str = "FLASHLAG_TEST_NEED_CHILD";
 
     #[test]
-    fn child_that_is_slow() {
-        if std::env::var_os(CHILD).is_some() && !slow("a guest boots") {
-            panic!("not skipped");
+    fn child_that_skips() {
+        if std::env::var_os(CHILD).is_some() {
+            skip("no disk");
         }
     }
 
     #[test]
-    fn skips_are_listed_and_slow_tests_skip_in_a_quick_run() {
+    fn a_skip_is_listed_and_a_failure_where_none_may_be() {
         let list = std::env::temp_dir().join(format!("flashlag-need-{}", std::process::id()));
-        let child = |quick: &str, no_skip: &str| {
+        let child = |no_skip: &str| {
             let mut child = std::process::Command::new(std::env::current_exe().expect("this test"));
-            child.args(["--exact", "tests::child_that_is_slow"]).env(CHILD, "1").env(SKIPS, &list);
-            child.env(QUICK, quick).env(NO_SKIP, no_skip).output().expect("a child").status
+            child.args(["--exact", "tests::child_that_skips"]).env(CHILD, "1").env(SKIPS, &list);
+            child.env(NO_SKIP, no_skip).output().expect("a child").status
         };
-        assert!(child("1", "0").success(), "a skip is no failure");
-        assert!(!child("0", "0").success(), "a slow test runs where nothing is quick");
-        assert!(!child("1", "1").success(), "a skip is a failure where none may be");
+        assert!(child("0").success(), "a skip is no failure");
+        assert!(!child("1").success(), "a skip is a failure where none may be");
         let listed = std::fs::read_to_string(&list).expect("a list");
         let _ = std::fs::remove_file(&list);
-        let line = "SKIPPED tests::child_that_is_slow: a guest boots: not in a quick run\n";
+        let line = "SKIPPED tests::child_that_skips: no disk\n";
         assert_eq!(listed, line.repeat(2));
     }
 

@@ -56,9 +56,6 @@ fn package(folder: &Path) {
 
 #[test]
 fn python_programs_see_what_the_tests_in_python_claim() {
-    if flashlag_need::slow("the Python package's tests") {
-        return;
-    }
     let python = profile().parent().unwrap().join("python/tests/bin/python");
     if !python.exists() {
         return flashlag_need::skip("there is no pytest (scripts/setup-test installs it)");

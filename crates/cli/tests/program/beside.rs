@@ -134,9 +134,6 @@ const PUBLISHED: &str = "\
 
 #[test]
 fn reads_beside_a_writer_take_what_device_queue_and_elevator_add_up_to() {
-    if flashlag_need::slow("reads beside writers on eight devices") {
-        return;
-    }
     let home = tempfile::TempDir::new().unwrap();
     let mut table = "| profile, `elevator` | closed form of a random read | so times | simulated | off by | sequential, 128 KiB |\n\
                      |---|---|---|---|---|---|\n"

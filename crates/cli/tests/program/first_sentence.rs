@@ -143,7 +143,6 @@ const FILESYSTEMS: [&str; 4] = ["raw", "ext4", "f2fs", "btrfs"];
 const RARELY: [&str; 3] = ["fill", "disk", "soak"];
 
 fn check_all(filesystem: &str) {
-    let quick = flashlag_need::not_quick("all profiles").is_err();
     let profiles = flashlag_spec::profile::names();
     let turn = FILESYSTEMS.iter().position(|name| *name == filesystem).unwrap();
     let mut checked = 0;
@@ -152,7 +151,7 @@ fn check_all(filesystem: &str) {
     for (index, profile) in profiles.enumerate().filter(|(_, name)| !zoned(name)) {
         let scenarios = BUILTINS.iter().filter(|builtin| !["app", "card"].contains(&builtin.name));
         for (number, builtin) in scenarios.enumerate() {
-            let is_taken = if RARELY.contains(&builtin.name) || quick {
+            let is_taken = if RARELY.contains(&builtin.name) {
                 index % 10 == 0 && (builtin.name != "fill" || filesystem == "raw")
             } else {
                 (index + number + turn).is_multiple_of(2)

@@ -135,9 +135,6 @@ fn hold(cases: &[(usize, usize)]) {
 
 #[test]
 fn a_device_is_never_faster_for_being_fuller_older_or_with_less_spare_area() {
-    if flashlag_need::slow("every profile is filled and aged") {
-        return;
-    }
     let each: Vec<(usize, usize)> =
         (0..DEVICES.len()).map(|device| (device, device % MOUNTS.len())).collect();
     hold(&each);

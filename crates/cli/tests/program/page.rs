@@ -155,9 +155,6 @@ fn printed(ns: &Value) -> String {
 #[test]
 #[ignore = "minutes: make checks"]
 fn the_page_gives_the_programs_figures_to_the_digit() {
-    if flashlag_need::slow("a browser simulates, and so does the program") {
-        return;
-    }
     let Some(page) = page() else { return };
     let choices = [choices(), forecasts()].concat();
     let checked = Command::new("python3")

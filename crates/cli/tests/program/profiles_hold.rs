@@ -57,9 +57,6 @@ fn counts(said: &str) -> [u32; 3] {
 /// `FLASHLAG_UPDATE_STANDING=1` writes the file anew.
 #[test]
 fn what_simulated_runs_say_of_their_profiles_is_what_the_checks_find() {
-    if flashlag_need::slow("whole lives are simulated") {
-        return;
-    }
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../profiles/standing.csv");
     let mut found = "profile,rows,within_20_percent,within_bars\n".to_owned();
     let standing = std::fs::read_to_string(path).unwrap();
@@ -92,9 +89,6 @@ fn what_simulated_runs_say_of_their_profiles_is_what_the_checks_find() {
 
 #[test]
 fn every_published_row_of_the_moto_x_is_within_its_bar() {
-    if flashlag_need::slow("whole lives are simulated") {
-        return;
-    }
     let said = &ALL["moto-x-2013"];
     assert!(said.contains("36 of 36 rows within their bars, 0 missed, 0 missing"), "{said}");
     // Runs of one state come out in another order than published by a percent or two; the states
@@ -107,9 +101,6 @@ fn every_published_row_of_the_moto_x_is_within_its_bar() {
 
 #[test]
 fn every_row_of_the_nexus_7_but_one_after_a_day_of_torture_is_within_its_bar() {
-    if flashlag_need::slow("whole lives are simulated") {
-        return;
-    }
     let said = &ALL["nexus7-2012"];
     let missed: Vec<&str> = said.lines().filter(|line| line.ends_with("MISS")).collect();
     let torture = |line: &&str| line.starts_with("after-one-day") && line.contains("rand_write");
@@ -119,9 +110,6 @@ fn every_row_of_the_nexus_7_but_one_after_a_day_of_torture_is_within_its_bar() {
 
 #[test]
 fn the_nexus_6_the_pixel_and_the_moto_z_are_as_was_published() {
-    if flashlag_need::slow("whole lives are simulated") {
-        return;
-    }
     for name in ["nexus6-2014", "pixel-2016", "moto-z-2016"] {
         let said = &ALL[name];
         assert!(said.contains(" 0 missed, 0 missing"), "{said}");
@@ -131,9 +119,6 @@ fn the_nexus_6_the_pixel_and_the_moto_z_are_as_was_published() {
 
 #[test]
 fn a_parameter_that_changes_moves_the_rows_as_physics_says() {
-    if flashlag_need::slow("whole lives are simulated") {
-        return;
-    }
     let home = tempfile::TempDir::new().unwrap();
     let mut show = Command::new(env!("CARGO_BIN_EXE_flashlag"));
     let shown = show.args(["profiles", "show", "pixel-2016"]).output().unwrap();

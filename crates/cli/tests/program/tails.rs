@@ -41,9 +41,6 @@ fn housekeeping_from(profile: &str) -> String {
 /// No device of these classes has one time for a durable write, and none here has.
 #[test]
 fn every_profile_has_a_tail_and_the_table_says_which() {
-    if flashlag_need::slow("durable writes of every profile") {
-        return;
-    }
     let home = tempfile::TempDir::new().unwrap();
     let mut table =
         "| profile | p50, ms | p90 / p50 | p99 / p50 | p99.9 / p50 | housekeeping from |\n\
@@ -226,9 +223,6 @@ const OFF: [(&str, &str); 5] = [
 
 #[test]
 fn the_ratios_of_the_pixel_4_are_within_30_percent_of_what_fio_printed() {
-    if flashlag_need::slow("a phone's tests are simulated three times") {
-        return;
-    }
     let mut command = Command::new(env!("CARGO_BIN_EXE_flashlag"));
     let output = command.args(["profiles", "check", "pixel4-2019"]).output().unwrap();
     let found = ratios(&String::from_utf8(output.stdout).unwrap());

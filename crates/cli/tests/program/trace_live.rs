@@ -324,7 +324,7 @@ fn hostile_names_of_files_and_programs_reach_no_terminal() {
 
 #[test]
 fn of_a_flood_every_write_is_recorded_or_counted_as_lost() {
-    if !can_trace() || flashlag_need::slow("a flood of writes") {
+    if !can_trace() {
         return;
     }
     let folder = tempfile::TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();

@@ -4,9 +4,6 @@ use crate::watch::ran;
 
 #[test]
 fn the_table_of_the_document_is_what_half_a_year_of_a_simulated_card_shows() {
-    if flashlag_need::slow("half a simulated year") {
-        return;
-    }
     let (status, table, error) = ran(&["watch", "sim:sd-a1"]);
     assert_eq!(status, Some(0), "{error}");
     // Hardly anything is given a wrong cause, nothing is found that was not planted, and what stops the disk is found.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::source::Source;
 use crate::{crate_names, none, root};
 
 /// The names in a list of `scripts/run-tests`: CRATE/TARGET.
@@ -41,6 +42,28 @@ fn every_test_program_that_a_script_names_is_there_and_what_is_left_out_is_run_e
         let target = name.split('/').next_back().unwrap();
         assert!(checks.contains(&format!("--test {target}")), "scripts/checks does not run {name}");
     }
+}
+
+#[test]
+fn every_test_that_a_quick_run_leaves_out_is_there() {
+    let table = std::fs::read_to_string(root().join("scripts/slow-tests.txt")).unwrap();
+    let rows = table.lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>();
+    let (targets, mut gone) = (targets(), Vec::new());
+    for row in &rows {
+        let [program, test, _seconds] = row.split(' ').collect::<Vec<_>>()[..] else {
+            panic!("not a program, a test and its seconds: {row}");
+        };
+        let folder = format!("crates/{}/", program.split('/').next().unwrap());
+        // A macro makes a test of its name alone.
+        let function = test.rsplit("::").next().unwrap();
+        let mut own = Source::all().iter().filter(|source| source.path.starts_with(&folder));
+        let is_there = own.any(|source| source.text.contains(function));
+        if !targets.contains(program) || !is_there {
+            gone.push((*row).to_owned());
+        }
+    }
+    assert!(rows.len() > 50, "{} rows", rows.len());
+    none("scripts/slow-tests.txt names tests that are gone: remove the rows", gone);
 }
 
 #[test]

@@ -44,9 +44,6 @@ fn effect(environment: Environment, device: &Device, id: FindingId) -> Effect {
 
 #[test]
 fn reads_of_a_worn_flash_wait_for_the_retries_that_its_profile_has() {
-    if flashlag_need::slow("forecasts on simulated devices") {
-        return;
-    }
     let mut seen = machine("ufs", "f2fs");
     let life = DeviceLife {
         used_percent_at_most: 90,
@@ -68,9 +65,6 @@ fn reads_of_a_worn_flash_wait_for_the_retries_that_its_profile_has() {
 
 #[test]
 fn a_flash_that_was_never_trimmed_waits_more_than_a_trimmed_one_and_less_than_a_full_one() {
-    if flashlag_need::slow("forecasts on simulated devices") {
-        return;
-    }
     let mut seen = machine("emmc", "ext4");
     seen.internals = Some(Internals {
         trimmed_before_ns: Reading::unavailable("no timer of systemd trims here"),
@@ -87,9 +81,6 @@ fn a_flash_that_was_never_trimmed_waits_more_than_a_trimmed_one_and_less_than_a_
 
 #[test]
 fn few_free_segments_are_forecast_by_the_share_of_segments_in_use() {
-    if flashlag_need::slow("forecasts on simulated devices") {
-        return;
-    }
     let mut seen = machine("emmc", "f2fs");
     let none = || Reading::unavailable("not read");
     seen.internals = Some(Internals {

@@ -71,9 +71,6 @@ fn at_ninety(profile: &Profile) -> [f64; 2] {
 
 #[test]
 fn twenty_hidden_devices_are_forecast_at_90_percent_full() {
-    if flashlag_need::slow("fits of many devices") {
-        return;
-    }
     let mut worst = 0.0_f64;
     for number in 0..20 {
         let hidden = hidden(number);
@@ -89,9 +86,6 @@ fn twenty_hidden_devices_are_forecast_at_90_percent_full() {
 
 #[test]
 fn chance_in_every_phase_leaves_the_forecast_within_15_percent() {
-    if flashlag_need::slow("fits of many devices") {
-        return;
-    }
     let mut worst = 0.0_f64;
     for number in 20..26 {
         let hidden = hidden(number);
@@ -109,9 +103,6 @@ fn chance_in_every_phase_leaves_the_forecast_within_15_percent() {
 
 #[test]
 fn what_the_figures_tell_apart_is_found_itself() {
-    if flashlag_need::slow("fits of many devices") {
-        return;
-    }
     let hidden = hidden(3);
     let fit = fitted(&run(&hidden, &lifecycle(), 1, Bytes::from_mb(300)), &profile());
     for key in ["nand.program", "map.spare", "nand.erase"] {
@@ -134,9 +125,6 @@ fn what_the_figures_tell_apart_is_found_itself() {
 
 #[test]
 fn the_same_run_gives_the_same_profile() {
-    if flashlag_need::slow("fits of many devices") {
-        return;
-    }
     let measured = run(&hidden(7), &lifecycle(), 7, Bytes::from_mb(300));
     let (one, other) = (fitted(&measured, &profile()), fitted(&measured, &profile()));
     assert_eq!(one, other);

@@ -12,9 +12,6 @@ const TALLEST: [&str; 6] =
 
 #[test]
 fn every_page_reads_well_in_a_browser_and_asks_it_for_nothing() {
-    if flashlag_need::slow("a browser draws the pages") {
-        return;
-    }
     let directory = tempfile::tempdir().expect("a temporary directory");
     let mut files = Vec::new();
     for (name, page) in crate::common::pages() {

@@ -178,9 +178,6 @@ fn a_run_that_measures_nothing_verifies_and_is_not_trusted() {
 
 #[test]
 fn a_simulated_run_verifies_whenever_it_is_stopped() {
-    if flashlag_need::slow("runs stopped at every moment") {
-        return;
-    }
     let directory = tempfile::tempdir().unwrap();
     let output = directory.path().join("run.json");
     for (scenario, filesystem) in [(LIFE, "ext4"), (KINDS, "f2fs"), (SHORT, "raw")] {
@@ -204,9 +201,6 @@ fn a_simulated_run_verifies_whenever_it_is_stopped() {
 
 #[test]
 fn a_run_on_a_directory_verifies_whenever_it_is_stopped() {
-    if flashlag_need::slow("runs stopped at every moment") {
-        return;
-    }
     let directory = tempfile::tempdir().unwrap();
     for number in 0.. {
         let output = directory.path().join(format!("{number}.json"));
@@ -228,9 +222,6 @@ fn a_run_on_a_directory_verifies_whenever_it_is_stopped() {
 
 #[test]
 fn a_run_whose_directory_vanishes_verifies_whenever_that_is() {
-    if flashlag_need::slow("runs stopped at every moment") {
-        return;
-    }
     let directory = tempfile::tempdir().unwrap();
     for number in 0.. {
         let output = directory.path().join(format!("{number}.json"));

@@ -33,9 +33,6 @@ fn entries() -> Vec<Entry> {
 
 #[test]
 fn a_site_reads_well_and_is_searched_sorted_filtered_and_compared_in_a_browser() {
-    if flashlag_need::slow("a browser uses a site") {
-        return;
-    }
     let to = tempfile::tempdir().unwrap();
     write_site(to.path(), &entries(), &Options { title: Some("Samples".to_owned()) }).unwrap();
     check(to.path(), &[]);
@@ -43,9 +40,6 @@ fn a_site_reads_well_and_is_searched_sorted_filtered_and_compared_in_a_browser()
 
 #[test]
 fn the_table_of_ten_thousand_devices_loads_in_a_second() {
-    if flashlag_need::slow("a browser loads a large site") {
-        return;
-    }
     let good: Vec<Entry> = entries().into_iter().filter(Entry::is_good).collect();
     let first = &good[0];
     let mut many: Vec<Entry> = (0..10_000u64)

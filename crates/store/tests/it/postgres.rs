@@ -188,9 +188,6 @@ fn a_query_of_a_role_that_may_read_the_servers_files_is_refused() {
 
 #[test]
 fn a_server_that_does_not_answer_is_given_up() {
-    if flashlag_need::slow("waiting for a stopped server") {
-        return;
-    }
     let server = flashlag_need::or_skip!(Server::start());
     drop(Store::open(&server.url()).unwrap());
     let data = server.folder.path().join("data/postmaster.pid");

@@ -60,9 +60,7 @@ fn added_at_once(writers: usize, files: usize) {
 fn writers_at_one_store_at_once_add_every_file_once_and_refuse_none() {
     added_at_once(2, 10);
     added_at_once(3, 20);
-    if !flashlag_need::slow("eight writers of sixty files") {
-        added_at_once(8, 60);
-    }
+    added_at_once(8, 60);
 }
 
 #[test]

@@ -50,9 +50,6 @@ fn killed_hundreds_of_times_it_keeps_all_that_was_acknowledged() {
     if let Ok(path) = std::env::var(CHILD) {
         be_the_writer(&path);
     }
-    if flashlag_need::slow("300 kills") {
-        return;
-    }
     const KILLS: u64 = 300;
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("a.history");
@@ -149,9 +146,6 @@ fn a_recording_watch_that_is_killed_keeps_what_it_had_written_and_its_history_is
     const NAME: &str = "kills::a_recording_watch_that_is_killed_keeps_what_it_had_written_and_its_history_is_readable";
     if let Ok(place) = std::env::var(CHILD) {
         be_the_watch(place.as_ref());
-        return;
-    }
-    if flashlag_need::slow("kills of a recording watch") {
         return;
     }
     let kills = std::env::var(KILLS).ok().and_then(|kills| kills.parse().ok()).unwrap_or(24u64);

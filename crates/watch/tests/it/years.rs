@@ -29,9 +29,6 @@ fn year(seed: u64, grown: f64) -> Plan {
 
 #[test]
 fn under_one_percent_of_a_users_years_have_a_trend_that_is_not_there() {
-    if flashlag_need::slow("simulated years") {
-        return;
-    }
     let asked = std::env::var(YEARS).ok().and_then(|years| years.parse().ok());
     let years: u64 = asked.unwrap_or(6);
     let mut false_ones = Vec::new();
@@ -50,9 +47,6 @@ fn under_one_percent_of_a_users_years_have_a_trend_that_is_not_there() {
 
 #[test]
 fn a_planted_ageing_is_found_within_fifteen_percent() {
-    if flashlag_need::slow("simulated years") {
-        return;
-    }
     for (seed, grown) in [(1, 1.5), (2, 2.0), (3, 0.7)] {
         let (score, days) = days(&year(seed, grown)).unwrap();
         let medians = || days.iter().map(|day| day.median.0 / 1000).collect::<Vec<u64>>();

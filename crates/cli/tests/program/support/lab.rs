@@ -21,9 +21,6 @@ pub fn kernel() -> Option<PathBuf> {
 
 /// What a real boot needs; says what is missing.
 pub fn can_boot(mkfs: &str) -> bool {
-    if flashlag_need::slow("a guest boots") {
-        return false;
-    }
     let programs = ["qemu-system-x86_64", "nbdkit", mkfs];
     let mut missing: Vec<&str> = programs.into_iter().filter(|program| !has(program)).collect();
     if kernel().is_none() {
