@@ -106,6 +106,7 @@ fn advice(run: &Run) -> Option<Lede> {
     let first = found.causes.first()?;
     let text = match found.causes.len() {
         1 => "How that was measured.".to_owned(),
+        2 => "Both causes, with what each costs.".to_owned(),
         many => format!("All {many} causes, with what each costs."),
     };
     let more = Link { section: "findings", text, says: false };

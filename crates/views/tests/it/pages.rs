@@ -33,6 +33,31 @@ fn every_section_has_a_name_and_a_result_of_its_own_and_links_lead_to_sections()
 }
 
 #[test]
+fn the_link_to_the_causes_counts_them_as_one_would_say_it() {
+    let whole = sample::all().into_iter().map(|(_, run)| run);
+    let mut seen = BTreeSet::new();
+    for mut run in whole.chain([sample::overloaded()]) {
+        flashlag_explain::attach(&mut run);
+        while !run.findings.as_ref().unwrap().causes.is_empty() {
+            let count = flashlag_views::findings(&run).causes.len();
+            let page = run_page(&run, &[]);
+            let mut links = page.ledes.iter().filter_map(|lede| lede.link.as_ref());
+            if let Some(link) = links.find(|link| link.section == "findings") {
+                let expected = match count {
+                    1 => "How that was measured.".to_owned(),
+                    2 => "Both causes, with what each costs.".to_owned(),
+                    _ => format!("All {count} causes, with what each costs."),
+                };
+                assert_eq!(link.text, expected);
+                seen.insert(count);
+            }
+            run.findings.as_mut().unwrap().causes.pop();
+        }
+    }
+    assert!(seen.is_superset(&[1, 2, 3].into()), "{seen:?}");
+}
+
+#[test]
 fn a_table_of_a_page_has_rows_with_a_cell_for_each_column_and_no_notes_of_its_own() {
     let mut seen = 0;
     for page in pages() {
